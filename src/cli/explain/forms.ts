@@ -48,7 +48,11 @@ export function fieldOf(fields: readonly Field[], name: string): string | undefi
 
 /** Parameters as `application/x-www-form-urlencoded`, with `%20` for a space. */
 export function formBody(parameters: readonly Field[]): string {
-  const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+  const encoded = (text: string): string =>
+    encodeURIComponent(text.toWellFormed()).replaceAll(
+      /[!'()*]/g,
+      (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
   return parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
 }
 

@@ -21,7 +21,7 @@ import {
 /** Why an entry is no request to explain. */
 const NO_REQUEST = {
   incomplete: 'without the method and url of a request',
-  scheme: 'not of HTTP (data:, blob:, ws:, an extension)',
+  scheme: 'not of HTTP (data:, blob:, ws:, an extension, a tunnel)',
   preflight: 'a preflight, which the browser sends itself',
   elsewhere: 'under no prefix of the API, such as assets of the page',
   bodiless: 'without the body that was sent',
@@ -41,7 +41,7 @@ export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests
   const requests: NamedRequest[] = [];
   const faults: { name: string; fault: string }[] = [];
   for (const entry of entries) {
-    const read = readEntry(memberOf(entry, 'request'), prefixes);
+    const read = readEntry(entry, prefixes);
     if (typeof read === 'string') left.set(NO_REQUEST[read], (left.get(NO_REQUEST[read]) ?? 0) + 1);
     else if ('fault' in read) faults.push(read);
     else requests.push(read);
@@ -60,19 +60,22 @@ export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>)
 }
 
 function readEntry(
-  request: unknown,
+  entry: unknown,
   prefixes: Prefixes,
 ): NamedRequest | { readonly name: string; readonly fault: string } | keyof typeof NO_REQUEST {
+  const request = memberOf(entry, 'request');
   const [method, url] = [memberOf(request, 'method'), memberOf(request, 'url')];
   if (!isJson(request) || typeof method !== 'string' || method === '' || typeof url !== 'string')
     return 'incomplete';
   const headers = fieldsOf(memberOf(request, 'headers'));
   const isSocket = /^websocket$/i.test(fieldOf(headers, 'upgrade') ?? '');
-  if (isSocket || /^(?!https?:)[a-z][a-z\d+.-]*:(?!\d)/i.test(url)) return 'scheme';
-  if (method === 'OPTIONS' && fieldOf(headers, 'access-control-request-method') !== undefined)
-    return 'preflight';
+  if (isSocket || method === 'CONNECT' || /^(?!https?:)[a-z][a-z\d+.-]*:(?!\d)/i.test(url)) return 'scheme';
+  const isPreflight =
+    memberOf(entry, '_resourceType') === 'preflight' ||
+    fieldOf(headers, 'access-control-request-method') !== undefined;
+  if (method === 'OPTIONS' && isPreflight) return 'preflight';
   const own = memberOf(request, '_target');
-  const address = requestTarget(url)
+  const address = requestTarget(url.replace(/^\/\//, 'http://'))
     .replace(/^[^/?#]+(?=\/)/, '')
     .replaceAll(' ', '%20');
   const target = typeof own === 'string' ? own : address + queryOf(request, url);
@@ -110,14 +113,15 @@ function readBody(
       : [...headers, ['Content-Type', mimeType]];
   if (!hasText) return hasFiles(memberOf(post, 'params')) ? 'bodiless' : paramsBody(params, typed);
   const encoding = memberOf(post, 'encoding') ?? memberOf(post, '_encoding');
-  if (encoding === 'base64') return bytesBody(decodeBase64(text), typed);
+  if (/^base64$/i.test(textOf(encoding))) return bytesBody(decodeBase64(text), typed);
   const coding = fieldOf(headers, 'content-encoding')?.toLowerCase();
   const isCoded = coding !== undefined && coding !== 'identity';
   // eslint-disable-next-line no-control-regex -- no text has these, and the result of a coding has
   if (isCoded && /[\0-\u0008\u000e-\u001f\ufffd]/.test(text))
     return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
-  if (!isCoded && isCut(text, sizeOf(request, headers), typed)) return 'cut';
-  return { body: text, headers: decodedFields(typed) };
+  const sent = withoutOwnHead(text, typed);
+  if (!isCoded && isCut(sent, sizeOf(request, headers), typed)) return 'cut';
+  return { body: sent, headers: decodedFields(typed) };
 }
 
 /** True where a form has files: a HAR file names them and has no word of them. */
@@ -142,12 +146,23 @@ function hadBody(request: Json, headers: readonly Field[], mimeType: unknown): b
   return !isSized && typeof mimeType === 'string' && mimeType !== '';
 }
 
-/** JSON that is shorter than its length was: exporters have a limit. Line ends of a form may have been changed, which is no cut. */
+/** The body of a form, in front of which Firefox writes its fields again. */
+function withoutOwnHead(text: string, headers: readonly Field[]): string {
+  if (!/form/i.test(fieldOf(headers, 'content-type') ?? '')) return text;
+  return text.replace(/^(?:content-(?:type|length):[^\r\n]*\r?\n)+\r?\n/i, '');
+}
+
+/**
+ * Tells a body that is shorter than its length was: exporters have a limit, and leave files out of forms. JSON may have had another
+ * charset, and is cut where it is not complete; a form may have lost the other half of its line ends.
+ */
 function isCut(text: string, length: number, headers: readonly Field[]): boolean {
   // An archive of the gateway's own, whose body was not kept.
   if (text === ANY) return false;
-  const isJsonType = /[/+]json/i.test(fieldOf(headers, 'content-type') ?? '');
-  return isJsonType && length > new TextEncoder().encode(text).length && !isComplete(text);
+  const type = fieldOf(headers, 'content-type') ?? '';
+  const bytes = new TextEncoder().encode(text).length;
+  if (/form/i.test(type)) return length > bytes + text.split('\n').length - text.split('\r\n').length;
+  return /[/+]json/i.test(type) && length > bytes && !isComplete(text);
 }
 
 function isComplete(text: string): boolean {
@@ -206,6 +221,7 @@ function fieldsOf(list: unknown): readonly Field[] {
 }
 
 function pairsOf(list: unknown): readonly Field[] {
+  if (isJson(list)) return Object.entries(list).map(([name, value]) => [name, textOf(value)]);
   if (!Array.isArray(list)) return [];
   return list.flatMap((pair: unknown): Field[] => {
     const [name, value] = [memberOf(pair, 'name'), memberOf(pair, 'value')];

@@ -1,6 +1,7 @@
 import type { ExplainRequest } from '../../inspector/api.ts';
 import { encodeBase64 } from '../../inspector/entries/curl.ts';
 import { type NamedRequest, readAddress, type ReadRequests } from '../../inspector/explain/curl-command.ts';
+import { fromBinary } from '../../inspector/explain/shell-words.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
   faultOfJson,
@@ -24,6 +25,8 @@ interface Folder {
   readonly name: string;
   readonly scopes: Scopes;
   readonly auth: unknown;
+  /** Whether GET and its like keep their body. */
+  readonly keepsBody: unknown;
 }
 
 /**
@@ -42,7 +45,12 @@ export function readPostman(text: string, environment?: string): ReadRequests | 
       isJunk: true,
     };
   const reader = new CollectionReader(outer);
-  const folder = { name: '', scopes: [], auth: memberOf(collection, 'auth') };
+  const folder = {
+    name: '',
+    scopes: [],
+    auth: memberOf(collection, 'auth'),
+    keepsBody: behaviourOf(collection, 'disableBodyPruning'),
+  };
   reader.readItems(collection, items, folder);
   return reader;
 }
@@ -67,9 +75,22 @@ function variablesOf(list: unknown): ReadonlyMap<string, string> {
   for (const variable of Array.isArray(list) ? list : []) {
     if (!isEnabled(variable)) continue;
     const name = memberOf(variable, 'key') ?? memberOf(variable, 'id');
-    if (typeof name === 'string') variables.set(name, textOf(memberOf(variable, 'value')));
+    if (typeof name !== 'string') continue;
+    const value = memberOf(variable, 'value');
+    const number = memberOf(variable, 'type') === 'number' ? Number(textOf(value) || Number.NaN) : Number.NaN;
+    variables.set(name, Number.isNaN(number) ? writtenValue(value) : String(number));
   }
   return variables;
+}
+
+/** A value as Postman writes it into a text, where `null` is a word. */
+function writtenValue(value: unknown): string {
+  return value === null ? 'null' : textOf(value);
+}
+
+/** What an item, a folder or a collection says of how its requests are sent. */
+function behaviourOf(item: unknown, name: string): unknown {
+  return memberOf(memberOf(item, 'protocolProfileBehavior'), name);
 }
 
 function isEnabled(value: unknown): boolean {
@@ -98,6 +119,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   text: 'text/plain',
 };
 
+const VARIABLE = /\{\{([^{}]*)\}\}/g;
+
 /** Beyond this depth Postman leaves a variable in a variable as it is. */
 const MAX_DEPTH = 20;
 
@@ -121,9 +144,9 @@ class CollectionReader implements ReadRequests {
     ];
   }
 
-  readItems(parent: unknown, items: readonly unknown[], { name, scopes, auth }: Folder): void {
+  readItems(parent: unknown, items: readonly unknown[], { scopes, ...folder }: Folder): void {
     this.#countScripts(parent);
-    const inner = { name, scopes: [variablesOf(memberOf(parent, 'variable')), ...scopes], auth };
+    const inner = { ...folder, scopes: [variablesOf(memberOf(parent, 'variable')), ...scopes] };
     for (const [number, item] of items.entries()) this.#readItem(item, number, inner);
   }
 
@@ -141,15 +164,16 @@ class CollectionReader implements ReadRequests {
     const title = typeof given === 'string' && given !== '' ? given : `request ${number + 1}`;
     const name = folder.name === '' ? title : `${folder.name} / ${title}`;
     const auth = authOf(memberOf(item, 'auth'), folder.auth);
+    const keepsBody = behaviourOf(item, 'disableBodyPruning') ?? folder.keepsBody;
     const items = memberOf(item, 'item');
     if (Array.isArray(items)) {
-      this.readItems(item, items, { name, scopes: folder.scopes, auth });
+      this.readItems(item, items, { name, scopes: folder.scopes, auth, keepsBody });
       return;
     }
     this.#countScripts(item);
     const scopes = [this.#environment, variablesOf(memberOf(item, 'variable')), ...folder.scopes];
     const reader = new RequestReader(scopes, this.#notes);
-    const read = reader.read(item, auth);
+    const read = reader.read(item, auth, keepsBody === true);
     if (typeof read === 'string') this.faults.push({ name, fault: read });
     else this.requests.push({ name, request: read });
   }
@@ -157,8 +181,11 @@ class CollectionReader implements ReadRequests {
 
 /** `noauth` stands for none, where nothing is inherited. */
 function authOf(own: unknown, inherited: unknown): unknown {
-  return own === undefined || own === null ? inherited : own;
+  return typeof memberOf(own, 'type') === 'string' ? own : inherited;
 }
+
+/** Kinds of credentials that are made here, or are none. */
+const KNOWN_AUTH: ReadonlySet<string> = new Set(['noauth', 'basic', 'bearer', 'oauth2', 'apikey']);
 
 class RequestReader {
   readonly #scopes: Scopes;
@@ -172,32 +199,41 @@ class RequestReader {
   }
 
   /** The request of an item, or a sentence that says why there is none. */
-  read(item: unknown, inherited: unknown): ExplainRequest | string {
+  read(item: unknown, inherited: unknown, keepsBody: boolean): ExplainRequest | string {
     const given = memberOf(item, 'request');
     const request = typeof given === 'string' ? { url: given } : given;
     if (!isJson(request)) return 'It has no request.';
     const headers = this.#headers(request['header']);
     const query: Field[] = [];
     this.#authorize(authOf(request['auth'], inherited), headers, query);
-    const target = this.#target(request['url'], query);
+    const target = this.#target(request['url'], query, headers);
     if (typeof target !== 'string') return target.fault;
     const method = this.#fill(textOf(request['method'])).trim().toUpperCase() || 'GET';
-    const keepsBody = memberOf(memberOf(item, 'protocolProfileBehavior'), 'disableBodyPruning') === true;
+    const known = fieldOf(headers, 'content-type');
     const body = BODILESS.has(method) && !keepsBody ? undefined : this.#body(request['body'], headers);
     if (typeof body === 'object') return body.fault;
-    return { method, target, headers, ...(body === undefined ? {} : { body }) };
+    const isTypeOff = memberOf(behaviourOf(item, 'disabledSystemHeaders'), 'content-type') === true;
+    const sent =
+      isTypeOff && known === undefined
+        ? headers.filter(([name]) => name.toLowerCase() !== 'content-type')
+        : headers;
+    return { method, target, headers: sent, ...(body === undefined ? {} : { body }) };
   }
 
-  /** Fills in variables, and those within their values. */
-  #fill(text: string, depth = 0): string {
-    return text.replaceAll(/\{\{([^{}]*)\}\}/g, (whole, written: string) => {
-      const name = written.trim();
-      const value = this.#scopes.find((scope) => scope.has(name))?.get(name);
-      if (value !== undefined && depth < MAX_DEPTH) return this.#fill(value, depth + 1);
-      if (value === undefined && name.startsWith('$')) return this.#dynamic(name);
-      this.#unset.add(whole);
-      return whole;
-    });
+  /** Fills in variables, those within their values, and those within their names. */
+  #fill(text: string): string {
+    let filled = text;
+    for (let pass = 0; pass < MAX_DEPTH; pass += 1) {
+      const before = filled;
+      filled = before.replaceAll(VARIABLE, (whole, written: string) => {
+        const name = written.trim();
+        const value = this.#scopes.find((scope) => scope.has(name))?.get(name);
+        return value ?? (name.startsWith('$') ? this.#dynamic(name) : whole);
+      });
+      if (filled === before) break;
+    }
+    for (const [whole] of filled.matchAll(VARIABLE)) this.#unset.add(whole);
+    return filled;
   }
 
   #dynamic(name: string): string {
@@ -230,7 +266,7 @@ class RequestReader {
       if (name === '') return [];
       const isSecret = /^(?:authorization|cookie|x-api-key)$/i.test(name);
       const known = new Set(this.#unset);
-      const value = this.#fill(textOf(pair[1])).trim();
+      const value = this.#fill(writtenValue(pair[1])).trim();
       if (isSecret)
         for (const variable of this.#unset) if (!known.has(variable)) this.#unset.delete(variable);
       return [[name, value]];
@@ -242,7 +278,9 @@ class RequestReader {
   /** Postman's own credentials: values do not matter, the place does. */
   #authorize(auth: unknown, headers: [string, string][], query: Field[]): void {
     const type = memberOf(auth, 'type');
-    if (typeof type !== 'string' || fieldOf(headers, 'authorization') !== undefined) return;
+    if (typeof type !== 'string') return;
+    if (!KNOWN_AUTH.has(type))
+      this.#notes.add(`Postman's credentials of the kind ${type} are not made: the request lacks them.`);
     const parameters = memberOf(auth, type);
     // A list of 2.1, or an object of 2.0.
     const values = Array.isArray(parameters)
@@ -250,45 +288,42 @@ class RequestReader {
       : new Map(
           Object.entries(isJson(parameters) ? parameters : {}).map(([name, value]) => [name, textOf(value)]),
         );
-    const get = (name: string, otherwise: string): string => this.#fill(values.get(name) ?? otherwise);
+    const get = (name: string): string => this.#fill(values.get(name) ?? '');
+    const send = (value: string): void => setField(headers, ['Authorization', value]);
     if (type === 'basic')
-      headers.push([
-        'Authorization',
-        `Basic ${encodeBase64(new TextEncoder().encode(`${get('username', '')}:${get('password', '')}`))}`,
-      ]);
-    if (type === 'bearer') headers.push(['Authorization', `Bearer ${get('token', '')}`]);
-    if (type === 'oauth2') headers.push(['Authorization', `Bearer ${get('accessToken', '')}`]);
-    if (type === 'apikey') {
-      const field: [string, string] = [get('key', 'api-key'), get('value', '')];
+      send(`Basic ${encodeBase64(new TextEncoder().encode(`${get('username')}:${get('password')}`))}`);
+    const token = get(type === 'oauth2' ? 'accessToken' : 'token');
+    if (type === 'oauth2' && values.get('addTokenTo') === 'queryParams') query.push(['access_token', token]);
+    else if ((type === 'bearer' || type === 'oauth2') && token !== '')
+      send(
+        `${type === 'oauth2' && values.has('headerPrefix') ? get('headerPrefix').trim() : 'Bearer'} ${token}`.trim(),
+      );
+    if (type === 'apikey' && get('key') !== '') {
+      const field: [string, string] = [get('key'), get('value')];
       if (values.get('in') === 'query') query.push(field);
-      else headers.push(field);
+      else setField(headers, field);
     }
     this.#unset.clear();
   }
 
-  #target(url: unknown, added: readonly Field[]): string | { readonly fault: string } {
-    const { address, isFromParts } = addressOf(url);
+  #target(
+    url: unknown,
+    added: readonly Field[],
+    headers: [string, string][],
+  ): string | { readonly fault: string } {
+    const address = addressOf(url).trimStart();
     if (address.trim() === '') return { fault: 'It has no URL.' };
-    const variables = variablesOf(memberOf(url, 'variable'));
-    const host = /^\s*\{\{([^{}]*)\}\}/.exec(address);
-    const hostName = host?.[1]?.trim() ?? '';
-    const isHostUnset = host !== null && !this.#scopes.some((scope) => scope.has(hostName));
-    const rest = isHostUnset ? address.trim().slice(host[0].trim().length) : address.trim();
-    if (isHostUnset)
-      this.#notes.add(
-        `{{${hostName}}} has no value: it is taken for scheme and host. Give it with --postman-env.`,
-      );
-    const [path = '', ...queries] = rest.split('?');
-    const filledPath = this.#fill(this.#pathVariables(path, variables));
-    const query = queries.length === 0 ? '' : `?${this.#fill(queries.join('?'))}`;
+    const variables = pathVariables(memberOf(url, 'variable'));
+    const origin = ORIGIN.exec(address)?.[0] ?? '';
+    const base = this.#knownHost(this.#fill(origin));
+    const [path = '', ...queries] = address.slice(origin.length).split('?');
+    const filled = this.#fill([this.#inPath(path, variables), ...queries].join('?'));
     this.#sayUnset('in the URL');
-    const whole = encodedUrl(
-      isFromParts ? filledPath + query : ((filledPath + query).split('#', 1)[0] ?? ''),
-    );
-    const read = readAddress(isHostUnset && !whole.startsWith('/') ? `http://host/${whole}` : whole, {
-      isPathAsIs: true,
-    });
+    const [whole = ''] = (base + filled).split('#', 1);
+    const read = readAddress(encodedUrl(whole), { isPathAsIs: true });
     if (typeof read === 'string') return { fault: read };
+    if (read.user !== undefined && fieldOf(headers, 'authorization') === undefined)
+      headers.push(['Authorization', `Basic ${encodeBase64(fromBinary(read.user))}`]);
     const parameters = [
       ...(read.query === undefined ? [] : [read.query]),
       ...(added.length === 0 ? [] : [formBody(added)]),
@@ -296,15 +331,31 @@ class RequestReader {
     return read.path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`);
   }
 
-  /** `:id` as a whole segment is a variable of the path. */
-  #pathVariables(path: string, variables: ReadonlyMap<string, string>): string {
+  /** The beginning of an address, where variables without a value are taken for scheme and host, which change nothing in the request. */
+  #knownHost(base: string): string {
+    const origin = ORIGIN.exec(base)?.[0] ?? '';
+    const unset = [...origin.matchAll(VARIABLE)].map(([whole]) => whole);
+    if (unset.length === 0) return base;
+    for (const variable of unset) {
+      this.#unset.delete(variable);
+      this.#notes.add(
+        `${variable} has no value: it is taken for scheme and host. Give it with --postman-env.`,
+      );
+    }
+    // `{{base}}clients`: the value ends with a slash.
+    const segment = /^\{\{[^{}]*\}\}([^{}:.-].*)$/.exec(origin)?.[1];
+    return `http://host${segment === undefined ? '' : `/${segment}`}${base.slice(origin.length)}`;
+  }
+
+  /** `:id` at the beginning of a segment is a variable of the path; its value stands there as it is. */
+  #inPath(path: string, variables: ReadonlyMap<string, string>): string {
     return path
       .split('/')
       .map((segment) => {
-        const name = /^:([^:?#]+)$/.exec(segment)?.[1];
-        if (name === undefined) return segment;
-        const value = this.#fill(variables.get(name) ?? '');
-        if (value !== '') return encodeURIComponent(value.toWellFormed());
+        const [whole, name = ''] = /^:([^:.]+)/.exec(segment) ?? [];
+        if (whole === undefined) return segment;
+        const value = variables.get(name) ?? '';
+        if (value !== '') return value + segment.slice(whole.length);
         this.#notes.add(`The path variable :${name} has no value: the URL keeps its name as written.`);
         return segment;
       })
@@ -313,21 +364,20 @@ class RequestReader {
 
   /** The body as Postman sends it; adds the Content-Type that Postman derives from it. */
   #body(body: unknown, headers: [string, string][]): string | undefined | { readonly fault: string } {
-    if (!isJson(body) || !isEnabled(body)) return undefined;
     const type = (media: string): void => {
       if (fieldOf(headers, 'content-type') === undefined) headers.push(['Content-Type', media]);
     };
+    if (typeof body === 'string') return this.#raw({ raw: body }, headers, type);
+    if (!isJson(body) || !isEnabled(body)) return undefined;
     const mode = body['mode'];
     const parts = isJson(body) && typeof mode === 'string' ? body[mode] : undefined;
     switch (mode) {
       case 'urlencoded': {
-        if (typeof parts === 'string') {
-          type('application/x-www-form-urlencoded');
-          return this.#fill(parts);
-        }
-        const parameters = this.#parameters(parts);
+        const parameters = this.#parameters(typeof parts === 'string' ? pairsOf(parts) : parts);
         if (parameters.length === 0) return undefined;
-        type('application/x-www-form-urlencoded');
+        const media = 'application/x-www-form-urlencoded';
+        if (fieldOf(headers, 'content-type')?.startsWith(media) !== true)
+          setField(headers, ['Content-Type', media]);
         return formBody(parameters);
       }
       case 'formdata':
@@ -335,10 +385,15 @@ class RequestReader {
       case 'graphql':
         type('application/json');
         return this.#graphql(parts);
-      case 'file':
-        return {
-          fault: `Its body is the file ${textOf(memberOf(parts, 'src') ?? parts)}, which is not read.`,
-        };
+      case 'file': {
+        const file = textOf(memberOf(parts, 'src') ?? memberOf(parts, 'content') ?? parts);
+        return file === '{}' || file === ''
+          ? undefined
+          : { fault: `Its body is the file ${file}, which is not read.` };
+      }
+      case 'none':
+      case null:
+        return undefined;
       case 'raw':
       case undefined:
         return this.#raw(body, headers, type);
@@ -369,6 +424,7 @@ class RequestReader {
           return { name, type, content: this.#fill(textOf(memberOf(part, 'value'))) };
         const source = memberOf(part, 'src');
         const path = textOf(Array.isArray(source) ? source[0] : source);
+        if (path === '') return { name, type, filename: '', content: '' };
         this.#notes.add(`The file ${path} of a form is not read: … replaces it.`);
         const filename = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
         return { name, type: type ?? 'application/octet-stream', filename, content: '…' };
@@ -376,24 +432,27 @@ class RequestReader {
     this.#sayUnset('in the form');
     if (fields.length === 0) return undefined;
     const { body, boundary } = multipartBody(fields);
-    // Postman replaces a multipart type without a boundary.
-    const at = headers.findIndex(([name]) => name.toLowerCase() === 'content-type');
-    const given = headers[at]?.[1] ?? 'multipart/form-data';
-    if (at === -1) headers.push(['Content-Type', `${given}; boundary=${boundary}`]);
-    else if (/^multipart\//i.test(given) && !/boundary=/i.test(given))
-      headers[at] = ['Content-Type', `${given}; boundary=${boundary}`];
+    // Postman replaces every other type.
+    if (!/^multipart\/form-data\b.*boundary=/i.test(fieldOf(headers, 'content-type') ?? ''))
+      setField(headers, ['Content-Type', `multipart/form-data; boundary=${boundary}`]);
     return body;
   }
 
+  /** Written together as Postman does, which does not read the variables. */
   #graphql(parts: unknown): string | { readonly fault: string } {
-    const [query, variables, operation] = ['query', 'variables', 'operationName'].map((name) =>
+    const [query, operation, given] = ['query', 'operationName', 'variables'].map((name) =>
       memberOf(parts, name),
     );
-    const written = typeof variables === 'string' ? this.#fill(variables) : textOf(variables);
-    const values = written.trim() === '' ? '{}' : withoutComments(written);
-    if (parseJson(values) === undefined) return { fault: 'The variables of its GraphQL body are no JSON.' };
-    const name = typeof operation === 'string' ? `,"operationName":${JSON.stringify(operation)}` : '';
-    return `{"query":${JSON.stringify(this.#fill(textOf(query)))},"variables":${values}${name}}`;
+    const variables = typeof given === 'string' ? this.#fill(given) : given && this.#fill(textOf(given));
+    const members = [
+      ...(typeof query === 'string' ? [`"query":${JSON.stringify(this.#fill(query))}`] : []),
+      ...(typeof operation === 'string' ? [`"operationName":${JSON.stringify(operation)}`] : []),
+      ...(variables === undefined || variables === '' ? [] : [`"variables":${textOf(variables) || 'null'}`]),
+    ];
+    const body = `{${members.join(',')}}`;
+    return parseJson(body) === undefined
+      ? { fault: 'The variables of its GraphQL body are no JSON, and Postman sends them as they are.' }
+      : body;
   }
 
   #raw(
@@ -401,12 +460,12 @@ class RequestReader {
     headers: readonly Field[],
     type: (media: string) => void,
   ): string | undefined | { readonly fault: string } {
-    const raw = body['raw'];
-    if (typeof raw !== 'string' || raw === '') return undefined;
+    const raw = textOf(body['raw']);
+    if (raw === '') return undefined;
     const language = memberOf(memberOf(memberOf(body, 'options'), 'raw'), 'language');
     const given = fieldOf(headers, 'content-type');
     type(MEDIA_TYPES[textOf(language)] ?? 'text/plain');
-    const isJsonBody = language === 'json' || /[/+]json/i.test(given ?? '');
+    const isJsonBody = language === undefined ? /[/+]json/i.test(given ?? '') : language === 'json';
     const filled = this.#fill(isJsonBody ? withoutComments(raw) : raw);
     const [unset] = this.#unset;
     if (isJsonBody && unset !== undefined && parseJson(filled) === undefined)
@@ -423,13 +482,45 @@ function splitField(line: string): [string, string] {
   return colon === -1 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1)];
 }
 
+/** Sets a field, whatever the item says. */
+function setField(headers: [string, string][], field: [string, string]): void {
+  const name = field[0].toLowerCase();
+  const others = headers.filter(([other]) => other.toLowerCase() !== name);
+  headers.splice(0, headers.length, ...others, field);
+}
+
+/** The parameters of a form that stands there as text. */
+function pairsOf(form: string): readonly Json[] {
+  return form.split('&').map((pair) => {
+    const equals = pair.indexOf('=');
+    return equals === -1
+      ? { key: pair, value: '' }
+      : { key: pair.slice(0, equals), value: pair.slice(equals + 1) };
+  });
+}
+
+/** Scheme and host of an address; variables may stand in them. */
+const ORIGIN = /^(?:[^/?#]*:\/\/)?[^/?#]*/;
+
+/** The values of the variables of a path, which count even where they are switched off. */
+function pathVariables(list: unknown): ReadonlyMap<string, string> {
+  const given = Array.isArray(list) ? list : [];
+  return variablesOf(
+    given.map((variable: unknown) =>
+      isJson(variable)
+        ? { ...variable, value: memberOf(variable, 'value') ?? '', disabled: false }
+        : variable,
+    ),
+  );
+}
+
 /** The address of a URL as text, as `raw`, or put together from its parts; of these, disabled parameters are left out. */
-function addressOf(url: unknown): { readonly address: string; readonly isFromParts: boolean } {
-  if (typeof url === 'string') return { address: url, isFromParts: false };
+function addressOf(url: unknown): string {
+  if (typeof url === 'string') return url;
   const [raw, path] = [memberOf(url, 'raw'), memberOf(url, 'path')];
   if (path === undefined || path === null) {
     const host = joined(memberOf(url, 'host'), '.');
-    return { address: textOf(raw) || hostOf(url, host), isFromParts: false };
+    return textOf(raw) || hostOf(url, host);
   }
   const segments = joined(path, '/').replace(/^\//, '');
   const query = memberOf(url, 'query');
@@ -437,11 +528,13 @@ function addressOf(url: unknown): { readonly address: string; readonly isFromPar
     .filter((parameter) => isEnabled(parameter))
     .map((parameter) => {
       const [name, value] = [memberOf(parameter, 'key'), memberOf(parameter, 'value')];
-      return textOf(name) + (value === undefined || value === null ? '' : `=${textOf(value)}`);
+      const key = textOf(name).replaceAll(/[#&=]/g, encodeURIComponent);
+      const isBare = value === undefined || value === null;
+      return key + (isBare ? '' : `=${textOf(value).replaceAll(/[#&]/g, encodeURIComponent)}`);
     });
   const host = hostOf(url, joined(memberOf(url, 'host'), '.'));
   const search = parameters.length === 0 ? textQuery(query) : `?${parameters.join('&')}`;
-  return { address: `${host}/${segments}${search}`, isFromParts: true };
+  return `${host}/${segments}${search}`;
 }
 
 /** The query as a text, as 2.0 may have it. */
@@ -460,10 +553,15 @@ function joined(parts: unknown, mark: string): string {
   return parts.map((part) => textOf(isJson(part) ? part['value'] : part)).join(mark);
 }
 
-/** What Postman encodes in a URL: everything but the characters that a URL may have, and `%`. */
+/** What Postman encodes in a URL: everything but the characters that a path or a query may have, and some others. */
 function encodedUrl(url: string): string {
-  return url.replaceAll(/[^\w.~:/?#[\]@!$&'()*+,;=%|\\^`-]+/gu, (text) =>
-    encodeURIComponent(text.toWellFormed()),
+  const encoded = (text: string, kept: RegExp): string =>
+    text.replaceAll(kept, (found) => encodeURIComponent(found.toWellFormed()).replaceAll("'", '%27'));
+  const at = url.indexOf('?');
+  const [path, query] = at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at)];
+  return (
+    encoded(path.replaceAll('\\', '/'), /[^\w.~:/[\]@!$&'()*+,;=%|^-]+/gu) +
+    encoded(query, /[^\w.~:/?[\]{}@!$&()*+,;=%|\\^`-]+/gu)
   );
 }
 

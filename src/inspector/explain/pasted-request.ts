@@ -58,7 +58,7 @@ const MESSAGE =
 /** Without what a terminal of Windows or Linux writes in front of a command, which other shells read as words. */
 function withoutPrompts(text: string): string {
   return text.replaceAll(
-    /^(?:(?:PS )?[A-Za-z]:\\[^<>|\n]*>|\[?[\w.-]+@[\w.-]+[^$#%\n]{0,200}[$#%])[ \t]*(?=curl(?:\.exe)?\s)/gm,
+    /^(?:(?:PS )?[A-Za-z]:\\[^<>|\n]*>|\[?[\w.-]+@[^$#%\n]*[$#%])[ \t]*(?=curl(?:\.exe)?\s)/gm,
     '',
   );
 }

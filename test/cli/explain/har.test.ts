@@ -31,6 +31,12 @@ describe('a body in an archive', () => {
     ['text with a length', post({ text: ORDER }, JSON_TYPE, LENGTH), 'rewritten'],
     ['decoded text beside a coding', post({ text: ORDER }, JSON_TYPE, GZIP, LENGTH), 'rewritten'],
     ['Base64', post({ text: btoa('{"data":{}}'), encoding: 'base64' }, JSON_TYPE), 'rewritten'],
+    ['Base64 in capitals', post({ text: btoa('{"data":{}}'), encoding: 'BASE64' }, JSON_TYPE), 'rewritten'],
+    [
+      'text, with the fields as an object',
+      { ...post({ text: ORDER }), headers: { 'Content-Type': 'application/json' } },
+      'rewritten',
+    ],
     [
       'Base64 of coded bytes',
       post({ text: PACKED.toString('base64'), encoding: 'base64' }, JSON_TYPE, GZIP),
@@ -64,6 +70,12 @@ describe('a body in an archive', () => {
     expect([notes, faults, requests.length]).toEqual([[], [], 1]);
     const explanation = await offlineExplainer(await compiledShippedRuleBook())(requests[0]?.request ?? {});
     expect(explanation).toMatchObject({ verdict });
+  });
+
+  test('as a form is read without the fields that Firefox writes in front of it', () => {
+    const type = { name: 'Content-Type', value: 'application/x-www-form-urlencoded' };
+    const text = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=b';
+    expect(readAll(post({ text }, type)).requests[0]?.request.body).toBe('a=b');
   });
 
   test('as fields without text is put together', () => {
@@ -100,6 +112,15 @@ test.each([
   ],
   [{ method: 'GET', url: URL, headers: [{ name: 'Upgrade', value: 'websocket' }] }, 'not of HTTP'],
   [{ method: '', url: URL }, 'without the method and url'],
+  [{ method: 'CONNECT', url: 'api.example:443' }, 'not of HTTP'],
+  [
+    post(
+      { text: '--X\r\nContent-Disposition: form-data; name="f"; filename="q"\r\n\r\n\r\n--X--\r\n' },
+      { name: 'Content-Type', value: 'multipart/form-data; boundary=X' },
+      { name: 'Content-Length', value: '9000' },
+    ),
+    'with only a part of the body that was sent',
+  ],
   [{ method: 'GET', url: 'data:text/plain,x' }, 'not of HTTP'],
   [{ method: 'GET', url: 'blob:https://x/1' }, 'not of HTTP'],
   [{ method: 'GET', url: 'wss://x/api/v1/live' }, 'not of HTTP'],
@@ -122,6 +143,7 @@ test.each([
   [{ method: 'GET', url: `${URL}?a=b#c` }, '/api/v1/clients?a=b'],
   [{ method: 'GET', url: URL, queryString: [{ name: 'a', value: 'b c' }] }, '/api/v1/clients?a=b%20c'],
   [{ method: 'GET', url: '/api/v1/clients' }, '/api/v1/clients'],
+  [{ method: 'GET', url: '//api.example/api/v1/clients' }, '/api/v1/clients'],
   [{ method: 'GET', url: 'api.example:8443/api/v1/clients' }, '/api/v1/clients'],
   [{ method: 'GET', url: `${URL}?a=b c` }, '/api/v1/clients?a=b%20c'],
   [{ method: 'GET', url: URL, headers: [{ name: ':path', value: '/x' }] }, '/api/v1/clients'],

@@ -23,6 +23,8 @@ const VARIABLES = {
     { key: 'base', value: 'https://api.example/api/v1' },
     { key: 'outer', value: '{{base}}/clients/{{n}}' },
     { key: 'n', value: 7 },
+    { key: 'm', value: '01', type: 'number' },
+    { key: 'a1', value: 8 },
     { id: 'yes', value: true },
     { key: 'off', value: 'x', disabled: true },
     { key: 'loop', value: '{{loop}}' },
@@ -33,8 +35,31 @@ describe('the URL of a request', () => {
   test.each([
     [URL, '/api/v1/clients'],
     ['api.example/api/v1/clients', '/api/v1/clients'],
-    [` ${URL}?q=a b `, '/api/v1/clients?q=a%20b'],
-    [`${URL}?q=é{x}#f`, '/api/v1/clients?q=%C3%A9%7Bx%7D'],
+    [` ${URL}?q=a b`, '/api/v1/clients?q=a%20b'],
+    [`${URL}?q=é{x}"'<>[1]|\\#f`, '/api/v1/clients?q=%C3%A9{x}%22%27%3C%3E[1]|\\'],
+    ['https://api.example/api/v1/{x} "\'[1]|\\a`', `/api/v1/%7Bx%7D%20%22'[1]|/a%60`],
+    ['https://api.example/api/v1/{{a{{m}}}}', '/api/v1/8'],
+    [
+      {
+        host: ['x'],
+        path: ['api', 'v1', 'a'],
+        query: [
+          { key: 'a=&', value: 'b=c&d#e' },
+          { key: null, value: 'f' },
+        ],
+      },
+      '/api/v1/a?a%3D%26=b=c%26d%23e&=f',
+    ],
+    [
+      {
+        raw: `${URL}/:id.json/:off`,
+        variable: [
+          { key: 'id', value: 'a b' },
+          { key: 'off', value: 'c', disabled: true },
+        ],
+      },
+      '/api/v1/clients/a%20b.json/c',
+    ],
     [{ raw: URL }, '/api/v1/clients'],
     [{ host: ['api', 'example'], path: ['api', 'v1', 'clients'] }, '/api/v1/clients'],
     [{ protocol: 'https', host: 'api.example', port: '8443', path: 'api/v1/clients' }, '/api/v1/clients'],
@@ -63,7 +88,7 @@ describe('the URL of a request', () => {
           { key: 'b', value: 'a/b' },
         ],
       },
-      '/api/v1/7/a%2Fb',
+      '/api/v1/7/a/b',
     ],
     ['{{outer}}?ok={{yes}}', '/api/v1/clients/7?ok=true'],
     ['{{ base }}/clients', '/api/v1/clients'],
@@ -75,6 +100,9 @@ describe('the URL of a request', () => {
 
   test.each([
     ['{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value: it is taken for scheme and host'],
+    ['https://{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value: it is taken for scheme'],
+    ['http://{{sub}}.example:8080/api/v1/a', '/api/v1/a', '{{sub}} has no value: it is taken for scheme'],
+    ['{{root}}api/v1/a', '/api/v1/a', '{{root}} has no value: it is taken for scheme'],
     [`${URL}/{{id}}`, '/api/v1/clients/%7B%7Bid%7D%7D', '{{id}} has no value: it is sent in the URL'],
     [`${URL}/:id`, '/api/v1/clients/:id', 'The path variable :id has no value'],
     [`${URL}/{{off}}`, '/api/v1/clients/%7B%7Boff%7D%7D', '{{off}} has no value'],
@@ -139,6 +167,23 @@ describe('the body of a request', () => {
       '{ \n"a": "//no",  "c": "\\"/*no*/" }',
     ],
     [raw('a // b', 'text'), 'text/plain', 'a // b'],
+    ['a', 'text/plain', 'a'],
+    [{ mode: 'raw', raw: { a: [1] } }, 'text/plain', '{"a":[1]}'],
+    [
+      { mode: 'urlencoded', urlencoded: "a=b%20c&d&e='!*()" },
+      'application/x-www-form-urlencoded',
+      'a=b%2520c&d=&e=%27%21%2A%28%29',
+    ],
+    [
+      { mode: 'formdata', formdata: [{ key: 'f', type: 'file', src: [] }] },
+      'multipart/form-data; boundary=capture-gateway-boundary',
+      '--capture-gateway-boundary\r\nContent-Disposition: form-data; name="f"; filename=""\r\n\r\n\r\n--capture-gateway-boundary--\r\n',
+    ],
+    [
+      { mode: 'graphql', graphql: { query: 'q', variables: null, operationName: 'o' } },
+      'application/json',
+      '{"query":"q","operationName":"o","variables":null}',
+    ],
     [{ mode: 'raw', raw: '<a/>', options: { raw: { language: 'xml' } } }, 'application/xml', '<a/>'],
     [
       {
@@ -164,11 +209,7 @@ describe('the body of a request', () => {
       'application/json',
       '{"query":"query { a }","variables":{"n": 7}}',
     ],
-    [
-      { mode: 'graphql', graphql: { query: 'q', variables: '' } },
-      'application/json',
-      '{"query":"q","variables":{}}',
-    ],
+    [{ mode: 'graphql', graphql: { query: 'q', variables: '' } }, 'application/json', '{"query":"q"}'],
   ])('%j is of the type %s', (body, type, text) => {
     const { requests, faults } = readOne({ method: 'post', url: URL, body }, VARIABLES);
     expect(faults).toEqual([]);
@@ -183,24 +224,46 @@ describe('the body of a request', () => {
     ['POST', { mode: 'formdata', formdata: [] }],
     ['POST', { mode: 'urlencoded', urlencoded: [] }],
     ['POST', { mode: 'raw', raw: '' }],
+    ['POST', { mode: 'none' }],
+    ['POST', { mode: null, raw: 'x' }],
+    ['POST', { mode: 'file', file: {} }],
     ['POST', undefined],
   ])('of %s is none for %j', (method, body) => {
     expect(readOne({ method, url: URL, body }).requests[0]?.request).not.toHaveProperty('body');
   });
 
-  test('of GET is sent where the item says so', () => {
-    const item = {
-      name: 'n',
-      protocolProfileBehavior: { disableBodyPruning: true },
-      request: { method: 'GET', url: URL, body: raw('{}') },
-    };
-    expect(readCollection({ item: [item] }).requests[0]?.request.body).toBe('{}');
+  test('of GET is sent where the item, its folder or the collection says so', () => {
+    const kept = { protocolProfileBehavior: { disableBodyPruning: true } };
+    const item = { name: 'n', request: { method: 'GET', url: URL, body: raw('{}') } };
+    for (const collection of [
+      { item: [{ ...item, ...kept }] },
+      { item: [{ name: 'f', item: [item], ...kept }] },
+      { item: [item], ...kept },
+    ])
+      expect(readCollection(collection).requests[0]?.request.body).toBe('{}');
+  });
+
+  test.each([
+    [{ mode: 'urlencoded', urlencoded: 'a=b%20c&d' }, 'application/x-www-form-urlencoded'],
+    [{ mode: 'formdata', formdata: [{ key: 'a', value: 'b' }] }, 'multipart/form-data; boundary='],
+    [raw('{}'), 'text/csv'],
+  ])('%j has the type that Postman sends in place of the one given', (body, type) => {
+    const header = [{ key: 'content-type', value: 'text/csv' }];
+    const [read] = readOne({ method: 'POST', url: URL, header, body }).requests;
+    expect(read?.request.headers).toEqual([[expect.any(String), expect.stringContaining(type)]]);
+  });
+
+  test('has no type where the item switches it off', () => {
+    const protocolProfileBehavior = { disabledSystemHeaders: { 'content-type': true } };
+    const item = { protocolProfileBehavior, request: { method: 'POST', url: URL, body: raw('{}') } };
+    expect(readCollection({ item: [item] }).requests[0]?.request.headers).toEqual([]);
   });
 
   test.each([
     [raw('{"a": {{id}}}'), 'Its body has {{id}}, which has no value, where JSON needs one'],
     [{ mode: 'file', file: { src: '/tmp/a' } }, 'Its body is the file /tmp/a'],
     [{ mode: 'graphql', graphql: { query: 'q', variables: '{' } }, 'no JSON'],
+    [{ mode: 'graphql', graphql: { query: 'q', variables: '{} // c' } }, 'no JSON'],
     [{ mode: 'other' }, 'has the mode other'],
   ])('%j is a fault that names its request', (body, sentence) => {
     const { requests, faults } = readOne({ method: 'POST', url: URL, body });
@@ -240,6 +303,57 @@ test.each([
   [null, []],
 ])('the head %j has %j', (header, headers) => {
   expect(readOne({ url: URL, header }, VARIABLES).requests[0]?.request.headers).toEqual(headers);
+});
+
+test.each([
+  [{ type: 'bearer', bearer: [{ key: 'token', value: '' }] }, '/', [['authorization', 'X']], []],
+  [{ type: 'bearer', bearer: [{ key: 'token', value: 't' }] }, '/', [['Authorization', 'Bearer t']], []],
+  [
+    {
+      type: 'oauth2',
+      oauth2: [
+        { key: 'accessToken', value: 't' },
+        { key: 'headerPrefix', value: 'Token' },
+      ],
+    },
+    '/',
+    [['Authorization', 'Token t']],
+    [],
+  ],
+  [
+    {
+      type: 'oauth2',
+      oauth2: [
+        { key: 'accessToken', value: 't' },
+        { key: 'addTokenTo', value: 'queryParams' },
+      ],
+    },
+    '/?access_token=t',
+    [['authorization', 'X']],
+    [],
+  ],
+  [{ type: 'apikey', apikey: [{ key: 'value', value: 'v' }] }, '/', [['authorization', 'X']], []],
+  [{ type: null }, '/', [['authorization', 'X']], []],
+  [
+    { type: 'awsv4', awsv4: [] },
+    '/',
+    [['authorization', 'X']],
+    ["Postman's credentials of the kind awsv4 are not made: the request lacks them."],
+  ],
+])(
+  'the credentials %j beside a field of the item are sent as Postman does',
+  (auth, target, headers, said) => {
+    const header = [{ key: 'authorization', value: 'X' }];
+    const { requests, notes } = readOne({ url: 'https://api.example', header, auth });
+    expect(requests.map(({ request }) => [request.target, request.headers])).toEqual([[target, headers]]);
+    expect(notes).toEqual(said);
+  },
+);
+
+test('credentials in the URL are those of Basic', () => {
+  expect(readOne('https://u%40:p@api.example').requests[0]?.request.headers).toEqual([
+    ['Authorization', 'Basic dUA6cA=='],
+  ]);
 });
 
 test('credentials of the collection are those of a request that has none', () => {
