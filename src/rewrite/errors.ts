@@ -2,7 +2,7 @@ import { applyEdits, type Edit } from '../json/edit.ts';
 import { type NameTable, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
-import type { ErrorForm, ErrorsRule, Path, RequestRule } from '../rules/rule.ts';
+import { ERROR_FORMS, type ErrorForm, type ErrorsRule, type Path, type RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import { isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
@@ -30,6 +30,18 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly sentences: readonly number[];
   /** The member with errors by the name of what is wrong; absent in other forms. */
   readonly keyed?: { readonly id: number; readonly errors: RailsErrors };
+  /** What else a body may have errors in, which the form does not name; absent in the rules of the form. */
+  readonly any?: AnyErrors;
+}
+
+interface AnyErrors {
+  /** The ids of the members, and of V1's names for those that are names of V2. */
+  readonly members: ReadonlyMap<number, number>;
+  /** The id of the list of the form, which the form alone is about where its elements have its pointer, or no place but its texts. */
+  readonly list: number;
+  readonly pointer: string | undefined;
+  readonly texts: readonly string[];
+  readonly errors: RailsErrors;
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -40,6 +52,7 @@ const BACKSLASH = 0x5c;
 /** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
+  if (rule.any !== undefined) anyErrors(rule, rule.any, run, error);
   if (rule.keyed !== undefined) keyedErrors(rule, rule.keyed, run, error);
   let place: ReturnType<typeof draft.open> = rule.pointer.length === 0 ? undefined : error;
   for (const id of rule.pointer.slice(0, -1)) {
@@ -76,6 +89,57 @@ function keyedErrors(
   member.literal = applyEdits(value, edits);
   if (member.holder !== undefined) markChanged(member.holder);
   run.replace(rule, member);
+}
+
+/** Bytes of a member that is read whole; errors are small. */
+const MAX_ANY_BYTES = 65_536;
+
+/** Names in errors of any other shape: those of frameworks in front of the service's own, such as `{"detail":[{"loc":[…],"msg":"…"}]}`. */
+function anyErrors(rule: CompiledErrors, any: AnyErrors, run: ResponseRun, body: DraftObject): void {
+  const { bytes, tape, names } = run.draft;
+  for (const member of body.members) {
+    const v1 = any.members.get(member.id);
+    if (v1 === undefined || member.node < 0 || member.literal !== undefined) continue;
+    const value = bytes.subarray(tape.start(member.node), tape.end(member.node));
+    if (value.length > MAX_ANY_BYTES || (member.id === any.list && isOfForm(value, any))) continue;
+    const edits = any.errors.anywhere(value, names.name(member.id), {
+      isWrapped: run.context.isWrapped,
+      place: (raw) => v1Place(rule, raw, run.context.isWrapped),
+      text: (raw, named) => v1Text(rule, raw, named),
+      spellings: rule.spellings,
+    });
+    if (edits.length > 0) {
+      member.literal = applyEdits(value, edits);
+      markChanged(body);
+      run.replace(rule, member);
+    }
+    if (v1 === member.id || find(body, v1) !== undefined) continue;
+    const before = run.pointerOf(member);
+    member.id = v1;
+    member.isRenamed = true;
+    markChanged(body);
+    run.move(rule, member, before);
+  }
+}
+
+/** True for a list of errors of the form of the rule book, which says all that is read in it. */
+function isOfForm(list: Uint8Array, { pointer, texts }: AnyErrors): boolean {
+  let isOf = false;
+  let names = new Set<string>();
+  new JsonWalker(Number.POSITIVE_INFINITY, MAX_LEVELS).walk(list, {
+    enter: ({ kind, path: [index, name, ...deeper] }) => {
+      if (index === undefined) return kind === 'array';
+      if (name === undefined) names = new Set();
+      else if (deeper.length === 0) names.add(String(name));
+      return name === undefined;
+    },
+    leave: ({ path }) => {
+      if (path.length !== 1) return;
+      const isPlaced = PLACES.some((place) => names.has(place));
+      isOf ||= names.has(pointer ?? '') || (!isPlaced && texts.some((text) => names.has(text)));
+    },
+  });
+  return isOf;
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
@@ -203,8 +267,9 @@ export function compileErrors(
   names: NameTable,
   request: readonly RequestRule[],
   query: QueryPlan | undefined,
-  form: ErrorForm,
+  declared: ErrorForm | undefined,
 ): readonly CompiledErrors[] {
+  const form: ErrorForm = declared ?? ERROR_FORMS['json-api'];
   const details = new Map(Object.entries(rule.details));
   const v1 = new V1Names(request);
   const compiled = {
@@ -225,13 +290,76 @@ export function compileErrors(
     pointer: ids(form.pointer),
     sentences: ids(form.text),
   };
+  const rails = new RailsErrors(request, v1);
   if (form.isKeyed === true) {
-    const keyed = { id: names.add(form.list[0] ?? ''), errors: new RailsErrors(request, compiled.v1) };
+    const keyed = { id: names.add(form.list[0] ?? ''), errors: rails };
     return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about), keyed }];
   }
-  if (form.about.length === 0) return [ofEach];
-  return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about) }, ofEach];
+  if (form.about.length > 0)
+    return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about) }, ofEach];
+  if (declared !== undefined) return [ofEach];
+  const members = [...ANY_MEMBERS.map((name) => [name, name] as const), ...namesInV2(request, compiled)];
+  const any: AnyErrors = {
+    members: new Map(members.map(([name, own]) => [names.add(name), names.add(own)])),
+    list: names.add(form.list[0] ?? ''),
+    pointer: form.pointer[0],
+    texts: form.text,
+    errors: rails,
+  };
+  // Before those of the form, which leave a member alone that has other contents already.
+  return [...[[], [-1]].map((path) => ({ ...compiled, path, pointer: [], sentences: [], any })), ofEach];
 }
+
+/** Members at the top of the bodies with errors that frameworks, validators and gateways make. */
+const ANY_MEMBERS: readonly string[] = (
+  '_embedded cause description detail details error error_description error_message errorMessage errors exception fault field ' +
+  'field_errors fieldErrors fields instancePath invalid-params invalid_params invalidParams issues loc message messages msg name ' +
+  'non_field_errors param parameter path pointer problems property propertyPath reason title validation validation_errors ' +
+  'validationErrors violations'
+).split(' ');
+
+/** The names at the top of V2's body that errors may be keyed by, in their spellings, with V1's. */
+function namesInV2(
+  rules: readonly RequestRule[],
+  { spellings }: Pick<CompiledErrors, 'spellings'>,
+): readonly (readonly [string, string])[] {
+  return placesInV2(rules).flatMap(([name = '', ...rest]) =>
+    [name, camelOf(name), camelOf(`_${name}`), name.replaceAll('_', '-')].flatMap((spelling) => {
+      const v1 = rest.length === 0 ? spellings.text(spelling) : spelling;
+      return v1 === spelling && rest.length === 0 ? [] : [[spelling, v1] as const];
+    }),
+  );
+}
+
+function camelOf(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** How names and sentences in errors are turned back. */
+interface AnyNames {
+  readonly isWrapped: boolean;
+  readonly spellings: NameSpellings;
+  readonly place: (raw: string) => string;
+  readonly text: (raw: string, named: string) => string;
+}
+
+/** Members of an error that say which attribute it is about. */
+const PLACES: readonly string[] =
+  'attribute dataPath field instancePath key loc location name param parameter path pointer property propertyPath'.split(
+    ' ',
+  );
+
+/** Those whose value may be a list of the names on a path. */
+const PATHS: ReadonlySet<string> = new Set(['dataPath', 'loc', 'location', 'path']);
+
+/** Members with values of the client, words for programs, and places elsewhere. */
+const OPAQUE: ReadonlySet<string> = new Set(
+  (
+    'about actual attemptedValue attempted_value class code enum expected given help href id input instance keyword logref objectName ' +
+    'received rejectedValue rejected_value requestId request_id schema schemaPath see stack status timestamp trace traceId trace_id ' +
+    'type uri url value values'
+  ).split(' '),
+);
 
 /** Levels of nested objects and lists in which errors are looked for. */
 const MAX_LEVELS = 8;
@@ -299,6 +427,80 @@ export class RailsErrors {
     ].sort((one, other) => one.start - other.start);
   }
 
+  /**
+   * Returns the edits of the value of the member `root` of a body with errors in a shape that no form names: names as keys of objects,
+   * also of objects that V1 does not have, paths as lists, and names and paths in texts.
+   */
+  anywhere(value: Uint8Array, root: string, names: AnyNames): readonly Edit[] {
+    const edits: Edit[] = [];
+    const texts: Edit[] = [];
+    const objects: Entry[][] = [];
+    const inside = new Map<number, readonly string[]>();
+    this.walker.walk(value, {
+      enter: (node) => {
+        const { kind, path, start, end } = node;
+        const name = path.at(-1);
+        const about = path.findLast((step) => typeof step === 'string') ?? root;
+        if (typeof name === 'string') this.addEntry(objects.at(-1), node, name, names.place(name));
+        if (typeof name === 'string' && OPAQUE.has(name)) return false;
+        if (kind === 'object') objects.push([]);
+        if (kind === 'array' && PATHS.has(about)) {
+          const turned = pathInV1(value.subarray(start, end), names);
+          if (turned !== undefined) edits.push({ start, end, insert: encoder.encode(turned) });
+          return turned === undefined;
+        }
+        if (kind !== 'string') return true;
+        const raw = decoder.decode(value.subarray(start + 1, end - 1));
+        const isPlace = /^#?(?:\/|\\\/)\S*$/.test(raw) || /^\$[.[]\S*$/.test(raw);
+        const changed = isPlace ? names.place(raw) : names.text(raw, this.sentence(raw));
+        if (changed !== raw) texts.push({ start: start + 1, end: end - 1, insert: encoder.encode(changed) });
+        return true;
+      },
+      leave: ({ kind, path, start }) => {
+        if (kind !== 'object') return;
+        const entries = objects.pop() ?? [];
+        inside.set(
+          start,
+          entries.map((entry) => entry.name),
+        );
+        const steps = [root, ...path.filter((step) => typeof step === 'string')];
+        edits.push(
+          ...mergedKeys(value, entries, texts),
+          ...entries.flatMap((entry) => this.opened(value, entry, entries, steps, inside)),
+        );
+      },
+    });
+    return [
+      ...edits,
+      ...texts.filter(({ start }) => !edits.some((edit) => edit.start <= start && start < edit.end)),
+    ].sort((one, other) => one.start - other.start);
+  }
+
+  /** The edits that take the braces off an object which V1 does not have, where all names in it stand around it in V1. */
+  private opened(
+    value: Uint8Array,
+    { node, name }: Entry,
+    siblings: readonly Entry[],
+    steps: readonly string[],
+    inside: ReadonlyMap<number, readonly string[]>,
+  ): readonly Edit[] {
+    const names = node.kind === 'object' ? (inside.get(node.start) ?? []) : [];
+    const path = [...steps, name];
+    const isOpened = (child: string): boolean =>
+      path.some((_, from) => {
+        const place = [...path.slice(from), child];
+        const v1 = this.v1.loosely(place);
+        return v1.length === place.length - 1 && v1.at(-1) === child && !v1.includes(name);
+      });
+    const isTaken = siblings.some((sibling) => names.includes(sibling.name));
+    if (names.length === 0 || isTaken || !names.every(isOpened)) return [];
+    const first = value.findIndex((byte, at) => at > node.start && byte > SPACE);
+    return [
+      { start: node.keyStart, end: first, insert: new Uint8Array() },
+      { start: node.end - 1, end: node.end, insert: new Uint8Array() },
+    ];
+  }
+
   /** The sentence with V1's name at its start, where that is one of V2. */
   private sentence(raw: string): string {
     for (let end = Math.min(this.longest, raw.length); end > 0; end -= 1) {
@@ -318,16 +520,46 @@ export class RailsErrors {
     this.sentences.set(name, known ? undefined : v1);
   }
 
-  private addEntry(entries: Entry[] | undefined, node: WalkedNode, name: string): void {
+  private addEntry(
+    entries: Entry[] | undefined,
+    node: WalkedNode,
+    name: string,
+    v1 = this.v1.attribute(name),
+  ): void {
     const { kind, keyStart, keyEnd, start, end } = node;
     const before = entries?.at(-1)?.node.end ?? keyStart;
     entries?.push({
       node: { kind, keyStart, keyEnd, start, end },
       name,
-      v1: this.v1.attribute(name),
+      v1,
       before,
     });
   }
+}
+
+/** A list of names and indexes as JSON, as V1 has it; undefined for any other list, and for one that is the same. */
+function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string | undefined {
+  const given: string[] = [];
+  const indexes = new Set<string>();
+  let isPath = true;
+  new JsonWalker(Number.POSITIVE_INFINITY, 1).walk(list, {
+    enter: ({ kind, path, start, end }) => {
+      if (path.length === 0) return true;
+      const text = decoder.decode(list.subarray(start, end));
+      if (kind === 'string') given.push(stringText(text.slice(1, -1)));
+      else if (/^\d{1,9}$/.test(text)) {
+        given.push(text);
+        indexes.add(text);
+      } else isPath = false;
+      return false;
+    },
+  });
+  const roots = given[0] === 'body' ? 1 : 0;
+  const names = given.slice(roots);
+  const turned = isPath ? spellings.pointer(names, isWrapped) : names;
+  if (turned.length === names.length && turned.every((name, at) => name === names[at])) return undefined;
+  const steps = [...given.slice(0, roots), ...turned];
+  return `[${steps.map((step) => (indexes.has(step) ? step : JSON.stringify(step))).join(',')}]`;
 }
 
 const SPACE = 0x20;

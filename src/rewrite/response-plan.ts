@@ -14,7 +14,6 @@ import {
   type RuleBook,
 } from '../rules/rule-book.ts';
 import {
-  ERROR_FORMS,
   type ErrorForm,
   type ErrorsRule,
   type ExplicitResponseRule,
@@ -151,7 +150,7 @@ export class ResponsePlan {
     restoreLinks?: RestoreBodyLinks,
   ) {
     this.restoreLinks = restoreLinks;
-    this.rules = this.compile(changes, inverted, book.errors ?? ERROR_FORMS['json-api']);
+    this.rules = this.compile(changes, inverted, book.errors);
     this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
     this.resource = inverted.length > 0 ? resource.map((name) => this.names.add(name)) : undefined;
@@ -379,7 +378,7 @@ export class ResponsePlan {
   private compile(
     changes: readonly Change[],
     inverted: readonly InvertedRule[],
-    form: ErrorForm,
+    form: ErrorForm | undefined,
   ): readonly Compiled[] {
     const request = changes.flatMap((change) => change.request);
     const query = queryPlanOf(changes);

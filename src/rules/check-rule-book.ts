@@ -447,7 +447,7 @@ function transformIn(declared: OperationSource): { readonly transform?: string }
 
 /** Reads the form of V2's errors; undefined for that of a book that names none. */
 export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | undefined {
-  if (source === undefined || source === 'json-api') return undefined;
+  if (source === undefined) return undefined;
   if (typeof source === 'string') return ERROR_FORMS[source];
   const { list, pointer, text = [] } = source;
   const names = text.map((name) => readPath(name)[0] ?? '');

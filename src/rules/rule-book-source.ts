@@ -861,7 +861,7 @@ export const ruleBookSource = strict({
       { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
     )
     .exactOptional()
-    .describe("The form of V2's errors, for errors rules; json-api when absent."),
+    .describe("The form of V2's errors, for errors rules; json-api, and any other shape, when absent."),
   cors: strict({
     origins: z
       .array(

@@ -164,7 +164,7 @@ export interface RuleBook {
   readonly version: string | undefined;
   /** The field that names it; absent for a day in `x-api-version`. */
   readonly versionField?: VersionField;
-  /** The form of V2's errors; absent for `json-api`. */
+  /** The form of V2's errors, and nothing else; absent for `json-api` and any shape that other code gives errors. */
   readonly errors?: ErrorForm;
   /** The form of the gateway's own errors, as V1 clients read them; absent for `json-api`. */
   readonly refusals?: RefusalForm;

@@ -310,10 +310,55 @@ describe('errors', () => {
     });
   });
 
+  test.each([
+    ['{"errors":{"highlight_type":["bad"]}}', '{"errors":{"transition_type":["bad"]}}'],
+    ['{"highlight_type":["bad"],"highlightType":1}', '{"transition_type":["bad"],"transitionType":1}'],
+    [
+      '{"errors":{"property": { "address": { "suburb" :["x"] } }}}',
+      '{"errors":{"property": { "suburb" :["x"]  }}}',
+    ],
+    ['{"property":{"address":{"suburb":["x"]}}}', '{"property":{"suburb":["x"]}}'],
+    ['{"property":{"address":{"suburb":1,"other":2}}}', 'unchanged'],
+    ['{"property":{"suburb":0,"address":{"suburb":1}}}', 'unchanged'],
+    [
+      '{"detail":[{"loc":["body","highlight_type"],"msg":"x"}]}',
+      '{"detail":[{"loc":["body","data","transition_type"],"msg":"x"}]}',
+    ],
+    ['[{"path":["property","address","suburb"]}]', '[{"path":["data","property","suburb"]}]'],
+    [
+      '{"issues":[{"path":["items",0,"highlight_type"]}]}',
+      '{"issues":[{"path":["data","items",0,"highlight_type"]}]}',
+    ],
+    [
+      '{"errors":[{"detail":"x","pointer":"#/highlight_type"}]}',
+      '{"errors":[{"detail":"x","pointer":"#/data/transition_type"}]}',
+    ],
+    ['{"errors":{"$.highlight_type":["x"]}}', '{"errors":{"$.data.transition_type":["x"]}}'],
+    ['{"errors":["Highlight type is bad"]}', '{"errors":["Transition type is bad"]}'],
+    ['{"message":"Failed: Property address suburb is bad"}', '{"message":"Failed: Property suburb is bad"}'],
+    [
+      '{"violations":[{"propertyPath":"property.address.suburb"}]}',
+      '{"violations":[{"propertyPath":"property.suburb"}]}',
+    ],
+    [
+      '{"errors":[{"field":"highlight_type","rejectedValue":"highlight_type"}]}',
+      '{"errors":[{"field":"transition_type","rejectedValue":"highlight_type"}]}',
+    ],
+    [
+      '{"error":{"message":"highlight-type","param":"property[address][suburb]"}}',
+      '{"error":{"message":"transition-type","param":"property[suburb]"}}',
+    ],
+  ])('a body of another shape: %s', (text, expected) => {
+    expect(turned(text)).toBe(expected);
+  });
+
   test('what is not the envelope is left alone, and so is a success', () => {
     for (const text of [
-      '{"errors":{"highlight_type":["bad"]}}',
       '{"errors":[1,[{}]]}',
+      '{"errors":[{"detail":"x","meta":{"field":"highlight_type"}}]}',
+      '{"errors":[{"source":{},"field":"highlight_type"}]}',
+      '{"other":"highlight_type","code":"highlight_type","errors":[{"value":"highlight_type"}]}',
+      `{"message":"${'highlight_type '.repeat(4500)}"}`,
       '{"errors":[{"detail":7}]}',
     ]) {
       expect(turned(text)).toBe('unchanged');

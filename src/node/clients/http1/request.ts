@@ -113,6 +113,7 @@ function readUncommonLine(line: string): RequestLine | Failure {
   const methodEnd = line.indexOf(' ');
   const method = line.slice(0, methodEnd);
   // The preface of HTTP/2 (RFC 9113 §3.4) is no request: what follows it are frames.
+  if (line === PREFACE) return failure('unsupported-version', HTTP2_IN_CLEAR);
   if (methodEnd < 0 || methodEnd > METHOD_BYTES || !isFieldName(method) || method === 'PRI')
     return failure('bad-request');
   const targetEnd = line.lastIndexOf(' ');
@@ -128,6 +129,9 @@ function readUncommonLine(line: string): RequestLine | Failure {
     : failure('unsupported-version');
 }
 
+const PREFACE = 'PRI * HTTP/2.0';
+const HTTP2_IN_CLEAR =
+  'The client began with HTTP/2, which is served over TLS alone, where ALPN agrees on it: use HTTP/1.1 here, or https.';
 const SLASH = 0x2f;
 
 /**
