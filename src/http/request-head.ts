@@ -317,12 +317,13 @@ class HeadOfList extends HeadReader {
   protected linesToForward(): undefined {}
 }
 
-/** True for credentials that are made of the request itself: AWS Signature Version 4, and the draft before RFC 9421. */
+/** True for credentials that are made of the request itself: AWS, the draft before RFC 9421, OAuth 1.0 (RFC 5849), Hawk, and HMACs. */
 function isSignature(authorization: string): boolean {
   return SIGNING_SCHEME.test(authorization);
 }
 
-const SIGNING_SCHEME = /^(?:AWS4-|Signature )/i;
+const SIGNING_SCHEME =
+  /^(?:AWS4-|(?:AWS|Signature|Hawk|MAC|HMAC[\w-]*|SharedKey(?:Lite)?) |OAuth .*oauth_signature=)/i;
 
 function isAny(): boolean {
   return true;

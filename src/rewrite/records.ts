@@ -388,7 +388,7 @@ export class DeprecatedAttributes {
 
   /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
   of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    return cached(this.all, records, () => true);
+    return cached(this.all, records, isAttribute);
   }
 
   /** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
@@ -414,8 +414,13 @@ function cached(
   return list;
 }
 
-function isStripped({ rule }: EditRecord): boolean {
-  return rule === 'strip';
+function isStripped(record: EditRecord): boolean {
+  return record.rule === 'strip' && isAttribute(record);
+}
+
+/** The name of another method in a form is none of V1's attributes. */
+function isAttribute({ change }: EditRecord): boolean {
+  return change !== METHOD_OVERRIDE;
 }
 
 function listOf(

@@ -131,6 +131,9 @@ describe('what the client derived from the body', () => {
     'X-Hub-Signature-256: sha256=00\r\n',
     'Authorization: AWS4-HMAC-SHA256 Credential=a\r\n',
     'authorization: Signature keyId="a"\r\n',
+    'Authorization: OAuth oauth_nonce="a", oauth_signature="b"\r\n',
+    'Authorization: Hawk id="a", mac="b"\r\n',
+    'Authorization: hmac-sha256 a:b\r\n',
   ];
   test.each(signatures)(
     'a signed request is noted, and refused where the policy says so: %j',
@@ -159,13 +162,10 @@ describe('what the client derived from the body', () => {
     expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'signed' });
   });
 
-  test('a request with a key is none', async () => {
+  test.each(['Bearer k', 'OAuth k', 'Basic Og=='])('a request with the key %s is none', async (key) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await gatewayFor(v2.origin);
-    await exchange(
-      gateway.port,
-      post('/api/v1/clients', `${JSON_FIELDS}Authorization: Bearer k\r\n`, WRAPPED),
-    );
+    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}Authorization: ${key}\r\n`, WRAPPED));
     expect((await gateway.entry()).note).toBeUndefined();
   });
 
