@@ -475,7 +475,7 @@ describe('the guide', () => {
     guide.add(order());
     const document = guide.document({ ...testRuleBook({ rollout }), changes: CHANGES });
     const sentences = [
-      'V1 is deprecated from 2026-12-01.',
+      'V1 is deprecated as of 2026-12-01.',
       '20 % of the V1 requests get 503 on purpose, from 2027-03-02T09:00:00Z, so that whoever still needs V1 notices.',
       'V1 ends on 2027-06-30T10:00:00Z. From then on these requests get 410.',
     ];

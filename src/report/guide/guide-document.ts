@@ -58,7 +58,7 @@ export function endOfV1(rollout: Rollout | undefined, client: string): readonly 
   return [
     ...(since === undefined
       ? []
-      : [{ text: `V1 is deprecated from ${dateText(since)}.`, ...linkOf('deprecation') }]),
+      : [{ text: `V1 is deprecated as of ${dateText(since)}.`, ...linkOf('deprecation') }]),
     ...(['operation', 'change'] as const).flatMap((kind) =>
       Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
         const what = kind === 'operation' ? `Operation ${id}` : `What change ${id} translates`;
@@ -69,7 +69,7 @@ export function endOfV1(rollout: Rollout | undefined, client: string): readonly 
             ? []
             : [
                 {
-                  text: `${what} is deprecated from ${dateText(end.since)}.`,
+                  text: `${what} is deprecated as of ${dateText(end.since)}.`,
                   ...linkOf('deprecation', end.links),
                 },
               ]),
