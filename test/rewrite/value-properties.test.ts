@@ -186,14 +186,21 @@ function plain(text: string): unknown {
 /** What a form can say of a value: no object and no list that is empty, and no objects whose names are numbers. */
 function sayable(value: Value): string {
   const asLists = (inner: Value, isRoot: boolean): Value => {
-    if (Array.isArray(inner)) return inner.map((one: Value) => asLists(one, false));
+    if (Array.isArray(inner)) return inner.map((one: Value) => asLists(one, false)).filter(isSaid);
     if (!(inner instanceof Map)) return inner;
     const members = [...(inner as ReadonlyMap<string, Value>)];
-    const made = members.map(([key, one]) => [key, asLists(one, false)] as const);
+    const made = members
+      .map(([key, one]) => [key, asLists(one, false)] as const)
+      .filter(([, one]) => isSaid(one));
     const isList = !isRoot && made.length > 0 && made.every(([key]) => /^\d+$/.test(key));
     return isList ? made.map(([, one]) => one) : new Map(made);
   };
   return JSON.stringify(withoutEmpty(JSON.parse(meaning(asLists(value, true))))) ?? '';
+}
+
+/** False for an object and a list that are empty. */
+function isSaid(value: Value): boolean {
+  return value instanceof Map ? value.size > 0 : !Array.isArray(value) || value.length > 0;
 }
 
 /** A field of a form: the parts of its name, and its value. */
