@@ -40,7 +40,12 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
     ),
     'exit code': EXIT_CODES.map(([code]) => String(code)),
     'log field': schemaPaths(readJson(new URL('config/entry.schema.json', root))),
-    metric: inSources(root, ['src'], /['"`](gateway_[a-z0-9_]+)(?=['"`{ ])/g),
+    metric: [
+      ...inSources(root, ['src'], /['"`](gateway_[a-z0-9_]+)(?=['"`{ ])/g),
+      ...inSources(root, ['src/rewrite-log/metric-families.ts'], /\['([a-z][a-z0-9_]*)', (?!')/g).map(
+        (label) => `label ${label}`,
+      ),
+    ],
     'error code': [
       ...inSources(root, ['src/migrate/failure.ts'], /^ {2}'?([a-z][a-z0-9-]*)'?: \[\n? *\d{3},/gm),
       ...inSources(root, ['src/json', 'src/http', 'src/rewrite', 'src/migrate'], /\bcode: '([a-z][a-z-]+)'/g),

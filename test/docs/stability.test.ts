@@ -38,6 +38,7 @@ test.each([
   'exit code: 2',
   'log field: edits[].change',
   'metric: gateway_exchanges_total',
+  'metric: label status_class',
   'error code: body-too-large',
   'admin API: POST /rollout',
   'library: capture-gateway createMigration',
