@@ -551,6 +551,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => mapsOfSeveral(change)),
     ...changes.flatMap((change) => inexactInverses(change)),
+    ...changes.flatMap((change) => partialJoins(change, operations)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
   ];
 }
@@ -647,6 +648,20 @@ function lossOfInverse(rule: RequestRule): string | undefined {
   return isInvertible(rule)
     ? `the inverse of default of ${of} is not exact: responses lack it where it has this value, also where a client sent it`
     : `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`;
+}
+
+/** A PATCH changes what it names (RFC 5789 §2), but a string joined from a part of the members replaces the whole one. */
+function partialJoins({ id, on, request }: Change, operations: readonly Operation[]): readonly string[] {
+  const patches = operations.filter(
+    (one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)),
+  );
+  const [patch] = patches;
+  if (patch === undefined) return [];
+  return request.flatMap((rule) => {
+    if (rule.rule !== 'join') return [];
+    const members = rule.members.join(' and ');
+    return `change "${id}": a PATCH of "${patch.id}" with some of ${members} alone gives ${printPath([...rule.in, rule.to])} those, and V2 loses the others; clients have to send all of them`;
+  });
 }
 
 /** An inverse cannot tell which of the V1 values the client sent. */

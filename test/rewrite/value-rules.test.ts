@@ -258,6 +258,18 @@ test.each([
   else expect(warnings).toContainEqual(expect.stringMatching(warning));
 });
 
+test.each([
+  ['[update]', true],
+  ['every', true],
+  ['[write]', false],
+])('check says of a join on %s that a PATCH of a part of it loses the others: %s', async (on, isWarned) => {
+  const book = await bookIn(`operations: { write: POST /things, update: 'PATCH /things/{id}' }
+changes: [{ id: c, summary: s, on: ${on}, request: [ { join: [a, b], to: c, with: " " } ] }]
+`);
+  const lost = /a PATCH of "update" with some of a and b alone gives "c" those, and V2 loses the others/;
+  expect(ruleBookWarnings(book).some((text) => lost.test(text))).toBe(isWarned);
+});
+
 describe('responses', () => {
   test.each(back)('inverse of %s: %s', async (rules, v2, v1) => {
     expect(await read(rules, v2)).toBe(v1);
