@@ -652,10 +652,7 @@ function lossOfInverse(rule: RequestRule): string | undefined {
 
 /** A PATCH changes what it names (RFC 5789 §2), but a string joined from a part of the members replaces the whole one. */
 function partialJoins({ id, on, request }: Change, operations: readonly Operation[]): readonly string[] {
-  const patches = operations.filter(
-    (one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)),
-  );
-  const [patch] = patches;
+  const patch = operations.find((one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)));
   if (patch === undefined) return [];
   return request.flatMap((rule) => {
     if (rule.rule !== 'join') return [];

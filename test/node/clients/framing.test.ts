@@ -85,7 +85,7 @@ const refused: readonly (readonly [bytes: string, status: number, attack: string
   ['POST /api/v2/x y HTTP/1.1\r\nHost: g\r\n\r\n', 400, 'a space in the target'],
   ['PO ST /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n', 400, 'a space in the method'],
   ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'TLS on a plain port'],
-  ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'the preface of HTTP/2 without TLS'],
+  ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, 'the preface of HTTP/2 without TLS'],
   [`${HEAD}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`, 400, 'two keys'],
   [`${HEAD}Content-Type: text/plain\r\nContent-Type: application/json\r\n\r\n`, 400, 'two media types'],
   [`${HEAD}x-api-version: 2025-01-01\r\nX-API-Version: 2026-01-01\r\n\r\n`, 400, 'two versions'],
