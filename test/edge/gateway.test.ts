@@ -33,7 +33,7 @@ test('everything that keeps a worker from serving is a fault, and all faults are
       'Unset GATEWAY_SELF_SERVICE: an isolate at the edge keeps no report.',
       'Unset GATEWAY_STORE: at the edge the Durable Object ROLLOUT is the store.',
       'There are no Unix sockets at the edge; set an http or https address.',
-      'GATEWAY_ADMIN_HOSTS is set; set the secret GATEWAY_ADMIN_TOKEN, too.',
+      'GATEWAY_ADMIN_HOSTS is set; set the secret GATEWAY_ADMIN_TOKEN as well.',
       'Set GATEWAY_UPSTREAM: there is no embedded V2 at the edge.',
     ],
   });
