@@ -31,13 +31,16 @@ export interface HistoryMinute {
 
 /** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
 export type OriginFailures = Readonly<
-  Record<'v1' | 'v2', { readonly requests: number; readonly failed: number; readonly inARow: InARow }>
+  Record<
+    'v1' | 'v2',
+    { readonly requests: number; readonly failed: number; readonly inARow: Readonly<InARow> }
+  >
 >;
 
 /** The last requests for a service, up to the first that ended otherwise. */
 interface InARow {
-  readonly failed: boolean;
-  readonly requests: number;
+  failed: boolean;
+  requests: number;
 }
 
 /** Requests since the start: of V1 clients by the service that got them, of V2 clients, and those that got no 2xx or 3xx by who refused or failed them. */
@@ -144,9 +147,10 @@ export class History {
     if (asked !== undefined) minute.origins[asked].requests += 1;
     if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
     if (asked !== undefined) {
-      const { failed, requests } = this.inARow[asked];
-      const fails = failedBy !== undefined;
-      this.inARow[asked] = { failed: fails, requests: failed === fails ? requests + 1 : 1 };
+      const row = this.inARow[asked];
+      const failed = failedBy !== undefined;
+      row.requests = row.failed === failed ? row.requests + 1 : 1;
+      row.failed = failed;
     }
     this.sumUp(entry, isFault ? from : undefined, failedBy);
     minute.total.add(entry.totalMs);
@@ -201,7 +205,7 @@ export class History {
       }
     }
     const { v1, v2 } = this.inARow;
-    return { v1: { ...sums.v1, inARow: v1 }, v2: { ...sums.v2, inARow: v2 } };
+    return { v1: { ...sums.v1, inARow: { ...v1 } }, v2: { ...sums.v2, inARow: { ...v2 } } };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */
