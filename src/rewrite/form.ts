@@ -578,22 +578,24 @@ function isInList({ name }: Pick<FormField, 'name'>): boolean {
   return name.some(({ text }) => text === '');
 }
 
-/** The fields that V2 gets. */
+/** The fields that V2 gets: those that rules add stand behind the next one that is kept. */
 function fieldsAfter(
   { fields: changes, added }: Omit<FormChanges, 'records'>,
   fields: readonly FormField[],
   isInPlace: boolean,
 ): readonly FormField[] {
   const additions = Map.groupBy(added, ({ after }) => (isInPlace ? after : fields.length - 1));
-  const kept = fields.flatMap((field, at) => {
+  const sent: FormField[] = [];
+  let pending: FormField[] = [...(additions.get(-1) ?? [])];
+  for (const [at, field] of fields.entries()) {
     const change = changes[at] ?? 'unchanged';
-    const own =
-      typeof change === 'string'
-        ? field
-        : { name: change.name ?? field.name, value: change.value ?? field.value };
-    return [...(change === 'removed' ? [] : [own]), ...(additions.get(at) ?? [])];
-  });
-  return [...(additions.get(-1) ?? []), ...kept];
+    pending.push(...(additions.get(at) ?? []));
+    if (change === 'removed') continue;
+    const { name = field.name, value = field.value } = change === 'unchanged' ? field : change;
+    sent.push({ name, value }, ...pending);
+    pending = [];
+  }
+  return [...sent, ...pending];
 }
 
 /** True where fields say what rules made of the model, but for objects and lists that are empty: a form has none. */

@@ -360,6 +360,12 @@ describe('rules for values take and write texts', () => {
       'a[][q]=1&a[][x]=1&a[][q]=2&a[][y]=1',
       'refused unconvertible-value',
     ],
+    // The list would stand behind the next field, which is of the next element.
+    [
+      { rule: 'list', member: 'q', in: ['a', '*'], to: 'x' },
+      'a[][q]=1&a[][x]=2&a[][x]=3',
+      'refused unconvertible-value',
+    ],
   ] satisfies readonly [RequestRule, string, string][])('%j: %s', (rule, before, after) => {
     const outcome = formPlan([rule]).rewrite(bytesOf(before));
     expect(outcome.verdict === 'refused' ? `refused ${outcome.refusal.code}` : textOf(outcome.body)).toBe(
