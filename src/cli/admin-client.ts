@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Dispatcher } from 'undici/index.js';
+import { readText } from '../node/files.ts';
 import { readSecret } from '../settings/read-settings.ts';
 import { type Setting, settings as table } from '../settings/settings.ts';
 import type { CommandFault } from './command-fault.ts';
@@ -79,7 +79,7 @@ export async function secretOf(
   const given = await givenSettings({ config }, process.env);
   const [fault] = given.file?.faults ?? [];
   if (fault !== undefined) return { fault };
-  return readSecret(setting, { ...given, readFile: (path) => readFileSync(path, 'utf8') });
+  return readSecret(setting, { ...given, readFile: readText });
 }
 
 /** Returns a client of the admin listener at `url` that knows the token of the environment, or of the settings file. */

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
@@ -71,14 +71,14 @@ export async function editRuleBook(
   path: string,
   edit: (text: string, book: RuleBook) => string | CommandFault,
 ): Promise<{ readonly ruleBook: RuleBook } | { readonly faults: readonly string[] }> {
-  const [{ readRuleBook }, { printFault }, { replaceFileSync }] = await Promise.all([
+  const [{ readRuleBook }, { printFault }, { readText, replaceFileSync }] = await Promise.all([
     import('../rules/read-rule-book.ts'),
     import('../rules/rule-book-fault.ts'),
     import('../node/files.ts'),
   ]);
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readText(path);
   } catch (error) {
     return {
       faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],

@@ -10,6 +10,7 @@ import {
   startWorkerdGateway,
   type TwinServices,
 } from '../node/twin/twin-services.ts';
+import { decodeText, readText } from '../node/files.ts';
 import { count, counted, terminalText } from '../report/text.ts';
 import type { Difference } from '../twin/compare.ts';
 import { type PlayedExchange, playScript, type Stage, type TwinReport, TwinTally } from '../twin/play.ts';
@@ -155,7 +156,7 @@ function fail(faults: readonly string[], code: number = NOT_STARTED): number {
 export function readKeyFile(file: string): string | CommandFault {
   let key: string;
   try {
-    key = readFileSync(file, 'utf8').trim();
+    key = readText(file).trim();
   } catch (error) {
     return unreadable(file, error);
   }
@@ -298,7 +299,7 @@ export function loadScripts(files: readonly string[], fit: 'any' | 'reference'):
   const shipped = readdirSync(SHIPPED).filter((name) => name !== TABLES);
   for (const file of files.length > 0 ? files : shipped.map((name) => new URL(name, SHIPPED))) {
     try {
-      const reading = readScript(basename(String(file)), readFileSync(file, 'utf8'), shared);
+      const reading = readScript(basename(String(file)), decodeText(readFileSync(file)), shared);
       if ('faults' in reading) faults.push(...reading.faults);
       else scripts.push(reading.script);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
-import { decodeText, TextFault } from './files.ts';
+import { decodeText, readText, TextFault } from './files.ts';
 import type { ModuleFault } from './threads/transform-thread.ts';
 
 /** A rule book that can be in force, with its source text. */
@@ -179,9 +179,10 @@ export function secretReader(environment: Environment): ReadSecret {
 
 function secretIn(path: string, name: string): ReturnType<ReadSecret> {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return readText(path).trim();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : message;
     return { fault: `${name}_FILE cannot be read: ${path} (${code}).` };
   }
 }

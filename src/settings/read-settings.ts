@@ -216,8 +216,11 @@ function find(setting: Setting<unknown>, sources: SettingSources): Found {
     return { fault: `${written.from} and ${secret.from} are both set; leave one of them out.` };
   try {
     return { text: readFile(secret.path).replace(/\r?\n$/, ''), from: secret.from };
-  } catch {
-    return { fault: `${secret.from} names a file that cannot be read: ${secret.path}.` };
+  } catch (error) {
+    // What the system says has the path again.
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    const why = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : `: ${message}`;
+    return { fault: `${secret.from} names a file that cannot be read: ${secret.path}${why}.` };
   }
 }
 

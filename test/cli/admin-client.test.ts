@@ -82,6 +82,16 @@ test('the secret of client hashes may be in a file, and is as long as the gatewa
   });
   expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') }, 'key')).toMatchObject({
     code: 2,
-    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')}.\n`,
+    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
+  });
+  const wide = join(folder, 'wide');
+  writeFileSync(wide, Buffer.from(`\uFEFF${TOKEN}\r\n`, 'utf16le'));
+  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+    out: `${createClientHash(TOKEN)('key')}\n`,
+  });
+  writeFileSync(wide, Buffer.from('a secret of caf\xe9s', 'latin1'));
+  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`${wide}: it is not UTF-8 (byte 0xE9 in line 1;`),
   });
 });

@@ -16,6 +16,7 @@ const MISSING = join(folder, 'missing');
 const LOG = join(folder, 'log');
 const V2 = join(folder, 'v2.json');
 const FIXTURE = join(folder, 'fixture');
+const LATIN_1 = join(folder, 'latin-1');
 const NOBODY = 'http://127.0.0.1:1';
 
 type Codes = readonly [missing: number, junk: number];
@@ -101,6 +102,11 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['check', '--client-names', '?'], MADE],
 ];
 
+/** Inputs whose bytes are no text of their own: logs, bodies, certificates, databases, and stores. */
+const BYTES =
+  /^(?:report|tail|explain|plan make|plan rehearse) \?|--(?:log|response|db|store|upstream-ca|upstream-cert|tls-cert) \S*\?/;
+const TEXTS = READS.map(([args]) => args).filter((args) => !BYTES.test(args.join(' ')));
+
 /** Options that name a file to write. */
 const WRITES: readonly (readonly string[])[] = [
   ['replay', 'record', '--log', LOG, '--out'],
@@ -157,6 +163,7 @@ let runs: ReadonlyMap<string, CommandRun>;
 
 beforeAll(async () => {
   writeFileSync(JUNK, 'hello you\n');
+  writeFileSync(LATIN_1, Buffer.from('# caf\xe9\n', 'latin1'));
   writeFileSync(LOG, entryLine(sampleEntry(0, Date.UTC(2026, 10, 1))));
   writeFileSync(V2, '{"openapi":"3.0.3","info":{"title":"V2","version":"1"},"paths":{}}');
   const all = [
@@ -165,6 +172,7 @@ beforeAll(async () => {
       filled(args, `${MISSING}-${READS.findIndex(([each]) => each === args)}`),
       filled(args, JUNK),
     ]),
+    ...TEXTS.map((args) => filled(args, LATIN_1)),
     ...NOT_STARTING,
     [],
     ['--version'],
@@ -189,6 +197,18 @@ describe.each(READS.map(([args, codes], at) => [args.join(' '), args, codes, at]
         expect(run?.err).not.toMatch(/^ +at /m);
       }
     });
+  },
+);
+
+// A decoder that replaces what it cannot read changes the text without a word.
+test.each(TEXTS.map((args) => [args.join(' '), args] as const))(
+  '%s refuses what is not UTF-8 by name',
+  (_, args) => {
+    const run = runOf(filled(args, LATIN_1));
+    expect([run?.code === SUCCESS, run?.err]).toEqual([
+      false,
+      expect.stringContaining('it is not UTF-8 (byte 0xE9'),
+    ]);
   },
 );
 

@@ -43,7 +43,7 @@ test('a secret may stand in a file, without the line break that editors add, but
     'a key of a file',
   );
   expect(read({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/none' }, readFile })).toEqual({
-    faults: ['GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: /none.'],
+    faults: ['GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: /none: ENOENT.'],
   });
   expect(
     read({ environment: { GATEWAY_CLIENT_SECRET_FILE: '/s', GATEWAY_CLIENT_SECRET: 'x' }, readFile }),

@@ -1,9 +1,18 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
 import { lineDiff } from '../../inspector/diff/diff.ts';
+import { readText } from '../../node/files.ts';
 import { counted, terminalText } from '../../report/text.ts';
-import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, writeOutput } from '../command-fault.ts';
+import {
+  type CommandFault,
+  endWith,
+  FAILURE,
+  isFault,
+  openRuleBook,
+  unreadable,
+  writeOutput,
+} from '../command-fault.ts';
 import { painter, terminalOf } from '../terminal.ts';
 import {
   casePlayer,
@@ -111,13 +120,12 @@ async function playFile(
   let text: string;
   let cases: readonly TextCase[];
   try {
-    text = readFileSync(file, 'utf8');
+    text = readText(file);
     cases = readTextCases(text);
   } catch (error) {
     if (error instanceof TextCaseFault)
       return { fault: `${file}:${error.line}: ${error.message}.`, isJunk: true };
-    if (!(error instanceof Error)) throw error;
-    return { fault: `${file} cannot be read: ${error.message}.` };
+    return unreadable(file, error);
   }
   if (cases.length === 0)
     return { fault: `${file} has no case: each starts with a line “# ” and its title.`, isJunk: true };

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import { parse, stringify } from 'yaml';
 import { readJsonType } from '../../http/content.ts';
 import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
+import { readText } from '../../node/files.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
 import { type Description, printJsonText, readJsonText } from '../../openapi/description.ts';
@@ -103,7 +103,7 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
 async function readPresent(path: string): Promise<{ readonly text: string } | CommandFault> {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readText(path);
   } catch (error) {
     return unreadable(path, error);
   }

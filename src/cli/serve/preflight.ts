@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
-import { type NamedFile, readTlsFiles, type TlsTexts } from '../../node/files.ts';
+import { type NamedFile, readText, readTlsFiles, type TlsTexts } from '../../node/files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
@@ -42,7 +42,7 @@ export async function preflight(
 ): Promise<Preflight | { readonly faults: readonly string[] }> {
   const { settings, faults, invalid } = readValidSettings({
     ...given,
-    readFile: (path) => readFileSync(path, 'utf8'),
+    readFile: readText,
   });
   const rulesPath = readSetting(table.rules, given);
   const ruleBook = await loadRuleBook(rulesPath, settings.nameOf(table.rules));

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
-import { decodeText, replaceFileSync } from '../files.ts';
+import { readText, replaceFileSync } from '../files.ts';
 
 /** The file of client names cannot be used; the message is a sentence. */
 export interface NamesFault {
@@ -14,7 +14,7 @@ export interface NamesFault {
 export function readClientNames(path: string): ReadonlyMap<string, string> | NamesFault {
   let text: string;
   try {
-    text = decodeText(readFileSync(path));
+    text = readText(path);
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
     return { fault: `The file of client names cannot be read: ${message}.` };
@@ -92,18 +92,9 @@ export function nameClient(path: string, client: string, name: string | undefine
   const given = name?.trim();
   if (given !== undefined && (given === '' || given.length > MAX_NAME || terminalText(given) !== given))
     return { fault: `A name has 1 to ${MAX_NAME} characters, all of them visible.` };
-  const known = contentOf(path);
-  if (known === undefined) return write(path, textWith('', path, hash, given));
+  if (!existsSync(path)) return write(path, textWith('', path, hash, given));
   const read = readClientNames(path);
-  return 'fault' in read ? read : write(path, textWith(known, path, hash, given));
-}
-
-function contentOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+  return 'fault' in read ? read : write(path, textWith(readText(path), path, hash, given));
 }
 
 function textWith(text: string, path: string, hash: string, name: string | undefined): string {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { glob, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { createGunzip, createZstdDecompress, type Gunzip, ZstdDecompress } from 'node:zlib';
+import { type Readable, Transform } from 'node:stream';
+import { createGunzip, createZstdDecompress, ZstdDecompress } from 'node:zlib';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { readEntry } from '../../rewrite-log/read-entry.ts';
@@ -98,7 +98,7 @@ async function* ofStdin(chunkBytes: number): AsyncGenerator<LogPiece> {
  */
 async function* unpacked(
   packed: Readable & { readonly bytesRead: number },
-  unpack: Gunzip | ZstdDecompress,
+  unpack: Transform,
 ): AsyncGenerator<LogPiece> {
   packed.on('error', (error) => unpack.destroy(error)).pipe(unpack);
   try {
@@ -125,10 +125,19 @@ async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<L
   if (rest.length > 0) yield { bytes: rest, read: read() };
 }
 
-/** The decompressor for data that begins with these bytes; undefined for plain text. */
-function unpacker(first: Uint8Array, chunkSize: number): Gunzip | ZstdDecompress | undefined {
+/** The decompressor for data that begins with these bytes, or the decoder of UTF-16, as PowerShell writes it; undefined for plain text. */
+function unpacker(first: Uint8Array, chunkSize: number): Transform | undefined {
   if (startsWith(first, GZIP)) return createGunzip({ chunkSize });
-  return startsWith(first, ZSTANDARD) ? createZstdDecompress({ chunkSize }) : undefined;
+  if (startsWith(first, ZSTANDARD)) return createZstdDecompress({ chunkSize });
+  if (startsWith(first, [0xff, 0xfe])) return wideDecoder('utf-16le');
+  return startsWith(first, [0xfe, 0xff]) ? wideDecoder('utf-16be') : undefined;
+}
+
+function wideDecoder(encoding: 'utf-16le' | 'utf-16be'): Transform {
+  const decoder = new TextDecoder(encoding);
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => done(null, decoder.decode(chunk, { stream: true })),
+  });
 }
 
 /** RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */

@@ -12,6 +12,7 @@ import {
 } from '../../migrate/transform.ts';
 import { hashRuleBook } from '../../rules/hash.ts';
 import type { RuleBook, TransformDirection, TransformSource } from '../../rules/rule-book.ts';
+import { decodeText, TextFault } from '../files.ts';
 import { type FromTransforms, threadPath, type TransformModules } from './thread-messages.ts';
 
 /** MiB of memory of the thread: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
@@ -264,8 +265,9 @@ async function readModule(module: string, book: string): Promise<TransformSource
     const [real, around] = await Promise.all([realpath(file), realpath(folder)]);
     if (!real.startsWith(around + sep) && !(await isSwappedFolder(real, book)))
       return ofBook(`${module} is a link that leads out of the folder of the rule book; put the file there`);
-    text = await readFile(file, 'utf8');
+    text = decodeText(await readFile(file));
   } catch (error) {
+    if (error instanceof TextFault) return ofBook(`${module} cannot be read: ${error.message}`);
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return ofBook(`${module} cannot be read (${code}); the path is from the folder of the rule book`);
   }

@@ -370,7 +370,7 @@ export const request = (body, { path, operation, method, status }) =>
 export const response = (body, { status }) => ({ body: { data: { v2: body.data.total } }, status: status + 1 });
 `;
 
-function folderOf(files: Readonly<Record<string, string>>): string {
+function folderOf(files: Readonly<Record<string, string | Buffer>>): string {
   const folder = temporaryFolder('transform');
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return join(folder, 'rules.yaml');
@@ -635,7 +635,12 @@ test('an error of V2 crosses without the transform, and so does a response that 
 });
 
 describe('faults of a module are faults of the rule book', () => {
-  test.each<[name: string, module: string | undefined, fault: RegExp]>([
+  test.each<[name: string, module: string | Buffer | undefined, fault: RegExp]>([
+    [
+      'bytes that are not UTF-8',
+      Buffer.from('// caf\xe9\nexport function request() {}', 'latin1'),
+      /rules\.yaml:3:\d+ operation "list_bills": transform \.\/pages\.js cannot be read: it is not UTF-8 \(byte 0xE9 in line 1;/,
+    ],
     [
       'a syntax error',
       'export function request() {\n  return {};\n}\nfoo bar\n',

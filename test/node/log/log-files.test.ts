@@ -135,6 +135,10 @@ test.each([
   expect(await read(text)).toEqual([...lines, process]);
   expect(await read(text, 700)).toEqual([...lines, process]);
   expect(await read(gzipSync(text))).toEqual([...lines, process]);
+  // As PowerShell writes what a command prints.
+  const wide = Buffer.from(`\uFEFF${text}`, 'utf16le');
+  for (const bytes of [wide, Buffer.from(wide).swap16()])
+    expect(await read(bytes)).toEqual([...lines, process]);
 });
 
 test.each([
