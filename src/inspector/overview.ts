@@ -1,7 +1,7 @@
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { capital, count, counted, countedClients, NO_KEY } from '../report/text.ts';
-import { errorValue } from '../rewrite-log/entry.ts';
+import { AS_V2_SENT_IT, errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
 import { wouldFail } from '../rollout/body-checks.ts';
@@ -48,6 +48,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
   const items = [
     ...conditionItems(facts),
     ...errorItems(facts.errors),
+    ...responseItems(facts),
     ...modeItems(facts),
     ...comparisonItems(facts),
     ...clientItems(facts),
@@ -113,6 +114,19 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
           },
         ]
       : []),
+  ];
+}
+
+/** A V1 client may not be able to read them, and their status is none of a failure. */
+function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
+  if (times === 0) return [];
+  const filter = printFilter([{ negated: false, field: 'note', values: AS_V2_SENT_IT }]);
+  return [
+    {
+      level: 'note',
+      sentence: `${counted(times, 'response')} went to V1 clients as V2 sent ${times === 1 ? 'it' : 'them'}, although a response rule applies.`,
+      place: { view: 'traffic', filter },
+    },
   ];
 }
 

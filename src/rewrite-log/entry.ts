@@ -315,6 +315,16 @@ function errorAt(by: ErrorSource, code: string, pointer: string | undefined): En
   return pointer === undefined ? { by, code } : { by, code, pointer };
 }
 
+/** Notes of responses that V1 clients got as V2 sent them, or to a part, although a response rule applies. */
+export const AS_V2_SENT_IT: readonly string[] = [
+  'response-too-large',
+  'response-undecodable',
+  'response-media-type',
+  'response-buffer-full',
+  'response-malformed',
+  'response-partial',
+];
+
 /** True for the note of a request whose body was forwarded unread, although rules are about such requests. */
 export function isUnreadNote(note: string | undefined): boolean {
   return note === 'media-type' || note === 'unnamed-put' || note === 'unsupported: forward';

@@ -1,4 +1,5 @@
 import {
+  AS_V2_SENT_IT,
   failedOrigin,
   isOfV1,
   outcomeOf,
@@ -48,6 +49,8 @@ export interface RequestSums {
   all: number;
   /** Of V1 clients, sent to V2. */
   migrated: number;
+  /** Of those, whose response went on as V2 sent it, although a response rule applies. */
+  asV2SentIt: number;
   /** Of V1 clients, sent to V1. */
   onV1: number;
   /** Of V2 clients. */
@@ -101,6 +104,7 @@ export class History {
   private readonly sinceStart: RequestSums = {
     all: 0,
     migrated: 0,
+    asV2SentIt: 0,
     onV1: 0,
     passed: 0,
     refusedByV2: 0,
@@ -175,6 +179,7 @@ export class History {
     if (!isOfV1(entry)) sums.passed += 1;
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
+    if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) sums.asV2SentIt += 1;
     // One request stands in one place: a circuit that is open refuses what the service would have failed.
     if (failedBy !== undefined) sums.failed += 1;
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;

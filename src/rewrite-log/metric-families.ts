@@ -21,7 +21,7 @@ export interface RoutePaths {
 
 /** Returns the metric families of the counted exchanges. `paths` gives those of the rule book in force. */
 export function exchangeFamilies(
-  { series, edits, rewriting, dryRuns, v1Requests, lastV1Time }: Metrics,
+  { series, edits, rewriting, dryRuns, responseNotes, v1Requests, lastV1Time }: Metrics,
   paths: RoutePaths,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -48,6 +48,12 @@ export function exchangeFamilies(
       'counter',
       'Exchanges with a failure, by code: error responses of the gateway itself, and upstream-broken for a response that broke off.',
       failures(series),
+    ),
+    family(
+      'gateway_response_notes_total',
+      'counter',
+      'Responses that were not rewritten, or to a part, although a response rule applies, by the reason.',
+      [...responseNotes].map(([note, value]) => ({ labels: [['note', note]], value })),
     ),
     family(
       'gateway_dry_runs_total',

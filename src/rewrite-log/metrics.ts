@@ -1,6 +1,6 @@
 import { methodLabel } from '../http/request-head.ts';
 import type { EditRecord } from '../rewrite/records.ts';
-import { isOfV1, type Entry, type Route, type Verdict, type Would } from './entry.ts';
+import { AS_V2_SENT_IT, isOfV1, type Entry, type Route, type Verdict, type Would } from './entry.ts';
 
 /** A counter that is looked up once for many entries. */
 interface Cell {
@@ -65,6 +65,8 @@ export class Metrics {
   lastV1Time = '';
   /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */
   readonly dryRuns = new Map<string, DryRunCount>();
+  /** Responses by the reason for which they were not rewritten, although a response rule applies. */
+  readonly responseNotes = new Map<string, number>();
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
   private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
@@ -78,6 +80,9 @@ export class Metrics {
       this.v1Requests += 1;
       if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
     }
+    const { responseNote: note } = entry;
+    if (note !== undefined && AS_V2_SENT_IT.includes(note))
+      this.responseNotes.set(note, (this.responseNotes.get(note) ?? 0) + 1);
     if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);

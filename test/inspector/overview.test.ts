@@ -39,6 +39,22 @@ test('the overview counts what became of the requests, and says the worst first,
   for (const { place } of items) expect(isFilterFault(parseFilter(place.filter ?? ''))).toBe(false);
 });
 
+test('the overview says how many responses V1 clients got as V2 sent them', async () => {
+  const gateway = await inspected({}, '{"errors":[', undefined, undefined, 422);
+  await gateway.post('/clients', '{"data":{"name":"A"}}', { authorization: 'Bearer one' });
+  await gateway.entry();
+  const { items } = await gateway.readJson<Overview>('/overview');
+  const said = items.find(({ sentence }) => sentence.includes('as V2 sent it'));
+  expect(said).toMatchObject({
+    level: 'note',
+    sentence: '1 response went to V1 clients as V2 sent it, although a response rule applies.',
+  });
+  const { entries } = await gateway.readJson<{ readonly entries: readonly unknown[] }>(
+    `/entries?filter=${encodeURIComponent(said?.place.filter ?? '')}`,
+  );
+  expect(entries).toHaveLength(1);
+});
+
 function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }

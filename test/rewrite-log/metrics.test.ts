@@ -60,6 +60,13 @@ describe('metrics', () => {
     expect(printed(metrics)).toContain(`${name}verdict="rewritten",v2="unknown",why="too-slow"} 1\n`);
   });
 
+  test('count responses that went on as V2 sent them, by the reason', () => {
+    const metrics = new Metrics();
+    for (const responseNote of ['response-too-large', undefined, 'response-too-large'])
+      metrics.add({ ...sampleEntry(1, 0), responseNote });
+    expect(printed(metrics)).toContain('\ngateway_response_notes_total{note="response-too-large"} 2\n');
+  });
+
   test('have no series twice', () => {
     const names = printed(filled(300))
       .split('\n')
