@@ -110,13 +110,18 @@ function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   const { members } = shape.element ?? shape;
   if (members.size === 0) return false;
   const first = shape.element === undefined ? 0 : 1;
-  return !inverted.some(({ rule: { path } }) => members.has(path[first] ?? ''));
+  // What it adds is no member of V2.
+  return !inverted.some(({ rule }) => rule.rule !== 'default' && members.has(rule.path[first] ?? ''));
 }
 
 /** What a response without a resource lacks, in words. */
 function wanted(resource: Path, inverted: readonly InvertedRule[]): string {
   if (resource.length > 0) return resource.join('.');
   return [
-    ...new Set(inverted.map(({ rule }) => printPath(rule.path.slice(rule.path[0] === '*' ? 1 : 0)))),
+    ...new Set(
+      inverted.flatMap(({ rule: { rule, path } }) =>
+        rule === 'default' ? [] : [printPath(path.slice(path[0] === '*' ? 1 : 0))],
+      ),
+    ),
   ].join(' and no ');
 }

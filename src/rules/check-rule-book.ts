@@ -137,6 +137,9 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   if (again !== undefined) {
     fault(again.path, `change "${change.id}": inverse is in the list already; remove it`);
   }
+  const nests = request.some(({ rule }) => rule.rule === 'nest');
+  if (inverse.rule.rule === 'inverse' && inverse.rule.members !== undefined && !nests)
+    fault(inverse.path, `change "${change.id}": members is for a nest, and this change has none; remove it`);
   if (request.some(({ rule }) => isInvertible(rule))) return;
   const { headers = [] } = change;
   if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;

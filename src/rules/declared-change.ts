@@ -71,7 +71,7 @@ type QuerySource = NonNullable<ChangeSource['query']>[number];
 type MapSource = Extract<RequestSource, { map: unknown }>['map'];
 type HeaderSource = NonNullable<ChangeSource['headers']>[number];
 type ListedResponse = Exclude<NonNullable<ChangeSource['response']>, 'inverse'>[number];
-type ResponseSource = Exclude<ListedResponse, 'inverse' | { headers: unknown }>;
+type ResponseSource = Exclude<ListedResponse, 'inverse' | { inverse: unknown } | { headers: unknown }>;
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
@@ -302,6 +302,10 @@ function declareResponse(
   return source.flatMap((rule, index): readonly DeclaredResponseRule[] => {
     const at = [...path, index];
     if (rule === 'inverse') return [{ rule: INVERSE, path: at, values: [] }];
+    if ('inverse' in rule) {
+      const inverse: InverseRule = rule.members === null ? { ...INVERSE, members: 'null' } : INVERSE;
+      return [{ rule: inverse, path: at, values: [] }];
+    }
     if ('headers' in rule) return [];
     const status = statuses(rule.status, 'errors' in rule ? ['4xx', '5xx'] : ['2xx']);
     if ('set' in rule || 'default' in rule) {

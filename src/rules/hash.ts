@@ -203,7 +203,7 @@ function responseMeaning(rule: ResponseRule): unknown {
     case 'errors':
       return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
     case 'inverse':
-      return [rule.rule, rule.status];
+      return [rule.rule, rule.status, ...(rule.members === undefined ? [] : [rule.members])];
     case 'map':
       return [rule.rule, rule.path, valuesMeaning(rule.values), rule.status];
     case 'set':

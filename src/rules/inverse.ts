@@ -15,6 +15,7 @@ import {
   type ResponseListRule,
   type ResponseMapRule,
   type ResponseMoveRule,
+  type ResponseSetRule,
   type ResponseSplitRule,
   type ResponseStripRule,
   type SetRule,
@@ -27,6 +28,7 @@ type UndoingRule =
   | UnnestRule
   | ResponseMapRule
   | ResponseStripRule
+  | ResponseSetRule
   | ResponseMoveRule
   | ResponseConvertRule
   | ResponseListRule
@@ -146,10 +148,29 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
       if (rule.rule === 'unwrap') wrapper = rule.member;
       if (!isInverse(change)) continue;
       const inverted = invert(rule, base, wrapper);
-      if (inverted !== undefined) undone.push({ change: change.id, rule: inverted });
+      if (inverted === undefined) continue;
+      undone.push({ change: change.id, rule: inverted });
+      if (inverted.rule === 'unnest' && hasNulls(change))
+        undone.push(...nulls(inverted).map((rule) => ({ change: change.id, rule })));
     }
   }
   return undone;
+}
+
+/** True where V1 had every member that a `nest` moves, with null for those that have no value. */
+function hasNulls({ response }: Change): boolean {
+  return response.some((rule) => rule.rule === 'inverse' && rule.members === 'null');
+}
+
+/** The rules that give V1 the members which V2 left out. */
+function nulls({ path, members = [], status }: UnnestRule): readonly ResponseSetRule[] {
+  return members.map((member) => ({
+    rule: 'default',
+    path: [...path.slice(0, -1), member],
+    json: 'null',
+    value: null,
+    status,
+  }));
 }
 
 /** The path from the parameters; undefined for a place outside of the wrapper, which no response has. */

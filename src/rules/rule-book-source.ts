@@ -487,6 +487,16 @@ const inverse = z
   .literal('inverse')
   .describe('Undoes the request rules of the change wherever the resource that they wrote is in a response.');
 
+const inverseWith = strict({
+  inverse: z.literal(true),
+  members: z
+    .union([z.literal('present'), z.null()], { error: 'present or null' })
+    .exactOptional()
+    .describe(
+      'What V1 has of the members of a nest that V2 lacks: present leaves them out, null gives all of them.',
+    ),
+}).describe('As the word inverse.');
+
 const responseMap = strict({
   map: mapValues.describe('V1 values by V2 value; the keys are read as in a request rule.'),
   of: memberPath,
@@ -668,6 +678,7 @@ const responseForms = [
   responseMove,
   ...responseConversions,
   responseHeaders,
+  inverseWith,
 ] as const;
 
 /** The keys that name rules, in the order of the schema's unions. */

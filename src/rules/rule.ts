@@ -383,6 +383,8 @@ export interface ResponseSplitRule extends Separated {
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
+  /** What V1 has where V2's object of a `nest` lacks a member: nothing, when absent, or null. */
+  readonly members?: 'null';
   readonly status: readonly StatusPattern[];
 }
 

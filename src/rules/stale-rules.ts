@@ -280,7 +280,8 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
     return inverted.members.some(
       (member) => member !== inverted.to && beginsWith(path, [...inverted.path, member]),
     );
-  if (inverted.rule === 'map' || 'conversion' in inverted || !beginsWith(path, inverted.path)) return false;
+  if (inverted.rule === 'map' || inverted.rule === 'set' || inverted.rule === 'default') return false;
+  if ('conversion' in inverted || !beginsWith(path, inverted.path)) return false;
   if (inverted.rule === 'strip') return inverted.only === undefined;
   const name = inverted.path.at(-1);
   if (inverted.rule === 'list' || inverted.rule === 'first') return inverted.to !== name;

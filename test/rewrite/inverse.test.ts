@@ -197,6 +197,39 @@ describe('the inverse', () => {
     });
   });
 
+  test.each([
+    ['{"property":{"address":null}}', '{"property":{}}', '{"property":{"suburb":null,"state":null}}'],
+    [
+      '{"property":{"address":{"state":"N"},"x":1}}',
+      '{"property":{"state":"N","x":1}}',
+      '{"property":{"state":"N","x":1,"suburb":null}}',
+    ],
+    ['{"property":{"x":1}}', '{"property":{"x":1}}', '{"property":{"x":1,"suburb":null,"state":null}}'],
+    ['{"property":null}', '{"property":null}', '{"property":null}'],
+    ['{"x":1}', '{"x":1}', '{"x":1}'],
+    [
+      '[{"property":{"address":null}},7]',
+      '[{"property":{}},7]',
+      '[{"property":{"suburb":null,"state":null}},7]',
+    ],
+  ])('gives what V2 lacks of a nest as V1 did: %s', (v2, present, nulls) => {
+    const nest: RequestRule = {
+      rule: 'nest',
+      members: ['suburb', 'state'],
+      in: ['property'],
+      under: 'address',
+    };
+    for (const [v1, response] of [
+      [present, INVERSE],
+      [nulls, { ...INVERSE, members: 'null' as const }],
+    ] as const) {
+      const rules = book([{ ...change('c', [nest]), response: [response] }]);
+      const outcome = answered(rules, READ, `{"data":${v2}}`);
+      expect(textOf(outcome.body)).toBe(`{"data":${v1}}`);
+      expect(patched(outcome, `{"data":${v2}}`)).toEqual(JSON.parse(`{"data":${v1}}`));
+    }
+  });
+
   test('of renames gives back the same bytes', () => {
     fc.assert(
       fc.property(rules, parameters, (all, text) => {

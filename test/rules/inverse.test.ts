@@ -30,7 +30,8 @@ async function expanded(text: string, id: string | undefined): Promise<readonly 
     }
     if (rule.rule === 'move')
       return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
-    if (rule.rule === 'strip' || 'conversion' in rule) return `${rule.rule} ${rule.path.join('.')}`;
+    if (rule.rule === 'strip' || 'json' in rule || 'conversion' in rule)
+      return `${rule.rule} ${rule.path.join('.')}`;
     const more = 'to' in rule ? `to ${String(rule.to)}` : (rule.members ?? []).join(' ');
     return `${rule.rule} ${rule.path.join('.')} ${more}`;
   });
@@ -93,6 +94,22 @@ describe('inverse stands for', () => {
     ]);
   });
 
+  test('null in place of what V2 leaves out of a nest, where V1 had it, before it has V1 names', async () => {
+    const changes = `- { id: a, summary: s, on: [order], request: [ { rename: p.k, to: l }, { nest: [x, l], in: p, under: n } ], response: [ { inverse: true, members: null } ] }
+`;
+    expect((await expanded(OPERATIONS + changes, 'order')).slice(0, 4)).toEqual([
+      'unnest data.p.n x l',
+      'default data.p.x',
+      'default data.p.l',
+      'rename data.p.l to k',
+    ]);
+    const present = changes.replace('members: null', 'members: present');
+    expect((await bookIn(OPERATIONS + present)).hash).toBe(
+      (await bookIn(OPERATIONS + present.replace('[ { inverse: true, members: present } ]', 'inverse'))).hash,
+    );
+    expect((await bookIn(OPERATIONS + present)).hash).not.toBe((await bookIn(OPERATIONS + changes)).hash);
+  });
+
   test('places inside the wrapper, for rules before the unwrap', async () => {
     const changes = `- { id: a, summary: s, on: [order], request: [ { rename: data.old, to: new }, { nest: [x], in: data.p, under: n } ], response: inverse }
 - { id: b, summary: s, on: every, request: [ unwrap: data ] }
@@ -116,8 +133,12 @@ describe('faults', () => {
       'inverse has nothing to undo: unwrap, strip have no inverse; remove it',
     ],
     [
-      'request: [ { rename: a, to: b } ], response: [ inverse, inverse ]',
+      'request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]',
       'inverse is in the list already; remove it',
+    ],
+    [
+      'request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]',
+      'members is for a nest, and this change has none; remove it',
     ],
     ['response: [ { rename: data.a, to: a } ]', 'rename gives "a" the name it has; write the V1 name in to'],
   ])('%s', async (parts, message) => {

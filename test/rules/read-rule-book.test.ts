@@ -820,7 +820,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, response: [ { alias-errors: true } ]',
-      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, scale, quote, unquote, prefix, unprefix, date, list, first, join, split or headers; alias-errors is called errors now',
+      'changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, scale, quote, unquote, prefix, unprefix, date, list, first, join, split, headers or inverse; alias-errors is called errors now',
     ],
     [
       'on: every, response: inverted',

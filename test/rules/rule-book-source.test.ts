@@ -54,5 +54,5 @@ test('texts that are almost a date are release dates only where the calendar has
 
 test('each rule can be written, and no other', () => {
   expect(WORDS.request.toSorted()).toEqual(REQUEST_RULE_NAMES.toSorted());
-  expect(WORDS.response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers'].toSorted());
+  expect(WORDS.response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers', 'inverse'].toSorted());
 });

@@ -386,7 +386,7 @@ export function responseRuleWords(rule: ResponseRule): string {
     case 'errors':
       return 'name members in errors as V1 does';
     case 'inverse':
-      return 'undo the request rules';
+      return `undo the request rules${rule.members === undefined ? '' : ', with null for what V2 leaves out of a nest'}`;
     case 'map':
       return `map ${rule.path.join('.')}: ${valueWords(rule.values)}`;
     case 'set':
