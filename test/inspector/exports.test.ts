@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { readHar } from '../../src/cli/explain/har.ts';
+import { offlineExplainer } from '../../src/cli/explain/requests.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { differences, readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';
 import { rawServer } from '../support/raw-server.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
 import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
 
@@ -170,6 +172,47 @@ describe('an archive', () => {
       },
     ]);
   });
+
+  const JSON_TYPE = 'application/json';
+  const LATIN_1 = Buffer.from('{"data":{"name":"\u00e9"}}', 'latin1');
+  test.each<[type: string, body: string | Buffer, verdict: string | undefined]>([
+    [JSON_TYPE, '{"data":{"property":{"suburb":"E"}}}', 'rewritten'],
+    [JSON_TYPE, '[1]', 'unchanged'],
+    [JSON_TYPE, '{"data":{', 'refused'],
+    [JSON_TYPE, LATIN_1, 'refused'],
+    ['application/octet-stream', LATIN_1, 'unchanged'],
+    ['application/x-www-form-urlencoded', 'data%5Bproperty%5D%5Bsuburb%5D=E', undefined],
+    ['application/x-www-form-urlencoded', 'data%5=E', undefined],
+    ['application/x-ndjson', '{"data":{"a":1}}\n{}\n', undefined],
+    ['multipart/form-data; boundary=X', '--X\r\n\r\n\r\n--X--\r\n', undefined],
+    ['application/json-patch+json', '[{"op":"remove","path":"/data/property/suburb"}]', undefined],
+  ])(
+    'without values is read back with the verdict that it had, or has no body: %s %s',
+    async (type, body, verdict) => {
+      const rules = await compiledShippedRuleBook();
+      const services = await watchedServices(
+        {},
+        { v2: (socket) => socket.write(CREATED) },
+        { flags: { capture: 'off' }, ruleBook: rules.ruleBook },
+      );
+      const bytes = Buffer.from(body);
+      const head = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: ${type}\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+      await exchange(services.gateway.port, Buffer.concat([Buffer.from(head), bytes]));
+      const entry = await services.gateway.entry();
+      const read = readHar((await exported(services, 'har')).text);
+      if ('fault' in read) throw new Error(read.fault);
+      const [front] = read.requests;
+      if (verdict === undefined) {
+        expect([read.requests, read.notes]).toEqual([
+          [],
+          [expect.stringContaining('without the body that was sent')],
+        ]);
+        return;
+      }
+      const explanation = await offlineExplainer(rules)(front?.request ?? {});
+      expect([entry.verdict, 'verdict' in explanation && explanation.verdict]).toEqual([verdict, verdict]);
+    },
+  );
 
   test('of an observed exchange has no request to V2', async () => {
     const { text } = await exported(await played({ default: { mode: 'observe' } }, ORDER, 'off'), 'har');

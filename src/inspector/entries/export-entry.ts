@@ -1,6 +1,7 @@
 import { requestLineAtV2 } from '../../migrate/decision.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
-import { outcomeOf, type Entry } from '../../rewrite-log/entry.ts';
+import { isUnreadNote, outcomeOf, type Entry } from '../../rewrite-log/entry.ts';
+import { readFormat, readJsonType } from '../../http/content.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -158,8 +159,9 @@ interface HarParts {
  */
 function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
   const { v1Request, v2Request, v2Response, clientResponse } = kept;
-  const received = bodyBytes(v1Request.body) ?? unreadBody(entry, v1Request);
-  const sent = outcome !== undefined && 'body' in outcome ? outcome.body : received;
+  const isLike = v1Request.body.state !== 'structure' || isJudgedAlike(entry, outcome);
+  const received = (isLike ? bodyBytes(v1Request.body) : undefined) ?? unreadBody(entry, v1Request);
+  const sent = isLike && outcome !== undefined && 'body' in outcome ? outcome.body : received;
   const front = {
     startedDateTime: entry.time,
     time: entry.totalMs,
@@ -167,7 +169,9 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
     response: response(clientResponse, entry.status, entry.responseBytes),
     cache: {},
     timings: timings(entry.totalMs, 'The time of the whole exchange; its parts were not measured.'),
-    comment: [...accountOf(entry), ...structureNote(v1Request.body), ...codingNote(v1Request)].join(' '),
+    comment: [...accountOf(entry), ...structureNote(v1Request.body, isLike), ...codingNote(v1Request)].join(
+      ' ',
+    ),
   };
   const back = v2Request && {
     startedDateTime: entry.time,
@@ -181,7 +185,9 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
         ? 'How long V2 took is not known.'
         : 'The time until the head of the response; the rest was not measured.',
     ),
-    comment: ['The request as the gateway made it for V2.', ...structureNote(v1Request.body)].join(' '),
+    comment: ['The request as the gateway made it for V2.', ...structureNote(v1Request.body, isLike)].join(
+      ' ',
+    ),
   };
   return {
     log: {
@@ -192,13 +198,39 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
   };
 }
 
+/** Statuses of refusals for what a body has. */
+const OF_BODY: ReadonlySet<number> = new Set([400, 415, 422]);
+
+/** False where placeholders of values get another verdict than the values did: a rule compares or converts them, or their bytes were the fault. */
+function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrite | undefined): boolean {
+  if (outcome === undefined) return true;
+  const isRefused = (would?.verdict ?? verdict) === 'refused';
+  if (isRefused) return outcome.verdict === 'refused' || (would === undefined && !OF_BODY.has(status));
+  const hasEdits = edits.some(
+    ({ header, from, path }) => header === undefined && !(from ?? path)?.startsWith('?'),
+  );
+  return outcome.verdict === (hasEdits ? 'rewritten' : 'unchanged');
+}
+
 /**
- * Stands for a body that was neither kept nor read: without one, whoever reads the archive would judge a request without a body.
- * Undefined where there was none, or it was too large, which decided.
+ * Stands for a body that was neither kept nor read, where it gets the same verdict: without one, whoever reads the archive would judge a
+ * request without a body. Undefined where there was none, where it was too large, which decided, and where its archive has to say that it
+ * is not there.
  */
-function unreadBody({ bytesIn, status }: Entry, { headers }: KeptHead): Uint8Array | undefined {
-  const length = headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
-  return status !== 413 && (bytesIn > 0 || Number(length) > 0) ? encoder.encode(ANY) : undefined;
+function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
+  const { bytesIn, status, verdict, would } = entry;
+  const fieldOf = (field: string): string | undefined =>
+    head.headers.find(({ name }) => name.toLowerCase() === field)?.value;
+  if (status === 413 || (bytesIn === 0 && !(Number(fieldOf('content-length')) > 0))) return undefined;
+  const type = fieldOf('content-type');
+  const isJson = readJsonType(type) !== 'other';
+  const isRead =
+    entry.route === 'migrate' &&
+    !/^(?:GET|HEAD|DELETE|OPTIONS)$/.test(head.method) &&
+    !isUnreadNote(entry.note) &&
+    (isJson || readFormat(type) !== undefined);
+  const isRefused = (would?.verdict ?? verdict) === 'refused';
+  return !isRead || (isJson && isRefused) ? encoder.encode(ANY) : undefined;
 }
 
 /** HAR 1.2 takes -1 for what does not apply or is not known, but not as time to send, wait and receive. */
@@ -206,7 +238,8 @@ function timings(wait: number, comment: string): object {
   return { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait, receive: 0, comment };
 }
 
-function structureNote({ state }: KeptBody): readonly string[] {
+function structureNote({ state }: KeptBody, isLike: boolean): readonly string[] {
+  if (!isLike) return ['The body was not kept, and placeholders for its values would be judged otherwise.'];
   if (state === 'withheld') return ['The body was not kept; where it was not read, … replaces it.'];
   return state === 'structure' ? ['Values were not kept: placeholders replace them.'] : [];
 }

@@ -38,7 +38,7 @@ test('a client that closes its side in the middle of a body gets the response of
 });
 
 // A client that ends its sending side (shutdown) and one that gave up and closed its connection send the same FIN. The gateway takes both for
-// gone, as nginx does, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
+// gone, as nginx and Node do, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
 test('a client that closes its side while V2 handles its request has gone away: the request is aborted', async () => {
   const v2 = await rawServer(() => {});
   const gateway = await gatewayFor(v2.origin);
