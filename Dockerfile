@@ -10,7 +10,7 @@ COPY tsconfig.json ./
 COPY config config
 COPY src src
 RUN node --disable-warning=ExperimentalWarning config/build.ts
-# For the volume of /var/lib/gateway: a new one gets its owner from here.
+# A new volume at /var/lib/gateway gets its owner from this folder.
 RUN mkdir data
 
 FROM node:24.21.0-trixie-slim AS modules
@@ -35,7 +35,7 @@ COPY package.json LICENSE ./
 COPY config/rules.yaml config/rules.schema.json config/
 COPY config/twin config/twin
 COPY --from=build --chown=65532:65532 /app/data /var/lib/gateway
-# Inside a container the port is only as open as its publisher makes it. The admin listener stays on loopback.
+# Whoever publishes a container's port decides how open it is. The admin listener stays on loopback.
 ENV NODE_ENV=production \
     GATEWAY_LISTEN=*:8080
 USER 65532:65532

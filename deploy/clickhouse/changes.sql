@@ -1,4 +1,4 @@
--- Which changes are still made, for how many clients, and when the last time was: the others can be removed from the rule book.
+-- Changes that still apply, for how many clients, and when they last did. You can remove the others from the rule book.
 SELECT
     change,
     count(*) AS requests,

@@ -1,4 +1,4 @@
--- Who still needs V1, and for what: roughly. `report` also knows clients that pause, bodies that V2's schema refuses, and says what is not known.
+-- Roughly, who still needs V1, and for what. `report` also knows clients that pause and bodies that V2's schema refuses, and says what it does not know.
 -- Parameter cut: the time before which a client's needs are past, such as 14 days ago.
 --   clickhouse-client --param_cut "$(date -u -d '14 days ago' '+%F %T')" --queries-file deploy/clickhouse/clients.sql
 WITH

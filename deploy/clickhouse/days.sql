@@ -1,4 +1,4 @@
--- The burn-down: the traffic of each day, and how many clients still needed an edit of the body.
+-- The burn-down: the traffic of each day, and how many clients still needed an edit to the body.
 SELECT
     toDate(time) AS day,
     sum(CASE WHEN route = 'migrate' THEN 1 ELSE 0 END) AS v1,

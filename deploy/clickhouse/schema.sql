@@ -1,8 +1,8 @@
--- The rewrite log in ClickHouse: a line is a row, and names of columns are names of members.
+-- The rewrite log in ClickHouse: each line is a row, and columns have the names of members.
 --   clickhouse-client --multiquery < deploy/clickhouse/schema.sql
 --   clickhouse-client --date_time_input_format best_effort --input_format_skip_unknown_fields 1 \
 --     --query 'INSERT INTO entries FORMAT JSONEachRow' < rewrite.log
--- vector.yaml beside this file does the same all the time. A table of an earlier release needs its new columns first:
+-- vector.yaml beside this file does the same continuously. A table from an earlier release needs its new columns first:
 --   ALTER TABLE entries ADD COLUMN IF NOT EXISTS origin LowCardinality(String), and so on for the response columns and errorPointers.
 
 CREATE TABLE IF NOT EXISTS entries
@@ -46,9 +46,9 @@ PARTITION BY toYYYYMM(time)
 ORDER BY (route, client, time)
 TTL toDateTime(time) + INTERVAL 13 MONTH;
 
--- The work that each exchange shows for its client before V1 can be switched off. An edit that is no work: a body
--- that was flat already. Work on the wrapper alone: unwrapping, and members that V1 had ignored anyway.
--- A response that V2 gives otherwise is work as well, for whoever reads it.
+-- The work that each exchange shows for its client before V1 can be switched off. An edit of a body that was already flat is
+-- no work. Unwrapping, and members that V1 ignored anyway, are work on the wrapper alone.
+-- A response that V2 sends in another form is work as well, for whoever reads it.
 CREATE OR REPLACE VIEW exchanges AS
 SELECT
     time,
@@ -59,7 +59,7 @@ SELECT
     status,
     COALESCE(apiVersion.why, '') AS versionWhy,
     arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits))) AS requestChanges,
-    -- Those that concern members: errors follow from the names in the request.
+    -- Edits that concern members: those of errors follow from the names in the request.
     arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> edit.rule <> 'errors' AND COALESCE(edit.path, '') <> '', responseEdits))) AS responseChanges,
     arrayDistinct(arrayMap(edit -> edit.change, arrayFilter(edit -> COALESCE(edit.path, '') <> '', responseWould))) AS wouldChanges,
     arrayDistinct(arrayConcat(requestChanges, arrayConcat(responseChanges, wouldChanges))) AS changes,
@@ -70,7 +70,7 @@ SELECT
         WHEN length(arrayFilter(edit -> COALESCE(edit.note, '') <> 'already-flat', edits)) > 0 THEN 'unwrap-only'
         ELSE 'url-only'
     END AS work,
-    -- What V2 itself made of the request; empty where it did not respond.
+    -- V2's own verdict on the request; empty if it did not respond.
     CASE
         WHEN COALESCE(origin, '') <> '' OR COALESCE(failure, '') <> '' OR status = 0 THEN ''
         WHEN status < 400 THEN 'accepted'

@@ -1,4 +1,4 @@
-// V1 counts pages, and V2 has cursors and the number of all invoices: no rule divides. V2's cursor is p and the number of the page.
+// V1 numbers its pages; V2 has cursors and the total of all invoices, and no rule can divide. V2's cursor is p and the page number.
 
 export function request(body, { query }) {
   const page = query.get('page');

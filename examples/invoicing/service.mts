@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 
 /**
  * A small invoicing service: V1 under /api/v1 and V2 under /api/v2, over the same data. Each version reads its requests and writes its
- * responses by itself, so that comparing them says something. It is kept in memory and has no passwords: it is an example.
+ * responses with its own code, so that a comparison proves something. It keeps its data in memory and checks no passwords: it is an example.
  */
 export function createInvoicing(): Server {
   const store = new Store();
@@ -23,7 +23,7 @@ interface Line {
   readonly cents: number;
 }
 
-/** What is kept of a bill, which V2 calls an invoice. */
+/** The stored data of a bill, which V2 calls an invoice. */
 interface Content {
   readonly name: string | null;
   readonly customerName: string;
@@ -78,7 +78,7 @@ interface Asked {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly account: string;
-  /** Undefined for a body that is no JSON object. */
+  /** Undefined for a body that is not a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -130,7 +130,7 @@ const isAbsent = (value: unknown): value is undefined | null => value === undefi
 const isOptionalText = (value: unknown): value is string | null | undefined =>
   isAbsent(value) || typeof value === 'string';
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-/** A day that there is: `Date` takes the 30th of February for the 2nd of March. */
+/** True for a day that exists: `Date` takes the 30th of February for the 2nd of March. */
 function isDay(value: string): boolean {
   const date = new Date(`${value}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
@@ -189,7 +189,7 @@ function respondV1({ store, method, path, query, account, body }: Asked): Answer
   return json(200, billText(replaced));
 }
 
-/** V1 writes two decimals, as services do that count in decimals. */
+/** V1 writes two decimals, as services that count in decimals do. */
 const major = (cents: number): string => (cents / 100).toFixed(2);
 
 function billText({ id, name, cents, status, due, customerName, customerEmail }: Bill): string {

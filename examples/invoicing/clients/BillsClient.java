@@ -14,7 +14,7 @@ import java.time.LocalDate;
 import java.util.List;
 
 /**
- * A V1 client in Java, as generators write them: a member that is unknown, missing or of another type ends it with status 1.
+ * A V1 client in Java, as code generators write them: an unknown or missing member, or one of another type, ends it with status 1.
  *
  * <p>java -cp 'jackson-core.jar:jackson-databind.jar:jackson-annotations.jar' BillsClient.java http://127.0.0.1:8080/api/v1
  */

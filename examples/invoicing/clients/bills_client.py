@@ -36,7 +36,7 @@ def check_bill(bill):
     check(bill, BILL)
     if not isinstance(bill["id"], int):
         raise SystemExit(f"the id {bill['id']!r} is not a number")
-    # V1 always writes cents: an amount without them would be read as a whole number.
+    # V1 always writes cents: a client would read an amount without them as a whole number.
     if not isinstance(bill["amount"], Decimal):
         raise SystemExit(f"the amount {bill['amount']!r} has no cents")
     if bill["status"] not in {"open", "paid", "void"}:
