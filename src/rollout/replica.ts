@@ -297,10 +297,14 @@ export class Replica implements RateLimitSharing {
     }
   }
 
-  /** Ends the timers, after a last attempt to store what waits here. The store stays open. */
+  /** Ends the timers, after a last attempt to store what waits here, and tells the others that it goes. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
+    if (!this.isTogether) return;
+    this.serving.leave();
+    this.gateways.leave();
+    await this.windows.exchangeAnew();
   }
 }
 
@@ -346,12 +350,17 @@ export function repeat(
   };
 }
 
-/** Counts processes, or gateways: each adds one to a shared window at intervals of one part. */
+/**
+ * Counts processes, or gateways: each adds one to a shared window at intervals of one part, and says once that it joins and once that
+ * it leaves. Signs alone would tell of a newcomer some parts later.
+ */
 class ReplicaPresence implements WindowSource {
   private readonly time: () => number;
   private readonly key: 'replicas' | 'gateways';
   private readonly isCounted: boolean;
   private nextAt = 0;
+  private hasJoined = false;
+  private isLeaving = false;
   private known: number | undefined;
 
   /** `time` is a clock in milliseconds; one that is not counted only reads. */
@@ -366,28 +375,42 @@ class ReplicaPresence implements WindowSource {
     return this.known;
   }
 
+  /** Says with the next exchange that it leaves. */
+  leave(): void {
+    this.isLeaving = this.isCounted && this.hasJoined;
+  }
+
   additions(all: boolean): readonly WindowAddition[] {
+    if (this.isLeaving) return [{ key: this.key, windowMs: WINDOW_MS, add: [0, 0, 1] }];
     const now = this.time();
     const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
     if (isDue) this.nextAt = now + SIGN_MS;
-    return isDue || all
-      ? [{ key: this.key, windowMs: WINDOW_MS, add: [isDue && this.isCounted ? 1 : 0] }]
-      : [];
+    const sign = isDue && this.isCounted ? 1 : 0;
+    const add = [sign, this.hasJoined ? 0 : sign, 0];
+    return isDue || all ? [{ key: this.key, windowMs: WINDOW_MS, add }] : [];
   }
 
   /**
-   * The current part is not complete: it only counts where it is larger than the mean. Neither is a part after an empty one, in
-   * which the store came into reach: until the next one is over, what was known holds.
+   * A part counts those that gave a sign in it, and those that joined after it, without those that left. The current part is not
+   * complete: it only counts where it is larger than the mean. Neither is a part after an empty one, in which the store came into
+   * reach: until the next one is over, what was known holds.
    */
-  merge(_key: string, { part, parts }: SharedWindow): void {
-    const countOf = (wanted: number): number =>
-      parts.find((candidate) => candidate.part === wanted)?.counts[0] ?? 0;
+  merge(_key: string, { part, parts }: SharedWindow, [, joined = 0]: readonly number[]): void {
+    if (joined > 0) this.hasJoined = true;
+    const countsOf = (wanted: number): readonly number[] =>
+      parts.find((candidate) => candidate.part === wanted)?.counts ?? [];
+    const signsIn = (wanted: number): number => countsOf(wanted)[0] ?? 0;
+    const sinceThen = (wanted: number): number =>
+      parts
+        .filter((later) => later.part > wanted)
+        .reduce((sum, { counts: [, joins = 0, ends = 0] }) => sum + joins - ends, signsIn(wanted));
     const begun = Array.from({ length: MEAN_PARTS }, (_, index) => part - 1 - index).filter(
-      (one) => countOf(one) > 0,
+      (one) => signsIn(one) > 0,
     );
-    const whole = begun.filter((one) => countOf(one - 1) > 0).map(countOf);
+    const whole = begun.filter((one) => signsIn(one - 1) > 0).map(sinceThen);
     const mean = whole.reduce((sum, count) => sum + count, 0) / Math.max(1, whole.length);
-    const held = whole.length > 0 ? [] : [this.known ?? 0, ...begun.map(countOf)];
-    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), countOf(part), ...held);
+    const held = whole.length > 0 ? [] : [this.known ?? 0, ...begun.map(sinceThen)];
+    const current = signsIn(part) - (countsOf(part)[2] ?? 0);
+    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), current, ...held);
   }
 }

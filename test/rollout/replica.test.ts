@@ -338,6 +338,32 @@ test('replicas count each other', async () => {
   expect(fleet.players.map(({ replica }) => replica.status.replicas)).toEqual([5, 5, 5, 2, 2]);
 });
 
+test('a replica that joins or leaves is counted within two seconds, and the number holds from then on', async () => {
+  const fleet = await new Fleet().start(0, 2000);
+  const told = (): ReadonlySet<number | undefined> =>
+    new Set(fleet.players.map(({ replica }) => replica.status.replicas));
+  const holds = async (replicas: number): Promise<void> => {
+    await fleet.time.pass(2000);
+    for (let step = 0; step < 80; step += 1) {
+      expect([...told()]).toEqual([replicas]);
+      await fleet.time.pass(250);
+    }
+  };
+  await holds(2);
+  // At any place of the parts in which the store counts.
+  for (let more = 3; more < 6; more += 1) {
+    void fleet.join().replica.start();
+    await holds(more);
+    await fleet.time.pass(1300);
+  }
+  for (let left = 4; left > 1; left -= 1) {
+    const [last] = fleet.players.splice(-1);
+    await Promise.all([last?.replica.close(), fleet.time.pass(100)]);
+    await fleet.time.pass(5000);
+    await holds(left);
+  }
+});
+
 test('replicas that come back to the store hold their number until they were counted again', async () => {
   const fleet = await new Fleet().start(0, 2000, -2000, 0, 0);
   await fleet.time.pass(30_000);
