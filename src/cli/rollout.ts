@@ -1,13 +1,8 @@
 import type { State } from '../inspector/api.ts';
-import type { Condition } from '../inspector/conditions.ts';
+import { causeFilter, type Condition } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/operator-view.ts';
 import { counted, terminalLines } from '../report/text.ts';
-import {
-  causeSentence,
-  evidenceSentence,
-  latencySentence,
-  slowerSentence,
-} from '../rollout/rollout-state.ts';
+import { evidenceSentence, latencySentence, reasonSentence } from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type {
   CountView,
@@ -129,10 +124,15 @@ export function rolloutText(
         ? []
         : [`evidence    ${evidenceSentence(evidence)}`, `latency     ${latencySentence(evidence)}`]),
     ]),
-    ...view.rollbacks.map(
-      ({ at, by, operation, share, migrated, v1, latency, cause, resolved }) =>
-        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}: ${latency === undefined ? `migrated ${countText(migrated)}, V1 ${countText(v1)}` : slowerSentence(latency)}; ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`}`,
-    ),
+    ...view.rollbacks.flatMap((rollback) => {
+      const { at, by, operation, share, cause, resolved } = rollback;
+      return [
+        `roll-back   ${at} ${operation ?? 'default'} at ${share} %${by === undefined ? '' : ` by ${by}`}, ${resolved === undefined ? 'in force until you choose a mode' : `resolved ${resolved}`}: ${reasonSentence(rollback, cause?.name)}`,
+        ...(cause === undefined
+          ? []
+          : [`            tail --filter '${causeFilter(cause).replaceAll("'", String.raw`'\''`)}'`]),
+      ];
+    }),
     ...(view.changes ?? [])
       .slice(0, MAX_CHANGES)
       .map(
@@ -200,12 +200,16 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
     return v1Origin === undefined
       ? []
       : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
-  const { counts, omitted, warnings = [] } = bodyChecks;
+  const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) => `warning     ${text}`);
   if (counts.length === 0) return [...warned, "V2's schema no body was checked yet under this rule book"];
   const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
+  const sums = clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
+    sum.judged === 0 ? [] : [`dry runs    ${name}: ${wouldFailWords(sum)}`],
+  );
   return [
     ...warned,
+    ...sums.slice(0, MAX_PAIRS),
     ...counts.slice(0, MAX_PAIRS).flatMap(({ operation, client = '(no key)', name = client, ...pair }) => {
       const { pointers, refused, bodies, refusals, ...count } = pair;
       const total = wouldFailWords(wouldFail([{ ...count, refused }]));
@@ -219,7 +223,9 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
                 .slice(0, MAX_POINTERS)
                 .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
             ]),
-        `V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`,
+        ...(checkWords(count) === ''
+          ? []
+          : [`V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`]),
         ...pointers
           .slice(0, MAX_POINTERS)
           .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
@@ -235,9 +241,8 @@ function checkWords({
   refusedByBoth,
   unknown,
 }: Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'unknown'>): string {
-  return valid + invalid + refusedByBoth + unknown === 0
-    ? 'no body was checked'
-    : `${invalid} refused that V1 accepted, ${valid} accepted, ${refusedByBoth} refused by both, ${unknown} unknown`;
+  if (valid + invalid + unknown === 0) return refusedByBoth === 0 ? 'no body was checked' : '';
+  return `${invalid} refused that V1 accepted, ${valid} accepted, ${refusedByBoth} refused by V1 as well, ${unknown} unknown`;
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {

@@ -1,7 +1,9 @@
 import { counted } from '../report/text.ts';
+import { errorValue } from '../rewrite-log/entry.ts';
+import { printFilter } from '../rewrite-log/filter.ts';
 import type { OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { causeFilter, causeSentence } from '../rollout/rollout-state.ts';
+import { reasonSentence, type RollbackCause } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** How one part stands: `bad` costs requests now, `note` will or may, `unknown` was not tried lately. */
@@ -129,10 +131,33 @@ function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
   }));
 }
 
-function rollbackWords({ operation, share, migrated, v1, by, cause }: RollbackView): string {
+function rollbackWords(rollback: RollbackView): string {
+  const { operation, share, by, cause } = rollback;
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
   const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back${where}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} V1 responds until somebody chooses a mode.`;
+  return `${stage} of ${share} % was rolled back${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until somebody chooses a mode.`;
+}
+
+/** The filter that finds the exchanges with the failure that rolled a canary back. */
+export function causeFilter({ status: text, client = '-', operation, pointer }: RollbackCause): string {
+  const [status = '', failure] = text.split(' ');
+  const at = pointer === undefined ? {} : { pointer };
+  const isError = failure !== undefined || /^[45]\d\d$/.test(status);
+  const error =
+    failure === undefined
+      ? errorValue({ by: 'v2', code: status, ...at })
+      : errorValue({ by: 'gateway', code: failure, ...at });
+  const terms: Parameters<typeof printFilter>[0] = [
+    ...(isError
+      ? [{ negated: false, field: 'error' as const, values: [error] }]
+      : [
+          { negated: false, field: 'status' as const, values: [status] },
+          { negated: false, field: 'origin' as const, values: ['v2'] },
+        ]),
+    { negated: false, field: 'client', values: [client] },
+    ...(operation === undefined ? [] : [{ negated: false, field: 'op' as const, values: [operation] }]),
+  ];
+  return printFilter(terms);
 }
 
 /** The exchanges that rolled a canary back. */

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
 import { parsedJson } from '../rewrite-log/attributes.ts';
-import { bodyCheckFault, type BodyCheckTally } from '../rollout/body-checks.ts';
+import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { causeSentence, type RolloutCommand, type RolloutState } from '../rollout/rollout-state.ts';
+import { reasonSentence, type RolloutCommand, type RolloutState } from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -180,15 +180,16 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
       ...(why === undefined ? {} : { why }),
     }),
   );
-  const rollbacks = state.rollbacks.map(({ at, by, operation, share, cause }): ChangeRecord => ({
-    at,
-    kind: 'roll-back',
-    what: `Roll back ${share} % of the clients for ${operation ?? 'everything else'}`,
-    ...(by === undefined ? {} : { by }),
-    ...(cause === undefined
-      ? {}
-      : { why: causeSentence(cause, cause.client === undefined ? undefined : names.get(cause.client)) }),
-  }));
+  const rollbacks = state.rollbacks.map((rollback): ChangeRecord => {
+    const { at, by, operation, share, cause } = rollback;
+    return {
+      at,
+      kind: 'roll-back',
+      what: `Roll back ${share} % of the clients for ${operation ?? 'everything else'}`,
+      ...(by === undefined ? {} : { by }),
+      why: reasonSentence(rollback, names.get(cause?.client ?? '')),
+    };
+  });
   const reloads = (parts.reloads?.() ?? []).map(({ at, hash, fault }): ChangeRecord => ({
     at: new Date(at).toISOString(),
     kind: 'rule-book',
@@ -202,7 +203,7 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
 }
 
 function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
-  return new Map([...names(), ...Object.entries(ruleBook().rollout?.clients ?? {})]);
+  return new Map([...Object.entries(ruleBook().rollout?.clients ?? {}), ...names()]);
 }
 
 function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
@@ -234,13 +235,19 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   const warnings = bodyChecks.warnings(parts.ruleBook().operations);
   const names = namesOf(parts);
+  const named = <Counted extends { readonly client?: string }>(one: Counted): Counted & { name?: string } => {
+    const name = names.get(one.client ?? '');
+    return name === undefined ? one : { ...one, name };
+  };
+  const clients = [...Map.groupBy(counts, ({ client }) => client)]
+    .filter(([, all]) => all.length > 1)
+    .map(([client, all]) => named({ ...(client === undefined ? {} : { client }), ...wouldFail(all) }))
+    .sort((one, other) => other.failing - one.failing);
   return {
     bodyChecks: {
       ...(warnings.length === 0 ? {} : { warnings }),
-      counts: counts.slice(0, MAX_COUNTS).map((pair) => {
-        const name = pair.client === undefined ? undefined : names.get(pair.client);
-        return name === undefined ? pair : { ...pair, name };
-      }),
+      counts: counts.slice(0, MAX_COUNTS).map((pair) => named(pair)),
+      ...(clients.length === 0 ? {} : { clients: clients.slice(0, MAX_COUNTS) }),
       omitted: Math.max(0, counts.length - MAX_COUNTS),
       ...(fault === undefined ? {} : { fault }),
     },
@@ -365,7 +372,8 @@ function said(name: 'who' | 'why', text: string | undefined, limit: number): Par
 
 function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
   if (/^[0-9a-f]{16}$/.test(client)) return [client];
-  return [...namesOf(parts)].flatMap(([hash, name]) => (name === client ? [hash] : []));
+  const all = [...Object.entries(parts.ruleBook().rollout?.clients ?? {}), ...parts.names()];
+  return [...new Set(all.flatMap(([hash, name]) => (name === client ? [hash] : [])))];
 }
 
 /**

@@ -58,9 +58,9 @@ export interface BodyChecks {
   readonly valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   readonly invalid: number;
-  /** Bodies that V2's schema refuses as V1 did. */
+  /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
   readonly refusedByBoth: number;
-  /** Bodies that were not checked, or that no schema describes. */
+  /** Bodies that were not checked, that no schema describes, or that V1 refused and V2's schema accepts. */
   readonly unknown: number;
   /** Requests that the gateway itself would refuse, and V1 accepted. */
   readonly refused: number;
@@ -341,15 +341,15 @@ export function bodyCheckCounts({
   refused,
   pointers,
 }: BodyChecks): string {
-  const checked = valid + invalid + refusedByBoth;
+  const checked = valid + invalid;
   const places = pointers.map(({ pointer, count: times }) => `${pointer || 'the body'} ${count(times)}×`);
   const parts = [
     checked === 0
       ? ''
-      : invalid + refusedByBoth === 0
+      : invalid === 0
         ? `none of ${count(checked)} refused`
         : `${count(invalid)} of ${count(checked)} refused that V1 accepted${places.length === 0 ? '' : ` (${places.join(', ')})`}`,
-    refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by both`,
+    refusedByBoth === 0 ? '' : `${count(refusedByBoth)} refused by V1 as well`,
     refused === 0 ? '' : `${count(refused)} refused by the gateway that V1 accepted`,
     unknown === 0 ? '' : `${count(unknown)} not known`,
   ];

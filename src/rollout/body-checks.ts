@@ -27,7 +27,7 @@ export function bodyCheckFault(
   const concerned = counts.filter((count) => isConcerned(count, target, modes));
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
-  const checked = invalid + sum(concerned, 'valid') + sum(concerned, 'refusedByBoth');
+  const checked = invalid + sum(concerned, 'valid');
   const faults: string[] = [];
   if (invalid > 0 && (invalid / checked) * 100 > margin) {
     const named = namedPairs(concerned, 'invalid', (count) => pairWords(count, nameOf));
@@ -104,10 +104,7 @@ function pairName(
   return `Client ${name}, ${operation ?? 'other operations'}`;
 }
 
-function sum(
-  counts: readonly BodyCheckCount[],
-  name: 'valid' | 'invalid' | 'refusedByBoth' | 'refused' | 'bodies',
-): number {
+function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'refused' | 'bodies'): number {
   return counts.reduce((total, count) => total + count[name], 0);
 }
 
@@ -136,6 +133,10 @@ export function wouldFail(
 /** Says how many of the checked requests would fail after the migration; empty where no dry run came to a verdict. */
 export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === 0) return '';
+  if (judged === both)
+    return both === 1
+      ? 'V1 refuses the one checked request as well'
+      : `V1 refuses all ${both} checked requests as well`;
   const asBefore = both === 0 ? '' : `, apart from ${both} that V1 refuses as well`;
   return `${failing === 0 ? 'none' : failing} of ${judged} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
 }
@@ -171,9 +172,9 @@ export interface BodyCheckCount {
   readonly valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   readonly invalid: number;
-  /** Bodies that V2's schema refuses as V1 did. */
+  /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
   readonly refusedByBoth: number;
-  /** Bodies that were not checked. */
+  /** Bodies that were not checked, or that V1 refused and V2's schema accepts: what V2 itself would say of those is not known. */
   readonly unknown: number;
   /** All bodies, those without a check among them. */
   readonly bodies: number;
@@ -206,7 +207,10 @@ export class BodyCheckTally {
     const count = this.countOf({ client, operation });
     count.bodies += 1;
     if (would.verdict === 'refused') {
-      if (status >= 400) return;
+      if (status >= 400) {
+        count.refusedByBoth += 1;
+        return;
+      }
       count.refused += 1;
       const { failure = 'refused', pointer } = would;
       increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`, 1);
@@ -215,7 +219,7 @@ export class BodyCheckTally {
     const { v2, at = '' } = would;
     if (v2 === undefined) return;
     if (v2 !== 'invalid') {
-      count[v2] += 1;
+      count[status >= 400 ? 'unknown' : v2] += 1;
       return;
     }
     if (status >= 400) {

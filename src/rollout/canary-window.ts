@@ -10,7 +10,13 @@ import {
   type Sample,
   share,
 } from './evidence.ts';
-import type { CanaryEvidence, LatencyHarm, OriginCount } from './rollout-state.ts';
+import type {
+  CanaryEvidence,
+  FailureCause,
+  LatencyHarm,
+  OriginCount,
+  RollbackCause,
+} from './rollout-state.ts';
 import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 
 /** Refusals that say nothing about an origin: V1's retirement, the gateway's own limits, and invalid framing by the client. */
@@ -122,7 +128,20 @@ interface Part {
   /** Start, in multiples of the part length. */
   readonly at: number;
   readonly sums: number[];
+  readonly causes: Causes;
 }
+
+/** Failures of migrated requests that were counted here, by what they have in common. */
+type Causes = Map<string, CauseCount>;
+
+interface CauseCount {
+  readonly outcome: CanaryOutcome;
+  readonly cause: FailureCause;
+  count: number;
+}
+
+/** Different failures of a stage that are told apart. */
+const MAX_CAUSES = 200;
 
 /** Counts of a window: migrated requests, and those that V1 served. */
 export interface CanaryCount {
@@ -136,6 +155,8 @@ export interface CanaryHarm {
   /** The failures that are in the count: others are as frequent on V1, or the clients' own. */
   readonly failures: readonly (typeof FAILURES)[number][];
   readonly latency?: LatencyHarm;
+  /** The most frequent of these failures that was counted here; absent where other replicas counted them all. */
+  readonly cause?: RollbackCause;
 }
 
 /** A request to count. */
@@ -146,6 +167,8 @@ export interface CountedOutcome {
   readonly ms?: number | undefined;
   /** Bucket of what the client of a migrated request waited on V1 before. */
   readonly ownBucket?: number | undefined;
+  /** What the failure of a migrated request has in common with others. */
+  readonly cause?: FailureCause | undefined;
 }
 
 /**
@@ -158,6 +181,7 @@ export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
   private readonly stage: number[] = noSums();
+  private readonly causes: Causes = new Map();
   private unshared: number[] = noSums();
   private sharedWindow: Sums | undefined;
   private sharedStage: Sums | undefined;
@@ -168,11 +192,11 @@ export class CanaryWindow {
   }
 
   /** Counts a request at `now` (milliseconds); returns true when it is time to judge. */
-  add({ origin, outcome, ms, ownBucket }: CountedOutcome, now: number): boolean {
+  add({ origin, outcome, ms, ownBucket, cause }: CountedOutcome, now: number): boolean {
     const at = this.partAt(now);
     let part = this.parts.at(-1);
     if (part === undefined || part.at !== at) {
-      part = { at, sums: noSums() };
+      part = { at, sums: noSums(), causes: new Map() };
       this.parts.push(part);
       this.dropBefore(at);
     }
@@ -184,6 +208,10 @@ export class CanaryWindow {
       if (ownBucket !== undefined) increment(sums, OWN_LATENCY + ownBucket);
     }
     if (isV1) return false;
+    if (cause !== undefined) {
+      const key = JSON.stringify([cause.status, cause.client, cause.operation, cause.pointer]);
+      for (const causes of [this.causes, part.causes]) countCause(causes, key, { outcome, cause });
+    }
     this.untilLook -= 1;
     return this.untilLook <= 0;
   }
@@ -205,8 +233,18 @@ export class CanaryWindow {
   /** Returns what is wrong with V2 at `now` (milliseconds) by all that is known here, or of all replicas; undefined where nothing is. */
   judge(now: number, isShared: boolean): CanaryHarm | undefined {
     const { window, stage } = this.known(now, isShared);
+    this.dropBefore(this.partAt(now));
     this.untilLook = 1 + Math.floor(numberAt(window, V2) / 16);
-    return harmIn(stage, stage, 0, this.rule) ?? harmIn(window, stage, before(window, stage), this.rule);
+    const inStage = harmIn(stage, stage, 0, this.rule);
+    if (inStage !== undefined) return withCause(inStage, [this.causes]);
+    const inWindow = harmIn(window, stage, before(window, stage), this.rule);
+    return (
+      inWindow &&
+      withCause(
+        inWindow,
+        this.parts.map(({ causes }) => causes),
+      )
+    );
   }
 
   /** Counts of the window that ends at `now` (milliseconds), here or of all replicas. */
@@ -243,6 +281,29 @@ export class CanaryWindow {
   private dropBefore(at: number): void {
     while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
   }
+}
+
+/** Counts a failure; clients choose what tells failures apart, so others than the first ones are not told. */
+function countCause(causes: Causes, key: string, failure: Omit<CauseCount, 'count'>): void {
+  const known = causes.get(key);
+  if (known !== undefined) known.count += 1;
+  else if (causes.size < MAX_CAUSES) causes.set(key, { ...failure, count: 1 });
+}
+
+/** Names the failure that is in the count of a harm more often than any other. */
+function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
+  if (harm.latency !== undefined) return harm;
+  const { failures, count } = harm;
+  const sums: Map<string, RollbackCause> = new Map();
+  for (const [key, { outcome, cause, count: times }] of all.flatMap((causes) => [...causes]))
+    // What V1 responds with as often, such as 401 to an old key, is no cause.
+    if (failures.some((failure) => failure === outcome))
+      sums.set(key, { ...cause, count: (sums.get(key)?.count ?? 0) + times });
+  const [most] = [...sums.values()].sort((one, other) => other.count - one.count);
+  // What is counted here is on its way to the sums of all replicas.
+  return most === undefined
+    ? harm
+    : { ...harm, cause: { ...most, count: Math.min(most.count, count.migrated.failures) } };
 }
 
 function noSums(): number[] {

@@ -16,7 +16,7 @@ import {
   applyChange,
   initialRollout,
   type CanaryEvidence,
-  type RollbackCause,
+  type FailureCause,
   rollbackSentence,
   type RolloutChange,
   type RolloutCommand,
@@ -50,21 +50,18 @@ export interface RolloutSharing {
 interface Stage {
   readonly operation: string | undefined;
   readonly window: CanaryWindow;
-  /** Failures of migrated requests that were counted here, by what they have in common. */
-  readonly causes: Map<string, RollbackCause>;
 }
 
 /** Begin the keys of sliding windows, and of those that hold whole stages. */
 const SLIDING = 'canary/evidence/';
 const WHOLE = 'canary/whole/';
 
-/** Different failures of a stage that are told apart. */
-const MAX_CAUSES = 200;
-
 /** The request that an outcome is counted for. */
 export interface CountedRequest extends RolloutSubject {
-  /** The first place that V2's response named, where it named one. */
+  /** The first place that V2's response, or the gateway's failure, named; undefined where it named none. */
   readonly pointer: string | undefined;
+  /** The code of the gateway's own failure, where it was one. */
+  readonly failure?: string | undefined;
   /** Milliseconds to the head of the response, where there was one. */
   readonly ms?: number | undefined;
 }
@@ -160,10 +157,10 @@ export class RolloutControl {
     if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
     if (origin === 'v2' && this.baselines.isOwnFailure(request, outcome)) return;
     const stage = this.stage(canary.operation, modes);
-    if (origin === 'v2' && outcome !== 'success') addCause(stage.causes, outcome, request);
     const now = this.parts.time();
     const ownBucket = origin === 'v2' ? this.baselines.ownBucket(request) : undefined;
-    const isTime = stage.window.add({ origin, outcome, ms: request.ms, ownBucket }, now);
+    const cause = outcome === 'success' ? undefined : causeOf(outcome, request);
+    const isTime = stage.window.add({ origin, outcome, ms: request.ms, ownBucket, cause }, now);
     // Among replicas the sums of all are judged, when they come in.
     if (!isTime || this.isTogether) return;
     const harm = stage.window.judge(now, false);
@@ -230,7 +227,6 @@ export class RolloutControl {
     const stage = this.stages.get(key) ?? {
       operation,
       window: new CanaryWindow(modes.rollback),
-      causes: new Map(),
     };
     this.stages.set(key, stage);
     return stage;
@@ -249,13 +245,8 @@ export class RolloutControl {
   private rollBack(
     operation: string | undefined,
     share: number,
-    { count, failures, latency }: CanaryHarm,
+    { count, latency, cause }: CanaryHarm,
   ): void {
-    const causes = [...(this.stages.get(this.keyOf(operation))?.causes.values() ?? [])];
-    // What V1 responds with as often, such as 401 to an old key, is no cause.
-    const [cause] = causes
-      .filter(({ status }) => failures.some((failure) => failure === status))
-      .sort((one, other) => other.count - one.count);
     const rollback = {
       at: new Date(this.parts.time()).toISOString(),
       ...(this.sharing === undefined ? {} : { by: this.sharing.name }),
@@ -263,7 +254,7 @@ export class RolloutControl {
       share,
       ...count,
       ...(latency === undefined ? {} : { latency }),
-      ...(cause === undefined || latency !== undefined ? {} : { cause }),
+      ...(cause === undefined ? {} : { cause }),
     };
     const before = this.state;
     this.change({ rollback, base: before });
@@ -278,21 +269,16 @@ export class RolloutControl {
   }
 }
 
-function addCause(
-  causes: Map<string, RollbackCause>,
-  status: string,
-  { client, operation, pointer }: CountedRequest,
-): void {
-  const key = JSON.stringify([status, client, operation, pointer]);
-  const count = causes.get(key)?.count ?? 0;
-  if (count === 0 && causes.size >= MAX_CAUSES) return;
-  causes.set(key, {
-    status,
+function causeOf(
+  outcome: CanaryOutcome,
+  { client, operation, pointer, failure }: CountedRequest,
+): FailureCause {
+  return {
+    status: failure === undefined ? outcome : `${outcome} ${failure}`,
     ...(client === undefined ? {} : { client }),
     ...(operation === undefined ? {} : { operation }),
     ...(pointer === undefined ? {} : { pointer }),
-    count: count + 1,
-  });
+  };
 }
 
 /**

@@ -87,15 +87,20 @@ function milliseconds(ms: number): string {
   return `${Number(ms.toPrecision(2))} ms`;
 }
 
-/** The failure of migrated requests that rolled a canary back more than any other. */
-export interface RollbackCause {
-  /** Status, or class of statuses such as `5xx`. */
+/** What failures of migrated requests have in common. */
+export interface FailureCause {
+  /** Status, or class of statuses such as `5xx`; behind it the code of the gateway's own failure: `502 upstream-unreachable`. */
   readonly status: string;
   /** Client hash; absent for requests without a key. */
   readonly client?: string;
   readonly operation?: string;
-  /** The first place that V2's response named. */
+  /** The first place that V2's response, or the gateway's failure, named. */
   readonly pointer?: string;
+}
+
+/** The failure of migrated requests that rolled a canary back more than any other. */
+export interface RollbackCause extends FailureCause {
+  /** Of the failures of the roll-back, those that the deciding replica counted. */
   readonly count: number;
 }
 
@@ -180,19 +185,38 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
   return Object.hasOwn(stages, operation) ? (stages[operation] ?? 0) : 0;
 }
 
-/** Says which failure rolled a canary back; `name` is the display name of its client. */
-export function causeSentence(cause: RollbackCause, name?: string): string {
+/** A roll-back as far as a sentence tells of it. */
+type ToldRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
+
+/**
+ * Says which failure rolled a canary back, and of how many failures it is; empty where that is not known. `name` is the display name
+ * of its client. Other replicas may have counted more of the same.
+ */
+function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): string {
+  if (cause === undefined) return '';
   const { status, client, operation, pointer, count } = cause;
-  const at = pointer === undefined ? '' : ` at ${pointer}`;
-  const by = client === undefined ? 'requests without a key' : `the client ${name ?? client}`;
-  const of = operation === undefined ? '' : `, ${operation}`;
-  return `Most frequent here: ${count} times ${status}${at}, by ${by}${of}.`;
+  const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'the root of the body' : pointer}`;
+  const of = client === undefined ? 'of requests without a key' : `of the client ${name ?? client}`;
+  const where = operation === undefined ? '' : `, in ${operation}`;
+  const { failures } = migrated;
+  const share =
+    count >= failures
+      ? failures === 1
+        ? 'The one failure'
+        : `All ${failures} failures`
+      : `${by === undefined ? '' : 'At least '}${count} of ${failures} failures`;
+  return `${share}: ${status}${at}, ${of}${where}.`;
 }
 
-/** The filter of the inspector that finds the exchanges with this failure. */
-export function causeFilter({ status, client, operation }: RollbackCause): string {
-  const by = client === undefined ? '-' : client;
-  return `status:${status} client:${by}${operation === undefined ? '' : ` op:${operation}`} origin:v2`;
+/** Says why a canary was rolled back: how slow V2 was, or how often it failed, and by which failure most. */
+export function reasonSentence(
+  rollback: ToldRollback & Pick<Rollback, 'v1' | 'latency'>,
+  name?: string,
+): string {
+  const { migrated, v1, latency } = rollback;
+  if (latency !== undefined) return `${slowerSentence(latency)}.`;
+  const cause = causeSentence(rollback, name);
+  return `${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === '' ? '' : ` ${cause}`}`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */
@@ -300,12 +324,11 @@ function chosenMode(state: RolloutState, { operation, client }: RolloutTarget): 
 }
 
 /** Says what was rolled back, and why. */
-export function rollbackSentence({ operation, share, migrated, v1, by, cause, latency }: Rollback): string {
+export function rollbackSentence(rollback: Rollback): string {
+  const { operation, share, by } = rollback;
   const canary = `canary of ${share} % ${operation === undefined ? '' : `of ${operation} `}rolled back to observe`;
   const who = by === undefined ? '' : ` by ${by}`;
-  const stays = 'It stays in observe until an operator sets a mode.';
-  if (latency !== undefined) return `${canary}${who}: ${slowerSentence(latency)}. ${stays}`;
-  return `${canary}${who}: ${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === undefined ? '' : ` ${causeSentence(cause)}`} ${stays}`;
+  return `${canary}${who}: ${reasonSentence(rollback)} It stays in observe until an operator sets a mode.`;
 }
 
 /** The mode of one request. */

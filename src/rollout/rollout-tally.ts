@@ -1,6 +1,6 @@
 import type { Mode, RollbackRule } from '../rules/rollout.ts';
 import type { CanaryEvidence, LatencyHarm, RollbackCause } from './rollout-state.ts';
-import { type BodyCheckCount, BodyCheckTally, type DryRunResult } from './body-checks.ts';
+import { type BodyCheckCount, BodyCheckTally, type DryRunResult, type WouldFail } from './body-checks.ts';
 
 /** Counts of V1 traffic under one rule book. */
 export interface RolloutTotals {
@@ -259,6 +259,8 @@ export interface RolloutView {
     readonly warnings?: readonly string[];
     /** Pairs of client and operation, those with the most faults first; `name` is the display name of the client. */
     readonly counts: readonly (BodyCheckCount & { readonly name?: string })[];
+    /** The clients that have several pairs, with the sum of these. */
+    readonly clients?: readonly (WouldFail & { readonly client?: string; readonly name?: string })[];
     /** Number of pairs that are not listed. */
     readonly omitted: number;
     /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */

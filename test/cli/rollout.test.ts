@@ -34,7 +34,7 @@ test('counts of one replica among others say so', () => {
 
 test('bodies that V2’s schema checked are counted by its verdict', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
-  expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by both, 0 unknown');
+  expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by V1 as well, 0 unknown');
 });
 
 test('what was counted once has no plural', () => {

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
-import { type ConditionFacts, conditionsOf, RECENT_MINUTES } from '../../src/inspector/conditions.ts';
+import {
+  causeFilter,
+  type ConditionFacts,
+  conditionsOf,
+  RECENT_MINUTES,
+} from '../../src/inspector/conditions.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { History, type OriginFailures } from '../../src/rewrite-log/history.ts';
+import type { RollbackCause } from '../../src/rollout/rollout-state.ts';
+import type { RollbackView } from '../../src/rollout/rollout-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
@@ -29,6 +36,27 @@ test('where all is well, every part says so', () => {
     'good: V1 responds',
     'good: No roll-back',
     'good: Rule book in force',
+  ]);
+});
+
+test('whatever is worst, every part stands in the header', () => {
+  const all = conditionsOf({
+    ...QUIET,
+    stats: { breaker: 'open', v1Breaker: 'closed', droppedLogLines: 2 },
+    rollout: {
+      ...ROLLOUT,
+      brownouts: [{ id: 'one', state: 'on', share: 20, status: 503 }],
+      replica: { name: 'b', waiting: 0, replicas: 3 },
+    },
+  });
+  expect(all.map(({ level, label }) => `${level}: ${label}`)).toEqual([
+    'bad: V2: circuit open',
+    'note: Brownout',
+    'note: 2 log lines dropped',
+    'good: V1 responds',
+    'good: No roll-back',
+    'good: Rule book in force',
+    'good: 3 replicas',
   ]);
 });
 
@@ -97,6 +125,97 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   expect(first?.sentence).toMatch(/\.$/);
 });
 
+const REFUSED: Partial<Entry> = { status: 422, verdict: 'rewritten', errorPointers: ['/name'] };
+const UNREACHABLE: Partial<Entry> = { status: 502, failure: 'upstream-unreachable' };
+
+test.each<[cause: Omit<RollbackCause, 'count'>, entry: Partial<Entry>, others: readonly Partial<Entry>[]]>([
+  [
+    { status: '422', client: 'abcd', operation: 'create_client', pointer: '/name' },
+    REFUSED,
+    [
+      { ...REFUSED, errorPointers: ['/zip'] },
+      { ...REFUSED, client: 'abce' },
+      { ...REFUSED, operation: 'heartbeat' },
+      { ...REFUSED, origin: 'v1' },
+      { ...REFUSED, status: 400 },
+      UNREACHABLE,
+    ],
+  ],
+  [
+    { status: '502 upstream-unreachable', client: 'abcd', operation: 'create_client' },
+    UNREACHABLE,
+    [{ ...UNREACHABLE, failure: 'upstream-closed' }, { status: 502 }, { ...UNREACHABLE, client: 'abce' }],
+  ],
+  [
+    { status: '400 malformed-json', client: 'abcd', operation: 'create_client', pointer: '' },
+    { status: 400, failure: 'malformed-json', pointer: '', verdict: 'refused', sent: false },
+    [
+      { status: 400 },
+      { status: 400, failure: 'malformed-json', pointer: '/a', verdict: 'refused', sent: false },
+    ],
+  ],
+  [
+    { status: '5xx', client: 'abcd', operation: 'create_client' },
+    { status: 507 },
+    [{ status: 507, origin: 'v1' }, { status: 422 }],
+  ],
+  [
+    { status: '301', client: 'abcd', operation: 'create_client' },
+    { status: 301 },
+    [{ status: 301, origin: 'v1' }, { status: 302 }],
+  ],
+  [
+    { status: '404', pointer: '/it\'s "a", b' },
+    { status: 404, client: undefined, errorPointers: ['/it\'s "a", b'] },
+    [{ status: 404, errorPointers: ['/it\'s "a", b'] }],
+  ],
+])(
+  'what rolled a canary back is found by its error, place, client and operation: %j',
+  (cause, entry, others) => {
+    const filter = parseFilter(causeFilter({ ...cause, count: 1 }));
+    if (isFilterFault(filter)) throw new Error(filter.message);
+    const whole = (part: Partial<Entry>): Entry => ({
+      ...sampleEntry(1, 0),
+      client: 'abcd',
+      operation: 'create_client',
+      ...part,
+    });
+    expect(filter.accepts(whole(entry))).toBe(true);
+    expect(others.filter((other) => filter.accepts(whole(other)))).toEqual([]);
+  },
+);
+
+test('the header says the share of the failure that rolled a canary back, or how slow V2 was', () => {
+  const rollback = {
+    at: '2026-11-25T10:00:00.000Z',
+    share: 10,
+    migrated: { requests: 26, failures: 9 },
+    v1: { requests: 12, failures: 0 },
+  };
+  const told = (more: Partial<RollbackView>): string | undefined =>
+    conditionsOf({ ...QUIET, rollout: { ...ROLLOUT, rollbacks: [{ ...rollback, ...more }] } })[0]?.sentence;
+  const cause = {
+    status: '422',
+    client: 'abcd',
+    name: 'Acme',
+    operation: 'create_client',
+    pointer: '/name',
+    count: 7,
+  };
+  const failed = 'The canary of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1.';
+  const rest = 'V1 responds until somebody chooses a mode.';
+  expect(told({ cause })).toBe(
+    `${failed} 7 of 9 failures: 422 at /name, of the client Acme, in create_client. ${rest}`,
+  );
+  // Other replicas may have counted more of the same.
+  expect(told({ cause, by: 'b' })).toContain(' At least 7 of 9 failures: 422 at /name, ');
+  expect(told({ cause: { ...cause, count: 9 } })).toContain(' All 9 failures: 422 at /name, ');
+  expect(told({})).toBe(`${failed} ${rest}`);
+  expect(told({ latency: { quantile: 'median', v1Ms: 12, v2Ms: 40 } })).toBe(
+    `The canary of 10 % was rolled back: the median of the time to a response is above 40 ms when migrated, at most 12 ms on V1. ${rest}`,
+  );
+});
+
 test('only the last two minutes count, by the service that failed', () => {
   const history = new History();
   const sent = (minute: number, entry: Partial<Entry>): void =>
@@ -119,9 +238,21 @@ test('each way to exchanges is a filter that the list can read', () => {
   const facts = {
     ...QUIET,
     ...v2(9, 9),
-    rollout: { ...ROLLOUT, brownouts: [{ id: 'a', state: 'on', share: 9, status: 503 }] },
+    rollout: {
+      ...ROLLOUT,
+      brownouts: [{ id: 'a', state: 'on', share: 9, status: 503 }],
+      rollbacks: [
+        {
+          at: '2026-11-25T10:00:00.000Z',
+          share: 10,
+          migrated: { requests: 26, failures: 9 },
+          v1: { requests: 12, failures: 0 },
+          cause: { status: '422', client: 'abcd', operation: 'create_client', pointer: '/a b,"c"', count: 7 },
+        },
+      ],
+    },
   } as const;
   const filters = conditionsOf(facts).flatMap(({ place }) => place?.filter ?? []);
-  expect(filters.length).toBe(2);
+  expect(filters.length).toBe(3);
   expect(filters.filter((filter) => isFilterFault(parseFilter(filter)))).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { rolloutText } from '../../src/cli/rollout.ts';
+import { createRolloutAdmin } from '../../src/inspector/rollout-admin.ts';
 import {
   bodyCheckLines,
   type BodyChecks,
@@ -16,9 +17,9 @@ import { Tally, ClientTally } from '../../src/report/tally/tally.ts';
 import { Outcomes } from '../../src/report/tally/outcomes.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { BodyCheckTally, wouldFail, wouldFailWords } from '../../src/rollout/body-checks.ts';
+import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
-import { sampleRollout } from '../support/sample-rollout.ts';
 
 function checksOf(operation: string, counts: Partial<BodyChecks>): BodyChecks {
   return {
@@ -55,17 +56,17 @@ test('operations whose bodies the schema accepts share a line, each other has it
     ]),
   ).toEqual([
     'create_booking: none of 1 refused, 1 not known',
-    'order_floor_plan: 0 of 3 refused that V1 accepted, 2 refused by both',
+    'order_floor_plan: none of 1 refused, 2 refused by V1 as well',
     'update_property: 3 not known',
     'create_client, create_contact: none of 3 refused',
   ]);
   expect(bodyCheckLines([])).toEqual([]);
 });
 
-// A client whose half the gateway would refuse was "none of 10 refused" in the retirement, and refused in the rollout.
-test('retirement, rollout, guide, digest and command line have one figure of what would fail', () => {
-  const CLIENT = '3fa9000000000000';
-  const dryRun = (would: Entry['would'], status = 201): Entry => ({
+const CLIENT = '3fa9000000000000';
+
+function dryRun(would: Entry['would'], status = 201): Entry {
+  return {
     ...sampleEntry(0, 0),
     time: '2026-11-21T12:00:00.000Z',
     client: CLIENT,
@@ -77,44 +78,114 @@ test('retirement, rollout, guide, digest and command line have one figure of wha
     status,
     bytesIn: 20,
     would,
-  });
-  const entries = [
-    dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/b' }, 422),
-    ...Array.from({ length: 4 }, () => dryRun({ verdict: 'rewritten', v2: 'valid' })),
-    ...Array.from({ length: 3 }, () =>
-      dryRun({ verdict: 'refused', failure: 'duplicate-member', pointer: '/data/a' }),
-    ),
-    ...Array.from({ length: 2 }, () => dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/a' })),
-    dryRun({ verdict: 'refused', failure: 'malformed-json' }, 400),
-    dryRun({ verdict: 'rewritten', v2: 'unknown', why: 'budget' }),
-  ];
-  const [tally, rollout, guide] = [new Tally(), new BodyCheckTally(), new Guide('3fa9')];
-  // What came to light under the rule book before says nothing about this one.
-  const before = entries.map((entry) => ({
-    ...entry,
-    ruleBook: 'the one before',
-    time: '2026-11-20T00:00:00.000Z',
-  }));
-  for (const entry of [...before, ...entries]) {
-    tally.add(entry);
-    rollout.add(entry);
-    guide.add(entry);
-  }
-  const report = makeReport(tally, { now: '2026-11-22T00:00:00.000Z' });
-  const [client] = report.clients;
-  const figure =
-    '5 of 10 checked requests would fail after the migration, apart from 1 that V1 refuses as well';
-  expect(client && clientWouldFail(client)).toBe(figure);
-  expect(client && bodyCheckWords(client)).toContain(figure);
-  const counts = rollout.list(entries[0]?.ruleBook ?? '');
-  expect(wouldFailWords(wouldFail(counts))).toBe(figure);
-  const text = rolloutText(sampleRollout({ bodyChecks: { counts, omitted: 0 } }), { columns: 200 });
-  expect(text).toContain(`create_client: ${figure}`);
-  expect(guideMarkdown(guide.document(testRuleBook()))).toContain(figure);
-  expect(digests(report, [])[0]?.sentences.join(' ')).toContain(figure);
-  const packed = readClient(new FieldReader(packClient(tally.clients.get(CLIENT) ?? new ClientTally(0))));
-  expect(packed.bodyChecks.under().get('create_client')).toMatchObject({ refused: 3, invalid: 2 });
-  // A rule book in force that no request met yet has no figure.
-  const renewed = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', ruleBook: 'the one after' });
-  expect(renewed.clients.map((one) => clientWouldFail(one))).toEqual(['']);
-});
+  };
+}
+
+/** What V1 and V2 make of a request: a dry run is the gateway's, or that of V2's schema. */
+const TRUTHS = {
+  'both take it': dryRun({ verdict: 'rewritten', v2: 'valid' }),
+  'V2 alone refuses it': dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/a' }),
+  'the gateway alone refuses it': dryRun({
+    verdict: 'refused',
+    failure: 'duplicate-member',
+    pointer: '/data/a',
+  }),
+  'V1 and V2 refuse it': dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/b' }, 422),
+  'V1 and the gateway refuse it': dryRun({ verdict: 'refused', failure: 'malformed-json' }, 400),
+  // V2's schema is not V2, which may refuse it for V1's reason.
+  'V1 refuses it, and the schema does not': dryRun({ verdict: 'rewritten', v2: 'valid' }, 422),
+  'nobody knows': dryRun({ verdict: 'rewritten', v2: 'unknown', why: 'budget' }),
+  'V1 failed': dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/c' }, 503),
+} as const;
+
+// A client whose half the gateway would refuse was "none of 10 refused" in the retirement, and refused in the rollout.
+test.each<
+  [figure: string, requests: Partial<Record<keyof typeof TRUTHS, number>>, operations?: readonly string[]]
+>([
+  [
+    '5 of 11 checked requests would fail after the migration, apart from 2 that V1 refuses as well',
+    {
+      'both take it': 4,
+      'V2 alone refuses it': 2,
+      'the gateway alone refuses it': 3,
+      'V1 and V2 refuse it': 1,
+      'V1 and the gateway refuse it': 1,
+      'V1 refuses it, and the schema does not': 1,
+      'nobody knows': 1,
+      'V1 failed': 1,
+    },
+  ],
+  [
+    '3 of 7 checked requests would fail after the migration',
+    { 'both take it': 4, 'V2 alone refuses it': 3 },
+    ['create_client', 'create_contact'],
+  ],
+  ['none of 3 checked requests would fail after the migration', { 'both take it': 3, 'nobody knows': 2 }],
+  ['V1 refuses all 2 checked requests as well', { 'V1 and the gateway refuse it': 2 }],
+  [
+    'V1 refuses all 3 checked requests as well',
+    { 'V1 and V2 refuse it': 1, 'V1 and the gateway refuse it': 2 },
+  ],
+  ['V1 refuses the one checked request as well', { 'V1 and V2 refuse it': 1, 'nobody knows': 1 }],
+  ['', { 'V1 refuses it, and the schema does not': 2, 'nobody knows': 1, 'V1 failed': 2 }],
+])(
+  'retirement, rollout, guide, digest and command line have one figure of what would fail: %s',
+  (figure, requests, operations = ['create_client']) => {
+    const entries = Object.entries(TRUTHS)
+      .flatMap(([truth, entry]) =>
+        Array.from({ length: requests[truth as keyof typeof TRUTHS] ?? 0 }, () => entry),
+      )
+      .map((entry, at) => ({ ...entry, operation: operations[at % operations.length] ?? '' }));
+    const [tally, rollout, guide] = [new Tally(), new BodyCheckTally(), new Guide('3fa9')];
+    // What came to light under the rule book before says nothing about this one.
+    const before = [TRUTHS['both take it'], TRUTHS['V2 alone refuses it']].map((entry) => ({
+      ...entry,
+      ruleBook: 'the one before',
+      time: '2026-11-20T00:00:00.000Z',
+    }));
+    for (const entry of [...before, ...entries]) {
+      tally.add(entry);
+      rollout.add(entry);
+      guide.add(entry);
+    }
+    const report = makeReport(tally, {
+      now: '2026-11-22T00:00:00.000Z',
+      ruleBook: TRUTHS['both take it'].ruleBook,
+    });
+    const [client] = report.clients;
+    expect(client && clientWouldFail(client)).toBe(figure);
+    const rule = testRuleBook({ hash: TRUTHS['both take it'].ruleBook });
+    expect(wouldFailWords(wouldFail(rollout.list(rule.hash)))).toBe(figure);
+    const admin = createRolloutAdmin({
+      control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
+      counts: {
+        requests: { v1: 0, v2: 0 },
+        comparisons: { list: [] },
+        bodyChecks: { isOn: true, tally: rollout, warnings: () => [] },
+      },
+      hasStore: false,
+      ruleBook: () => rule,
+      v1Origin: 'http://v1.test',
+      isSticky: true,
+      names: () => new Map(),
+    });
+    const text = rolloutText(admin.view(), { columns: 200 });
+    const places = [
+      client === undefined ? '' : bodyCheckWords(client),
+      guideMarkdown(guide.document(testRuleBook())),
+      digests(report, [])[0]?.sentences.join(' ') ?? '',
+    ];
+    if (figure === '')
+      for (const place of [text, ...places])
+        expect(place).not.toMatch(/would fail after the migration|checked request/);
+    else {
+      expect(text).toContain(`${CLIENT}${operations.length > 1 ? '' : ' create_client'}: ${figure}`);
+      for (const place of places) expect(place).toContain(figure);
+    }
+    const packed = readClient(new FieldReader(packClient(tally.clients.get(CLIENT) ?? new ClientTally(0))));
+    expect(packed.bodyChecks.under()).toEqual(tally.clients.get(CLIENT)?.bodyChecks.under());
+    // A rule book in force that no request met yet has no figure.
+    const renewed = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', ruleBook: 'the one after' });
+    expect(renewed.clients.map((one) => clientWouldFail(one))).toEqual(['']);
+  },
+);

@@ -41,6 +41,7 @@ test.each(fleets)(
       'response changes',
       'refused',
       'mistakes',
+      'would fail',
       'outcomes',
       'last seen',
       'gone',

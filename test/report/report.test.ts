@@ -494,13 +494,24 @@ describe('the guide', () => {
   test('shows no example that V2 is known to refuse, and no outage', () => {
     const observed = { origin: 'v1', mode: 'observe', verdict: 'passed' } as const;
     const invalid = order({ ...observed, would: { verdict: 'rewritten', v2: 'invalid', at: '/note' } });
-    const down = order({ status: 502, failure: 'upstream-unreachable' });
-    const guide = guideOf(invalid, down);
+    const outages: readonly Partial<Entry>[] = [
+      { status: 502, failure: 'upstream-unreachable' },
+      { status: 504, failure: 'upstream-timeout' },
+      { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false },
+      { status: 503, failure: 'overloaded', verdict: 'refused', sent: false },
+      { status: 503, failure: 'buffer-full', verdict: 'refused', sent: false },
+    ];
+    const entries = [invalid, ...outages.map((outage) => order(outage))];
+    const guide = guideOf(...entries);
     for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
       expect(text).not.toMatch(/(?:<h3>|\*\*)After/);
       expect(text).toContain('and V2 does not accept it');
-      expect(text).not.toContain('502');
     }
+    const texts = [guideMarkdown(guide), guideHtml(guide), guideMail(guide)];
+    texts.push(...digests(makeReport(tallyOf(entries), options), []).map((one) => one.sentences.join(' ')));
+    expect(texts).toHaveLength(4);
+    for (const text of texts)
+      expect(text).not.toMatch(/\b50[0-9]\b|upstream-|circuit|overloaded|buffer-full/);
     expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');
   });
 
@@ -541,7 +552,7 @@ describe('the guide', () => {
     // What V1 refused as well says nothing about the bodies that work today.
     const both = checked({ verdict: 'rewritten', v2: 'invalid', at: '/note' }, { status: 422 });
     const sentence =
-      "V2's schema, which is not V2: 1 of 3 refused that V1 accepted (/note 1×), 1 refused by both, 1 not known.";
+      "V2's schema, which is not V2: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.";
     expect(guideMarkdown(guideOf(valid, invalid, both, unknown))).toContain(
       sentence.replaceAll(/[()]/g, String.raw`\$&`),
     );
@@ -550,7 +561,7 @@ describe('the guide', () => {
     );
     const [digest] = digests(makeReport(tallyOf([valid, invalid, both, unknown]), options), []);
     expect(digest?.sentences).toContain(
-      "V2's schema, for order_floor_plan: 1 of 3 refused that V1 accepted (/note 1×), 1 refused by both, 1 not known.",
+      "V2's schema, for order_floor_plan: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.",
     );
     expect(digests(makeReport(tallyOf([valid]), options), [])[0]?.sentences.join(' ')).not.toContain(
       'schema',
@@ -1060,7 +1071,7 @@ test("counts the verdicts of V2's schema by client and operation, apart from tho
     },
   ]);
   expect(of('d')).toEqual([]);
-  const words = `${operation}: 2 of 4 refused that V1 accepted (/property/suburb 2×), 1 refused by both, 1 not known`;
+  const words = `${operation}: 2 of 3 refused that V1 accepted (/property/suburb 2×), 1 refused by V1 as well, 1 not known`;
   expect(reportCsv(report)).toContain(words);
   expect(reportMarkdown(report).replaceAll('\\', '')).toContain(words);
 });

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { causeFilter } from '../../src/inspector/conditions.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import type { CanaryOutcome } from '../../src/rollout/canary-window.ts';
-import {
-  chooseMode,
-  type RoutedMode,
-  causeFilter,
-  type RolloutCommand,
-} from '../../src/rollout/rollout-state.ts';
+import { chooseMode, type RoutedMode, type RolloutCommand } from '../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { readRollout, rolloutText } from '../../src/rollout/stored-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
@@ -212,11 +208,57 @@ describe('a migrated client is judged against itself on V1 first', () => {
     expect(others).toEqual([]);
     const status = played.v2[FEW]?.find((outcome) => outcome !== 'success');
     expect(rollback?.cause).toMatchObject({ status, client: FEW, operation: 'create', pointer: '/name' });
-    expect(notices[0]).toContain(`times ${status} at /name, by the client ${FEW}, create.`);
+    expect(notices[0]).toContain(
+      `All ${rollback?.migrated.failures} failures: ${status} at /name, of the client ${FEW}, in create.`,
+    );
     expect(readRollout(JSON.parse(rolloutText(control.state)))).toEqual(control.state);
     if (rollback?.cause !== undefined)
       expect(isFilterFault(parseFilter(causeFilter(rollback.cause)))).toBe(false);
   });
+});
+
+test('a roll-back says of how many failures its most frequent one is, of the time that it judged', () => {
+  let time = 1_800_000_000_000;
+  const notices: string[] = [];
+  const control = new RolloutControl({ time: () => time, onNotice: (sentence) => notices.push(sentence) });
+  const book = bookOf('1');
+  const [FAILING, OTHER_CLIENT, OUTSIDE] = ['00000001aaaaaaaa', '00000002bbbbbbbb', 'ffffffffffffffff'];
+  let failed = 0;
+  const send = (client: string, outcome: CanaryOutcome, times: number, more = {}): void => {
+    for (let n = 0; n < times && control.state.rollbacks.length === 0; n += 1) {
+      control.count(chooseMode(control.modes(book), { client, operation: 'create' }), outcome, {
+        client,
+        operation: 'create',
+        pointer: undefined,
+        ...more,
+      });
+      if (outcome !== 'success') failed += 1;
+    }
+  };
+  control.command({ mode: canary(10) });
+  // Long ago a few requests failed otherwise; they are no part of what rolls it back.
+  send(OUTSIDE, 'success', 20_000);
+  send(OTHER_CLIENT, 'success', 20_000);
+  send(OTHER_CLIENT, '503', 15);
+  expect(control.state.rollbacks).toEqual([]);
+  time += 3_600_000;
+  failed = 0;
+  send(OUTSIDE, 'success', 2000);
+  send(OTHER_CLIENT, 'success', 2000);
+  while (control.state.rollbacks.length === 0) {
+    send(FAILING, '502', 3, { failure: 'upstream-unreachable' });
+    send(OTHER_CLIENT, '422', 1, { pointer: '/name' });
+  }
+  const count = Math.ceil((failed * 3) / 4);
+  expect(control.state.rollbacks).toMatchObject([
+    {
+      migrated: { requests: 2000 + failed, failures: failed },
+      cause: { status: '502 upstream-unreachable', client: FAILING, operation: 'create', count },
+    },
+  ]);
+  expect(notices).toEqual([
+    `canary of 10 % rolled back to observe: ${failed} of ${2000 + failed} migrated requests failed, 0 of 2000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, of the client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
+  ]);
 });
 
 test('without a V1 service, the modes of the rule book hold instead of stored ones that need it, and it is told once', () => {

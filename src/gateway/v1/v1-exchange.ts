@@ -129,7 +129,8 @@ export class V1Exchange
       this.gateway.rollout.count(routed, outcome, {
         client: subject.client,
         operation: subject.operation,
-        pointer: this.entry.errorPointers?.[0],
+        pointer: this.entry.failure === undefined ? this.entry.errorPointers?.[0] : this.entry.pointer,
+        failure: this.entry.failure,
         ms: this.entry.upstreamMs,
       });
   }

@@ -5,7 +5,7 @@ import type { Condition, ConditionLevel, Place } from '../conditions.ts';
 import { asFailure, send } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
-import { classes, el, linkButton } from './parts.ts';
+import { classes, el, linkButton, sentence } from './parts.ts';
 import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
@@ -155,7 +155,7 @@ function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false
           'li',
           { key: condition.sentence, class: condition.level },
           el('strong', null, `${LEVEL_WORDS[condition.level]}: ${condition.label}`),
-          el('p', null, condition.sentence, ' ', conditionLink(condition, go)),
+          el('p', null, sentence(condition.sentence), ' ', conditionLink(condition, go)),
         ),
       ),
     ),
@@ -192,7 +192,7 @@ export function ConditionsBanner({
         'p',
         { key: condition.sentence },
         el('strong', null, `${condition.label}. `),
-        condition.sentence,
+        sentence(condition.sentence),
         ' ',
         conditionLink(condition, go),
       ),

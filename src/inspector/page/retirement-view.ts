@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
 import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
 import { capital, countedClients, NO_KEY } from '../../report/text.ts';
-import { CHECKED_WORDS } from '../../rollout/body-checks.ts';
+import { CHECKED_WORDS, wouldFail } from '../../rollout/body-checks.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
 import { useAsked } from './admin-client.ts';
@@ -348,7 +348,7 @@ function clientColumns({
 }: ClientsCardProps): readonly Column<ClientReport>[] {
   const checks: Column<ClientReport> = {
     name: 'V2’s schema',
-    cell: (client) => checkLines(client, toExchanges(go, `client:${client.client} v2:invalid`)),
+    cell: (client) => checkLines(client, toExchanges(go, `client:${client.client} error:schema-*,would-*`)),
   };
   return [
     {
@@ -445,9 +445,9 @@ function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void
   const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
   const total = clientWouldFail({ bodyChecks });
   return [
-    total !== '' && el(total.startsWith('none') ? 'div' : 'strong', null, total),
+    total !== '' && el(wouldFail(bodyChecks).failing === 0 ? 'div' : 'strong', null, total),
     ...words,
-    bodyChecks.some(({ invalid, refusedByBoth }) => invalid + refusedByBoth > 0) &&
-      linkButton('show the bodies', show, `Show the bodies of ${name ?? client} that V2's schema refuses`),
+    bodyChecks.some(({ invalid, refused, refusedByBoth }) => invalid + refused + refusedByBoth > 0) &&
+      linkButton('show them', show, `Show the requests of ${name ?? client} that a migration would refuse`),
   ];
 }

@@ -9,14 +9,9 @@ import type {
   RolloutRequest,
   RolloutView as Rollout,
 } from '../../rollout/rollout-tally.ts';
-import {
-  causeSentence,
-  evidenceSentence,
-  latencySentence,
-  slowerSentence,
-} from '../../rollout/rollout-state.ts';
+import { evidenceSentence, latencySentence, reasonSentence } from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
-import type { Condition } from '../conditions.ts';
+import { causeFilter, type Condition } from '../conditions.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
@@ -71,7 +66,7 @@ const MAX_POINTERS = 5;
 
 const COUNTERS = [
   ['Refused, V1 accepted', 'invalid'],
-  ['Refused by both', 'refusedByBoth'],
+  ['Refused by V1 as well', 'refusedByBoth'],
   ['Accepted', 'valid'],
   ['Not known', 'unknown'],
   ['Refused by the gateway, V1 accepted', 'refused'],
@@ -132,7 +127,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
     'div',
     { class: 'view rollout' },
     el('h2', null, 'Rollout'),
-    banner(response, conditions),
+    banner(response, conditions, go),
     modesCard(response, { go, methodOf, check: (request) => void check(request) }),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
     part(RolloutForm, {
@@ -141,7 +136,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
       check: (request) => void check(request),
     }),
     changesCard(response),
-    canariesCard(response),
+    canariesCard(response, go),
     shadowsCard(response),
     bodyChecksCard(response, go),
     checked !== undefined &&
@@ -172,7 +167,7 @@ interface Refusal {
   readonly canInsist: boolean;
 }
 
-function banner(rollout: Rollout, conditions: readonly Condition[]): VNode {
+function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
@@ -204,6 +199,21 @@ function banner(rollout: Rollout, conditions: readonly Condition[]): VNode {
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : heading.text),
     sentences.length > 0 && sentenceList(sentences),
+    standing.map((rollback) => el('p', { key: rollback.at }, causeLink(rollback, go))),
+  );
+}
+
+/** Leads to the exchanges with the failure that rolled a canary back. */
+function causeLink(
+  { operation = 'everything else', cause }: Pick<CanaryRow, 'operation' | 'cause'>,
+  go: Go,
+): VNode | false {
+  if (cause === undefined) return false;
+  const filter = causeFilter(cause);
+  return linkButton(
+    'Show the exchanges',
+    toExchanges(go, filter),
+    `Show the exchanges that rolled back ${operation} (${filter})`,
   );
 }
 
@@ -234,9 +244,10 @@ function aloneSentences({ replica, revision }: Rollout): readonly string[] {
   ];
 }
 
-function rollbackSentence({ operation, share, migrated, v1, at, by, cause, latency }: RollbackView): string {
+function rollbackSentence(rollback: RollbackView): string {
+  const { operation, share, at, by, cause } = rollback;
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${latency === undefined ? `${ofAll(migrated)} migrated requests failed, ${ofAll(v1)} on V1` : slowerSentence(latency)}.${cause === undefined ? '' : ` ${causeSentence(cause, cause.name)}`} It stays until you choose a mode, here or with the command rollout.`;
+  return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${reasonSentence(rollback, cause?.name)} It stays until you choose a mode, here or with the command rollout.`;
 }
 
 /** What the table of modes needs for its links and its steps. */
@@ -372,7 +383,7 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
   );
 }
 
-function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false {
+function canariesCard({ canaries, rollbacks, rollback }: Rollout, go: Go): VNode | false {
   if (canaries.length === 0 && rollbacks.length === 0) return false;
   const rule = ruleWords(rollback);
   return card(
@@ -383,7 +394,7 @@ function canariesCard({ canaries, rollbacks, rollback }: Rollout): VNode | false
         { name: 'Stage', kind: 'head', cell: ({ operation }) => operation ?? 'everything else' },
         { name: 'Migrated', cell: ({ migrated }) => countText(migrated) },
         { name: 'V1', cell: ({ v1 }) => countText(v1) },
-        { name: 'State', cell: ({ state }) => state },
+        { name: 'State', cell: (row) => [row.state, ' ', causeLink(row, go)] },
       ],
       [
         ...canaries.map((canary) => ({
@@ -414,6 +425,7 @@ interface CanaryRow {
   readonly migrated: CountView;
   readonly v1: CountView;
   readonly state: string;
+  readonly cause?: RollbackView['cause'] | undefined;
 }
 
 /** Each replica counts its own; Retirement adds them up. */
@@ -458,7 +470,7 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
     return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
-  const { counts, omitted, warnings = [] } = bodyChecks;
+  const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) =>
     el('p', { key: text }, el('strong', null, 'Warning: '), visibleText(text)),
   );
@@ -473,6 +485,12 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
       { class: 'lead' },
       `${CHECKED_WORDS}${replica === undefined ? '' : ' Retirement has the sums of all replicas.'}`,
     ),
+    clients.length > 0 &&
+      sentenceList(
+        clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
+          sum.judged === 0 ? [] : [`${name}, all operations: ${wouldFailWords(sum)}.`],
+        ),
+      ),
     table<BodyCheckRow>(
       [
         {

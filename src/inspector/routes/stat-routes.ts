@@ -168,7 +168,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
         zone,
         leadDays: lead ?? rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
         goneAfterDays: GONE_AFTER_DAYS,
-        names: new Map([...Object.entries(rollout?.clients ?? {}), ...names()]),
+        names: names(),
         rollout,
         whose:
           replica &&

@@ -241,7 +241,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       ),
     gatewayOrigin,
     origin,
-    names: namesFile.names,
+    names: () => namesOf(state),
     resend:
       settings.get(table.inspectorResend) === 'off'
         ? undefined
@@ -266,7 +266,14 @@ async function whoKeeps(replica: Replica | undefined, id: string): Promise<Keepe
   return replica?.whoKeeps(id);
 }
 
-function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gateway): RolloutAdmin {
+/** The names of clients in the rule book, and those that operators gave them. */
+function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, string> {
+  const { rollout } = parts.ruleBooks.current.ruleBook;
+  return new Map([...Object.entries(rollout?.clients ?? {}), ...namesFile.names()]);
+}
+
+function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
+  const { parts, view } = state;
   const { settings, ruleBooks, replica, records, v1Origin, mergeRollout } = parts;
   const { rollout, comparisons, bodyChecks } = gateway;
   const own: RolloutCounts = {
@@ -283,7 +290,7 @@ function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gatewa
     counts: mergeRollout?.(own) ?? own,
     replica,
     hasStore: records !== undefined,
-    names: namesFile.names,
+    names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,
     v1Origin,

@@ -84,8 +84,9 @@ export interface BodyCheckSums {
   valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   invalid: number;
-  /** Bodies that V2's schema refuses as V1 did. */
+  /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
   refusedByBoth: number;
+  /** Bodies that were not checked, or that V1 refused and V2's schema accepts. */
   unknown: number;
   /** Requests that the gateway itself would refuse, and V1 accepted. */
   refused: number;
@@ -143,16 +144,16 @@ export class BodyCheckCounts {
   add(call: string, entry: TallyEntry): void {
     const { would, status, time } = entry;
     if (would === undefined || status === 0 || status >= 500) return;
-    if (would.verdict === 'refused' && status < 400) {
+    if (would.verdict === 'refused') {
       const sums = this.sumsOf(call, entry);
-      if (sums !== undefined) sums.refused += 1;
+      if (sums !== undefined) sums[status < 400 ? 'refused' : 'refusedByBoth'] += 1;
       return;
     }
     if (would.v2 === undefined) return;
     const sums = this.sumsOf(call, entry);
     if (sums === undefined) return;
     if (would.v2 !== 'invalid') {
-      sums[would.v2 === 'valid' ? 'valid' : 'unknown'] += 1;
+      sums[would.v2 === 'valid' && status < 400 ? 'valid' : 'unknown'] += 1;
       return;
     }
     if (status >= 400) {

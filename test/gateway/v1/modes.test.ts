@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
+import { causeFilter } from '../../../src/inspector/conditions.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { isFilterFault, parseFilter } from '../../../src/rewrite-log/filter.ts';
 import { shareOf } from '../../../src/rollout/rollout-state.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
@@ -740,6 +743,67 @@ describe('roll-back', () => {
     expect(rollout.state.rollbacks).toMatchObject([
       { cause: { status: '422', operation: 'order_floor_plan' } },
     ]);
+  });
+
+  test('of clients whose truth is known, a roll-back names the one that V2 alone fails, its error and share, and leads to its exchanges', async () => {
+    const refusing =
+      (keys: RegExp, pointer: string): RawResponse =>
+      (socket, request) => {
+        const body = JSON.stringify({ errors: [{ source: { pointer }, detail: 'no' }] });
+        socket.write(
+          keys.test(request)
+            ? `HTTP/1.1 422 No\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+            : ok('{}'),
+        );
+      };
+    const isIn = (key: string): boolean => shareOf(clientOf(key)) < 50;
+    const named = (name: string): string =>
+      Array.from({ length: 99 }, (_, n) => `${name}${n}`).find(isIn) ?? '';
+    // V1 and V2 refuse the one, V2 alone the other, the gateway alone the third, and nobody the rest.
+    const [both, harmed, malformed] = [named('both'), named('harmed'), named('malformed')];
+    const run = await serve(
+      { default: { mode: 'observe' }, rollback },
+      {
+        v1: refusing(/Bearer both/, '/data/suburb'),
+        v2: refusing(/Bearer (?:both|harmed)/, '/property/suburb'),
+      },
+    );
+    const { gateway } = run;
+    const { rollout } = gateway.gateway;
+    let sent = 0;
+    const send = async (key: string, body = ORDER): Promise<void> => {
+      await exchange(gateway.port, post(body, as(key)));
+      sent += 1;
+    };
+    const round = async (): Promise<void> => {
+      for (const key of [...keys, both, both, both, harmed, harmed, harmed]) await send(key);
+      await send(malformed, '{"data":');
+    };
+    for (let n = 0; n < 3; n += 1) await round();
+    rollout.command({ mode: canary });
+    for (let n = 0; n < 30 && rollout.state.rollbacks.length === 0; n += 1) await round();
+    await gateway.entry(sent);
+    const entries = gateway.entries();
+    const failed = (key: string): readonly Entry[] =>
+      entries.filter(
+        ({ client, status, mode, origin }) =>
+          client === clientOf(key) && status >= 400 && mode === 'canary' && origin !== 'v1',
+      );
+    const [rolledBack, ...more] = rollout.state.rollbacks;
+    expect(more).toEqual([]);
+    expect(rolledBack?.v1.failures).toBe(0);
+    expect(failed(both).length).toBeGreaterThan(2);
+    expect(failed(malformed).length).toBeGreaterThan(0);
+    expect(rolledBack?.migrated.failures).toBe(failed(harmed).length + failed(malformed).length);
+    expect(rolledBack?.cause).toEqual({
+      status: '422',
+      client: clientOf(harmed),
+      operation: 'order_floor_plan',
+      count: failed(harmed).length,
+    });
+    const filter = parseFilter(rolledBack?.cause === undefined ? '' : causeFilter(rolledBack.cause));
+    if (isFilterFault(filter)) throw new Error(filter.message);
+    expect(entries.filter((entry) => filter.accepts(entry))).toEqual(failed(harmed));
   });
 
   test('a request that V2 refuses where V1 does not has failed', async () => {

@@ -1,6 +1,7 @@
 /** @module-tag chromium */
 import axe from 'axe-core';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -8,6 +9,9 @@ import { type Browser, startBrowser } from '../../support/browser.ts';
 import type { EndPlan, Report, State } from '../../../src/inspector/api.ts';
 import { clientWouldFail } from '../../../src/report/client-report.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
+import { createClientHash } from '../../../src/node/runtime.ts';
+import { shareOf } from '../../../src/rollout/rollout-state.ts';
+import { VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
@@ -268,6 +272,96 @@ test('observe to migrate and back: one step each, and what would be refused or e
   expect(await barriers(page)).toEqual([]);
   expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });
+
+test('V2 failing: of twenty clients the roll-back names the one that V2 alone refuses, on every view, and leads to its exchanges', async () => {
+  const secret = 'the secret of this test';
+  const hashOf = createClientHash(secret);
+  const isIn = (key: string): boolean => shareOf(hashOf(key)) < 50;
+  const named = (name: string): string =>
+    Array.from({ length: 99 }, (_, n) => `${name}-${n}`).find(isIn) ?? '';
+  // V1 and V2 refuse the one, V2 alone the other, a brownout the third, and nobody the rest.
+  const [both, harmed, warned] = [named('both'), named('harmed'), named('warned')];
+  const keys = [both, harmed, warned, ...Array.from({ length: 17 }, (_, n) => `key-${n}`)];
+  const refusing =
+    (who: readonly string[], pointer: string) =>
+    (socket: Socket, request: string): void => {
+      const body = JSON.stringify({ errors: [{ source: { pointer }, detail: 'is taken' }] });
+      socket.write(
+        who.some((key) => request.includes(`Bearer ${key}\r\n`))
+          ? `HTTP/1.1 422 No\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+          : ok('{"data":{}}'),
+      );
+    };
+  const [v1, v2] = [
+    await rawServer(refusing([both], '/data/name')),
+    await rawServer(refusing([both, harmed], '/name')),
+  ];
+  const gateway = await started({
+    upstream: v2.origin,
+    'v1-upstream': v1.origin,
+    'client-secret': secret,
+    capture: 'bodies',
+    rules: await bookWith(
+      `modes: { default: observe, rollback: { requests: 10 } }
+clients: { Harmed: ${hashOf(harmed)}, Warned: ${hashOf(warned)} }
+brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
+    ),
+  });
+  const rolloutOf = async (): Promise<RolloutView> =>
+    (await (await fetch(`${gateway.adminOrigin}/rollout`)).json()) as RolloutView;
+  const round = async (): Promise<void> => {
+    for (const key of keys) await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}', key);
+  };
+  for (let n = 0; n < 3; n += 1) await round();
+  await fetch(`${gateway.adminOrigin}/rollout`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"mode":"canary","share":50}',
+  });
+  let [rollback] = (await rolloutOf()).rollbacks;
+  for (let n = 0; n < 60 && rollback === undefined; n += 1) {
+    await round();
+    [rollback] = (await rolloutOf()).rollbacks;
+  }
+  const { requests, failures } = rollback?.migrated ?? { requests: 0, failures: 0 };
+  const responses = v2.received.join('').split('POST ').slice(1);
+  const sentBy = (key: string): number => responses.filter((one) => one.includes(`Bearer ${key}\r\n`)).length;
+  // Who is refused by V1 as well is its own reason, and rolls nothing back.
+  expect(sentBy(both)).toBeGreaterThan(2);
+  expect([failures, requests]).toEqual([sentBy(harmed), responses.length - sentBy(both)]);
+  const why = `${failures} of ${requests} migrated requests failed, 0 of ${rollback?.v1.requests} on V1. All ${failures} failures: 422 at /name, of the client Harmed, in create_client.`;
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
+  const banner = page.getByRole('alert').filter({ hasText: `was rolled back: ${why}` });
+  for (const view of VIEWS) {
+    await page.goto(`${gateway.adminOrigin}/?view=${view}`);
+    await banner.waitFor();
+    expect(await page.locator('.conditions summary').innerText()).toMatch(/^Rolled back/);
+  }
+  await banner.getByRole('button', { name: 'Show the exchanges' }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(failures);
+  expect(new Set(await page.locator('.entry .reason').allInnerTexts())).toEqual(
+    new Set(['V2 422 at /name: is taken']),
+  );
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole('navigation').getByRole('link', { name: 'Rollout' }).click();
+  await page.getByText(`${why} It stays until you choose a mode`).waitFor();
+  await page
+    .getByRole('button', { name: /^Show the exchanges that rolled back everything else/ })
+    .first()
+    .click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(failures);
+  const running = command(['rollout', '--admin', gateway.adminOrigin]);
+  await running.exit;
+  const told = running.stdout().replaceAll(/\s+/g, ' ');
+  expect(told).toContain(why);
+  expect(told).toContain(`tail --filter 'error:"v2-422 /name" client:${hashOf(harmed)} op:create_client'`);
+  // The brownout is told where the end of V1 is, with whom it met.
+  await page.getByRole('navigation').getByRole('link', { name: 'Retirement' }).click();
+  await page
+    .getByText(/^Brownout first met 1 client and refused \d+ requests, the last one at .*: Warned\.$/)
+    .waitFor();
+  expect(complaints).toEqual([]);
+}, 120_000);
 
 test('who still uses V1: the clients that do, what each has to change, and who would fail', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));

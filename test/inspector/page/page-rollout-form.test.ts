@@ -132,6 +132,6 @@ test("what V2's schema speaks against is told, and needs insisting", async () =>
       `create_client: ${checks?.invalid} of ${checks?.invalid} refused that V1 accepted (/colour ${checks?.invalid}×)`,
     )
     .waitFor();
-  await page.getByRole('button', { name: /^Show the bodies of .* that V2's schema refuses$/ }).click();
+  await page.getByRole('button', { name: /^Show the requests of .* that a migration would refuse$/ }).click();
   await expect.poll(() => page.locator('.entry').count()).toBe(checks?.invalid);
 });

@@ -24,6 +24,13 @@ const STATE = {
       share: 50,
       migrated: { requests: 40, failures: 12 },
       v1: { requests: 38, failures: 1 },
+      cause: {
+        status: '422',
+        client: '0123456789abcdef',
+        operation: 'create_client',
+        pointer: '/name',
+        count: 9,
+      },
     },
   ],
 };
@@ -64,12 +71,12 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
     await page.locator('main').getByRole('alert').waitFor();
     expect(await page.locator('main').textContent()).toMatch(
-      /not sent.*order_post_productionnone of 1 checked request would fail after the migration00100.*order_floor_plannone of 1 checked request would fail after the migration, apart from 1 that V1 refuses as well01000/s,
+      /not sent.*order_post_productionnone of 1 checked request would fail after the migration00100.*order_floor_planV1 refuses the one checked request as well01000/s,
     );
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
     expect(text).toContain(
-      '12 of 40 migrated requests failed, 1 of 38 on V1. It stays until you choose a mode, here or with the command rollout.',
+      '12 of 40 migrated requests failed, 1 of 38 on V1. 9 of 12 failures: 422 at /name, of the client acme, in create_client. It stays until you choose a mode, here or with the command rollout.',
     );
     expect(text).not.toContain('None was seen yet under this rule book.');
     expect(text).toMatch(/create_client\s+Observe: V1 responds\s+a roll-back/);

@@ -1,5 +1,6 @@
 import { type ClientReport, reasonsOf } from '../../../src/report/client-report.ts';
 import type { Report } from '../../../src/report/report.ts';
+import { wouldFail } from '../../../src/rollout/body-checks.ts';
 import { DEPRECATED } from './character.ts';
 import { DEPRECATIONS, knowable, type LedgerLine } from './ledger.ts';
 import type { StatementTable } from './table.ts';
@@ -16,6 +17,9 @@ export interface Checkpoint {
   /** True where V2's OpenAPI leaves bodies open to any member. */
   readonly isOpen: boolean;
 }
+
+/** The first day with V1 traffic under the rule book that the report's dry runs are of, at each checkpoint from that day on. */
+const BOOK_DAY = 20;
 
 /** Clients that left V1 so long ago must be called gone. */
 const SURELY_GONE_DAYS = 50;
@@ -42,7 +46,7 @@ export function checkStatements(
 function checkClient(
   client: ClientReport,
   all: readonly LedgerLine[],
-  { now, report }: Checkpoint,
+  { day, now, report }: Checkpoint,
   table: StatementTable,
 ): void {
   const who = `${client.client} at ${now.slice(0, 10)}`;
@@ -77,6 +81,14 @@ function checkClient(
     counted(lines.map(({ by, status, code }) => `${by} ${status} ${code ?? ''}`)),
     who,
   );
+  // What V1 took and the gateway refuses would fail; what V1 refused as well fails before and after.
+  const dry = lines.filter(
+    (line) => line.by === 'v1' && line.refusal !== undefined && (day <= BOOK_DAY || line.day >= BOOK_DAY),
+  );
+  const failing = dry.filter(({ status }) => status < 400).length;
+  const said = wouldFail(client.bodyChecks);
+  if (dry.length > 0 || said.judged > 0)
+    table.check('would fail', [said.failing, said.both], [failing, dry.length - failing], who);
   checkResponses(client, lines, who, table);
   checkGone(client, all, now, who, table);
   if (client.class !== 'gone') checkClass(client, lines, now, report.goneAfterDays, who, table);
