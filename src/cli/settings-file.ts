@@ -103,7 +103,7 @@ function nearNames(key: string, known: readonly string[]): string {
     .replaceAll('_', '-');
   return known.includes(plain)
     ? `; did you mean "${plain}"?`
-    : didYouMean(key, known) || '; see serve --help for those there are.';
+    : didYouMean(key, known) || '; see serve --help for the settings.';
 }
 
 /** Makes paths relative to the working directory, which are relative to the file. */

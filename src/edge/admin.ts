@@ -74,7 +74,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
     }),
   );
   app.notFound((c) =>
-    c.json(failureBody(404, 'not-found', 'This address serves GET and POST /rollout alone.'), 404),
+    c.json(failureBody(404, 'not-found', 'This address serves only GET and POST /rollout.'), 404),
   );
   return async (request) => app.fetch(request);
 }

@@ -108,7 +108,7 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
     (setting) => NOT_AT_EDGE.test(setting.name) && !settings.isInitial(setting),
   );
   if (idle.length > 0)
-    faults.push(`Unset ${idle.map(environmentName).join(', ')}: without effect at the edge.`);
+    faults.push(`Unset ${idle.map(environmentName).join(', ')}: it has no effect at the edge.`);
   if (environmentOf(bindings)[CONFIG_VARIABLE] !== undefined)
     faults.push(`Unset ${CONFIG_VARIABLE}: there are no files at the edge; its variables are its settings.`);
   const logFile = settings.get(table.logFile);
@@ -126,11 +126,11 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
   const missing = v1Origin === undefined && missingV1Fault(modes, environmentName(table.v1Upstream));
   if (ruleBook.rollout?.newcomers !== undefined && bindings.ROLLOUT === undefined)
     faults.push(
-      'The rule book has newcomers: bind the Durable Object ROLLOUT, since an isolate knows only the clients that it has seen itself.',
+      'The rule book has newcomers: bind the Durable Object ROLLOUT, because an isolate knows only the clients that it has seen itself.',
     );
   if (ruleBook.rollout?.newcomers !== undefined && settings.get(table.clientSecret) === undefined)
     faults.push(
-      `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate takes each client for another one.`,
+      `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate gives each client another name.`,
     );
   faults.push(...webhookSecretFaults(ruleBook, (name) => environmentOf(bindings)[name]));
   const adminFault = adminFaultOf(bindings, settings);
@@ -144,7 +144,7 @@ function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | u
   if (settings.get(table.adminToken) === undefined)
     return `${name} is set; set the secret ${environmentName(table.adminToken)} as well.`;
   return ROLLOUT === undefined
-    ? `${name} is set, but the Durable Object ROLLOUT is not bound, so that a choice would hold in one isolate only.`
+    ? `${name} is set, but the Durable Object ROLLOUT is not bound, so a choice would hold only in one isolate.`
     : undefined;
 }
 

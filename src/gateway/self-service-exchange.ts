@@ -48,7 +48,9 @@ export class SelfServiceExchange extends ProxiedExchange {
         this.refuse(failure('not-found'));
         return;
       case 'not-seen':
-        this.refuse(failure('not-seen', `No V1 request with this API key was seen since ${outcome.since}.`));
+        this.refuse(
+          failure('not-seen', `The gateway has seen no V1 request with this API key since ${outcome.since}.`),
+        );
         return;
       case 'busy':
         this.refuse(failure('overloaded', undefined, ['Retry-After', '1']));

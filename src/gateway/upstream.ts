@@ -99,7 +99,7 @@ export function failureForFault(fault: UpstreamFault): Failure {
     case 'rejected':
       return failure('bad-request', 'The request cannot be forwarded to the service.');
     case 'away':
-      return failure('circuit-open', 'The service accepts no connections; requests wait no longer for it.', [
+      return failure('circuit-open', 'The service accepts no connections; requests no longer wait for it.', [
         'Retry-After',
         '1',
       ]);

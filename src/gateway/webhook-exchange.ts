@@ -106,7 +106,7 @@ class WebhookExchange extends ProxiedExchange {
       async () => isSignedBy(await this.webhooks.keys.of(verify), head, body),
       (isSigned) => {
         if (isSigned) this.decode(head, body);
-        else this.refuseSignature("None of this webhook's secrets made the delivery's signatures.");
+        else this.refuseSignature("The delivery has no signature by any of this webhook's secrets.");
       },
     );
   }

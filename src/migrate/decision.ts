@@ -275,7 +275,7 @@ export function isSigned(head: RequestHead, query: string): boolean {
 }
 
 const TWO_METHODS =
-  'The request names two methods for itself: send one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
+  'The request asks for two methods: send only one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
 
 /**
  * The form of the gateway's own error for a request with this raw target: that of the rule book for V1's clients, and for whoever

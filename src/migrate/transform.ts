@@ -262,15 +262,15 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
   const after: unknown = 'body' in value ? value.body : undefined;
   const query = 'query' in value ? queryText(value.query) : undefined;
   if (query === null)
-    return failed(job, 'returned a query that is no URLSearchParams, text or object of texts');
+    return failed(job, 'returned a query that is not a URLSearchParams, a text or an object of texts');
   const status: unknown = 'status' in value ? value.status : undefined;
   if (status !== undefined && !isFinalStatus(status))
-    return failed(job, 'returned a status that is none from 200 to 599');
+    return failed(job, 'returned a status outside 200 to 599');
   if (after === undefined) return { body: undefined, query, status, patch: [] };
   if (job.isUnread === true)
-    return failed(job, 'returned a body in the place of one that it was not given: it is not JSON');
+    return failed(job, 'returned a body in place of one that it did not get, because that one is not JSON');
   const text: unknown = JSON.stringify(after);
-  if (typeof text !== 'string') return failed(job, 'returned a body that JSON cannot say');
+  if (typeof text !== 'string') return failed(job, 'returned a body that JSON cannot express');
   const patch: PatchOperation[] = [];
   addDifferences(before, valueOf(text), '', patch);
   if (before !== undefined && patch.length === 0) return { body: undefined, query, status, patch: [] };

@@ -60,7 +60,7 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
       return [`The rule book has the webhook "${name}": set ${variable} to its secret.`];
     return readWebhookSecret(text) === undefined
       ? [
-          `${variable}, for the webhook "${name}", is no secret: it is whsec_ and at least 24 bytes in base64.`,
+          `${variable}, for the webhook "${name}", is not a secret: write whsec_ and at least 24 bytes in base64.`,
         ]
       : [];
   });

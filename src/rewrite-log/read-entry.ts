@@ -189,10 +189,10 @@ export const entrySchema = z
     path: z.string().describe('Path and query as the client sent them, without query values.'),
     upstreamMethod: z
       .exactOptional(z.string())
-      .describe('HTTP method of the request for V2, where it is another one than that of the client.'),
+      .describe("HTTP method of the request to V2, if it differs from the client's."),
     upstreamPath: z
       .exactOptional(z.string())
-      .describe('Path and query of the request for the service, without query values.'),
+      .describe('Path and query of the request to the service, without query values.'),
     operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
     apiVersion: z
       .exactOptional(
@@ -203,7 +203,7 @@ export const entrySchema = z
         }),
       )
       .describe(
-        'The release that V2 is asked for, the reason for it, and its header field unless that is x-api-version.',
+        'The release that the gateway requests from V2, the reason for it, and its header field unless that is x-api-version.',
       ),
     mode: z
       .exactOptional(z.enum(['observe', 'canary', 'shadow', 'verify']))
@@ -290,7 +290,7 @@ export const entrySchema = z
           .readonly(),
       )
       .describe(
-        "Members of V1's response that V2 names or places otherwise, by the rules; of sampled writes.",
+        "Members of V1's response that V2 names or places differently, according to the rules; for sampled writes.",
       ),
     errorPointers: z
       .exactOptional(z.array(z.string()).max(16).readonly())
@@ -316,21 +316,19 @@ export const entrySchema = z
     sent: z
       .exactOptional(z.boolean())
       .describe(
-        'If the service gave no response: false when nothing of the request reached it, true when it may have been carried out.',
+        'If the service gave no response: false if none of the request reached it, true if the service may have carried it out.',
       ),
     pointer: z.exactOptional(pointer).describe('Pointer to the cause of a refusal in the V1 body.'),
     position: z
       .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
       .describe('Byte offset, line and column of a fault in the V1 body.'),
     bytesIn: count.describe('Bytes of the request body as received.'),
-    bytesOut: count.describe('Bytes of the request body as forwarded; of one that streams, as received.'),
+    bytesOut: count.describe('Bytes of the request body as forwarded, or as received if it streams.'),
     responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
     status: count.describe('Status that the client received; 0 if it received none.'),
     upstreamStatus: z
       .exactOptional(count)
-      .describe(
-        "Status of V2's response, where the client got another one: that which the operation maps it to.",
-      ),
+      .describe("Status of V2's response, if the operation maps it to another one for the client."),
     incomplete: z
       .exactOptional(z.literal(true))
       .describe('The exchange with the client ended before the end of the response.'),

@@ -173,7 +173,7 @@ export class FormPlan {
     if (this.book.policies.value === 'forward')
       return { verdict: 'unchanged', body: EMPTY, records: [], note: code };
     const detail =
-      'A form cannot say the lists that V2 would get: number their elements ([0], [1]), or send JSON.';
+      'A form cannot express the lists that V2 would get: number their elements ([0], [1]), or send JSON.';
     return { verdict: 'refused', refusal: { code, status: 422, detail } };
   }
 
@@ -217,7 +217,7 @@ function otherMethod(value: string): Refusal {
   return {
     code: 'bad-request',
     status: 400,
-    detail: `The field ${METHOD_FIELD} says ${methodIn(value)}, which other rules are for than those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
+    detail: `The field ${METHOD_FIELD} says ${methodIn(value)}, whose rules differ from those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
     pointer: `/${METHOD_FIELD}`,
   };
 }
@@ -367,7 +367,7 @@ function decodePart(body: Uint8Array, start: number, end: number): string | Form
       const high = hexDigit(body[at + 1]);
       const low = hexDigit(body[at + 2]);
       if (high < 0 || low < 0 || at + 2 >= end)
-        return { offset: at, reason: 'two hexadecimal digits are expected behind the percent sign' };
+        return { offset: at, reason: 'two hexadecimal digits are expected after the percent sign' };
       byte = high * 16 + low;
       at += 2;
     }

@@ -256,7 +256,7 @@ function saysNothingOfAbsent({ rule }: RequestRule): boolean {
 /** V2 has in several members what an operation names, or in one with others: no pointer says that. */
 function ofAnotherSize(pointer: string): Refusal {
   const detail =
-    'V2 has what an operation names in several members, or in one with others: patch smaller parts, or send the whole resource.';
+    'V2 spreads a member that an operation names over several, or joins it with others: patch smaller parts, or send the whole resource.';
   return { code: 'unconvertible-value', status: 422, detail, pointer };
 }
 

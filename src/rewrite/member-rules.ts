@@ -138,7 +138,7 @@ export class Run {
       return refuse(
         'conflicting-members',
         422,
-        'The V1 and the V2 name of one attribute are both present; send the V1 name only.',
+        'The body has both the V1 and the V2 name of one attribute; send only the V1 name.',
         this,
         loser,
       );

@@ -148,7 +148,7 @@ export class MultipartStream implements BodyStream {
   push(part: Uint8Array): StreamOutput {
     if (this.rules.boundary === '' && this.state === 'preamble') {
       const refusal = this.malformed(
-        'the media type has no boundary, or one that two readers may read differently',
+        'the media type has no boundary, or one that two readers could read differently',
       );
       if (refusal !== undefined) return { bytes: EMPTY, refusal };
     }
@@ -240,9 +240,9 @@ export class MultipartStream implements BodyStream {
     const { rest, delimiter } = this;
     if (rest.length < delimiter.length) return 'more';
     const at = startsWith(rest, delimiter, 0) ? 0 : this.findDelimiter(0);
-    if (at === undefined) return this.fault('a line feed alone stands before a boundary');
+    if (at === undefined) return this.fault('a bare line feed precedes a boundary');
     if (at === -1 ? rest.length > MAX_HEADER_BYTES + delimiter.length : at > MAX_HEADER_BYTES)
-      return this.fault('no boundary is where the first part should begin');
+      return this.fault('there is no boundary where the first part should begin');
     if (at === -1) return 'more';
     this.pass(at);
     this.state = 'delimiter';
@@ -320,7 +320,7 @@ export class MultipartStream implements BodyStream {
     const { rest, contentStart, head } = this;
     // The CRLF behind an empty header may be that of the next boundary, too: then the part has no content at all.
     const next = this.findDelimiter(contentStart - 1);
-    if (next === undefined) return this.fault('a line feed alone stands before a boundary');
+    if (next === undefined) return this.fault('a bare line feed precedes a boundary');
     if (next === -1 && this.fieldBytes + rest.length > this.rules.limit) return this.tooLarge();
     if (next === -1) return 'more';
     const content = { start: contentStart, end: next - 2 };
@@ -400,7 +400,7 @@ export class MultipartStream implements BodyStream {
     if (this.fileStart === this.at && startsWith(rest, delimiter, 0))
       return this.fault('a part has no content');
     const next = this.findDelimiter(0);
-    if (next === undefined) return this.fault('a line feed alone stands before a boundary');
+    if (next === undefined) return this.fault('a bare line feed precedes a boundary');
     const held = this.rules.heldFileBytes ?? HELD_FILE_BYTES;
     if (next === -1) {
       this.pass(Math.max(0, rest.length - delimiter.length - 2));
@@ -524,7 +524,7 @@ export class MultipartStream implements BodyStream {
     return {
       code: 'malformed-form',
       status: 400,
-      detail: 'A value that the rules make has the boundary of the body in it.',
+      detail: 'A value that the rules make contains the boundary of the body.',
     };
   }
 
@@ -555,7 +555,7 @@ export class MultipartStream implements BodyStream {
       return {
         code: 'malformed-form',
         status: 400,
-        detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}. Other parts of it are rewritten already.`,
+        detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}. The gateway has already rewritten other parts of it.`,
       };
     this.note ??= stopped.note;
     this.state = 'unread';

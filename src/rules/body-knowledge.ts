@@ -66,7 +66,7 @@ export class BodyKnowledge {
       ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
     );
     if (closed === undefined || remaining.length > 0) return stale;
-    const prefix = `since change "${closed.change}", nothing else is left in ${printPath(inside)}`;
+    const prefix = `change "${closed.change}" leaves nothing else in ${printPath(inside)}`;
     return [{ part: 'inside', reason: `${prefix}; remove one of the two` }];
   }
 

@@ -190,9 +190,7 @@ export function webhookFaults(
       const way = hint === '' ? '; declare it there, or remove as' : hint;
       fault(`operation "${as}" is not among the operations${way}`);
     } else if (operations.get(as)?.transform !== undefined)
-      fault(
-        `operation "${as}" has a transform, which no delivery is given to; name an operation without one`,
-      );
+      fault(`operation "${as}" has a transform, and deliveries run none; name an operation without one`);
   }
   return faults;
 }
@@ -272,7 +270,7 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
   if (rule.rule === 'nest') {
     const at = members[rule.members.indexOf(rule.under)];
     if (at !== undefined) {
-      fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it of the list`);
+      fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it from the list`);
     }
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
@@ -490,7 +488,7 @@ export function clientFieldFaults(source: RuleBookSource['client']): readonly So
   const lower = source.header.toLowerCase();
   const fault =
     lower === 'accept' || lower === 'user-agent' || lower === 'cookie'
-      ? 'is no key of a client; name the field that has it'
+      ? "is not a client's key; name the field that has it"
       : fieldFault(source.header);
   if (fault === undefined) return [];
   return [
@@ -563,7 +561,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
 function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
-    `operation "${id}": nobody can derive the bodies that ${transform} returns: V1's description has the shapes that the rules alone give; test it with cases`,
+    `operation "${id}": nobody can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
   ];
 }
 
@@ -591,7 +589,7 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
       );
     if (canBeRewritten(method) && !canBeRewritten(to.method))
       warnings.push(
-        `operation "${id}": ${method} becomes ${to.method}, which has no use for a body (RFC 9110 §9.3.1): that of a request is dropped`,
+        `operation "${id}": ${method} becomes ${to.method}, which has no use for a body (RFC 9110 §9.3.1), so the gateway drops a request's body`,
       );
     return warnings;
   });
@@ -619,11 +617,11 @@ export function undoingOf(change: Change): Undoing | undefined {
 function withoutInverse({ id, request }: Change): readonly string[] {
   return request.flatMap((rule) => {
     if (rule.rule === 'only') {
-      return `change "${id}": only has no inverse: responses lack what it removes from ${printPath(rule.in)}, where V1 had it`;
+      return `change "${id}": only has no inverse: responses lack the members that it removes from ${printPath(rule.in)}, which V1 had`;
     }
     if (rule.rule !== 'strip' || rule.members.length === 0) return [];
     const names = rule.members.map((member) => printPath([...rule.in, member])).join(', ');
-    return `change "${id}": strip has no inverse: responses lack ${names}, where V1 had ${rule.members.length === 1 ? 'it' : 'them'}`;
+    return `change "${id}": strip has no inverse: responses lack ${names}, which V1 had`;
   });
 }
 
@@ -645,11 +643,11 @@ function lossOfInverse(rule: RequestRule): string | undefined {
   }
   if (rule.rule === 'join') {
     const to = printPath([...rule.in, rule.to]);
-    return `the inverse of join to ${to} is not exact: a text that has ${JSON.stringify(rule.with)} more often is split at the ${rule.at}, and parts that were absent are not known`;
+    return `the inverse of join to ${to} is not exact: a text with more of ${JSON.stringify(rule.with)} is split at the ${rule.at}, and absent parts are not known`;
   }
   if (rule.rule !== 'default') return undefined;
   return isInvertible(rule)
-    ? `the inverse of default of ${of} is not exact: responses lack it where it has this value, also where a client sent it`
+    ? `the inverse of default of ${of} is not exact: responses lack it when it has this value, even if a client sent it`
     : `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`;
 }
 
@@ -660,7 +658,7 @@ function partialJoins({ id, on, request }: Change, operations: readonly Operatio
   return request.flatMap((rule) => {
     if (rule.rule !== 'join') return [];
     const members = rule.members.join(' and ');
-    return `change "${id}": a PATCH of "${patch.id}" with some of ${members} alone gives ${printPath([...rule.in, rule.to])} those, and V2 loses the others; clients have to send all of them`;
+    return `change "${id}": a PATCH of "${patch.id}" with only some of ${members} replaces the whole of ${printPath([...rule.in, rule.to])}, so V2 loses the others; clients have to send all of them`;
   });
 }
 

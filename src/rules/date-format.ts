@@ -45,7 +45,7 @@ export function formatFault(format: string): string | undefined {
   const fields = parts.flatMap((part) => ('field' in part ? [part.field] : []));
   const letters = parts.find((part) => 'text' in part && /[A-SU-Za-z]/.test(part.text));
   const known = 'date, datetime, epoch, epoch-ms, or a pattern of YYYY, MM, DD, HH, mm and ss';
-  if (letters !== undefined) return `is no format of dates; write ${known}`;
+  if (letters !== undefined) return `is not a date format; write ${known}`;
   if (new Set(fields).size < fields.length) return 'names a part of the date twice; name it once';
   if (['YYYY', 'MM', 'DD'].some((field) => !fields.some((one) => one === field)))
     return `lacks the year, the month or the day; write ${known}`;

@@ -135,7 +135,7 @@ class RolloutReader {
     if (end !== undefined && begin >= end)
       this.fault(
         ['newcomers', 'from'],
-        'newcomers begin after the sunset, when V1 takes nobody any more; choose an earlier day',
+        'newcomers begin after the sunset, when V1 no longer serves anybody; choose an earlier day',
       );
     return {
       newcomers: {
@@ -172,7 +172,7 @@ class RolloutReader {
     if (since !== undefined && whole?.since !== undefined && since > whole.since)
       this.fault(
         [...path, 'deprecation'],
-        'is later than the deprecation of V1 as a whole, which says so already; remove it',
+        'is later than the deprecation of V1 as a whole, which already says so; remove it',
       );
     if (at !== undefined && whole?.sunset !== undefined && at > whole.sunset)
       this.fault(

@@ -31,16 +31,16 @@ const STEERED_FIELDS: ReadonlySet<string> = new Set([
 export function fieldFault(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (!isFieldName(name)) return 'is not the name of a header field; write a name such as X-Account';
-  if (lower === 'host') return 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here';
+  if (lower === 'host') return "is the service's host; set it with GATEWAY_UPSTREAM, and remove it here";
   if (lower === 'expect' || lower === 'content-length' || isHopByHop(lower) || lower.startsWith('proxy-'))
     return 'belongs to one connection, and the gateway writes its own; remove it';
   if (lower === 'x-api-version') return "names V2's release; write version instead";
   if (OWN_FIELDS.has(lower) || kindOfName(lower) === 'forwarding')
-    return 'is one that the gateway itself sends; remove it';
+    return 'is a field that the gateway itself sends; remove it';
   if (lower.startsWith('content-') || kindOfName(lower) === 'body')
     return 'describes the body, which the gateway reads and writes; remove it';
   if (STEERED_FIELDS.has(lower) || kindOfName(lower) === 'method-override')
-    return 'is one that the gateway itself turns; remove it';
+    return 'is a field that the gateway itself turns back; remove it';
   if (kindOfName(lower) === 'alias')
     return `is read as ${lower.replaceAll('_', '-')} by some services, and requests with it are refused; remove it`;
   return undefined;

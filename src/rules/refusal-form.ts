@@ -59,6 +59,6 @@ function placeholderFaults(
     .map((name) => ({
       path,
       blame,
-      message: `{${name}} is no placeholder${didYouMean(name, known) || `; known: ${list}`}`,
+      message: `{${name}} is not a placeholder${didYouMean(name, known) || `; known: ${list}`}`,
     }));
 }

@@ -31,11 +31,11 @@ const clients = z
   .array(z.string())
   .min(1)
   .exactOptional()
-  .describe('Names from clients, or client hashes as the log has them; every client when absent.');
+  .describe('Names from clients, or client hashes as in the log; every client when absent.');
 
 const scope = {
   clients,
-  except: z.array(z.string()).min(1).exactOptional().describe('Clients that are left out.'),
+  except: z.array(z.string()).min(1).exactOptional().describe('Clients to leave out.'),
   operations: z
     .array(z.string())
     .min(1)
@@ -65,7 +65,7 @@ const mode = z.union(
   [
     z.enum(['migrate', 'observe', 'shadow']),
     strict({ canary: percent.describe('Percent of clients.') }),
-    strict({ verify: percent.describe('Percent of the reads that V1 is also asked for.') }),
+    strict({ verify: percent.describe('Percent of the reads that the gateway also sends to V1.') }),
   ],
   { error: 'migrate, observe, shadow, { canary: 10 } or { verify: 5 }' },
 );
@@ -75,7 +75,7 @@ const rolloutSource = {
   clients: z
     .record(
       z.string().min(1),
-      z.string().regex(/^[0-9a-f]{16}$/, 'must be the 16 hex digits that the log has for the client'),
+      z.string().regex(/^[0-9a-f]{16}$/, "must be the client's 16 hex digits from the log"),
     )
     .exactOptional()
     .describe('Names for clients, for use in the rest of the rule book.'),
@@ -99,7 +99,9 @@ const rolloutSource = {
             .min(1)
             .max(3650)
             .exactOptional()
-            .describe('Least days from its announcement to it, for plan and check; 90 when absent.'),
+            .describe(
+              'Minimum days from its announcement to the sunset, for plan and check; 90 when absent.',
+            ),
           clients,
           except: scope.except,
         }),
@@ -112,7 +114,9 @@ const rolloutSource = {
     ),
   links: links.describe('Pages about the end of V1; V1 responses carry them as Link.'),
   newcomers: strict({
-    from: instant.describe('The day from which it holds; before, such requests are only counted.'),
+    from: instant.describe(
+      'The day from which it holds; before that, the gateway only counts such requests.',
+    ),
     answer: z
       .enum(['refuse', 'warn'])
       .exactOptional()
@@ -122,10 +126,10 @@ const rolloutSource = {
       .min(1)
       .exactOptional()
       .describe(
-        'Clients that are no newcomers, such as a key that was rotated; those with a name under clients are none either.',
+        'Clients that are not newcomers, such as a rotated key; nor are those with a name under clients.',
       ),
     guide: address.describe(
-      'A page for them, as Link; when absent the own guide of the client where self-service is on, or links.',
+      "A page for them, sent as Link; when absent, the client's own guide if self-service is on, or links.",
     ),
   })
     .exactOptional()
@@ -143,7 +147,7 @@ const rolloutSource = {
       }),
     )
     .exactOptional()
-    .describe('Time windows in which V1 requests are refused on purpose.'),
+    .describe('Time windows in which the gateway deliberately refuses V1 requests.'),
   modes: z
     .union(
       [
@@ -265,7 +269,7 @@ const map = strict({
 }).describe('Replaces the value of a member that is listed; any other value stays.');
 
 /** A value of YAML that JSON can write: all but infinity and what is not a number. */
-const jsonValue = z.unknown().refine((value) => isJson(value), 'is no value of JSON; write a finite number');
+const jsonValue = z.unknown().refine((value) => isJson(value), 'is not a JSON value; write a finite number');
 
 function isJson(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).every(isJson);
@@ -279,26 +283,24 @@ const setValues = z
 const set = strict({
   set: setValues.describe('Values by path: any value of JSON, written as in YAML.'),
   in: inside,
-}).describe(
-  'Gives members a value, whether or not they are there; the objects that they are in are not made.',
-);
+}).describe('Gives members a value, whether or not they are there; makes no objects around them.');
 
 const setDefault = strict({
   default: setValues.describe('Values by path: any value of JSON, written as in YAML.'),
   in: inside,
-}).describe('Gives members a value where they are absent; the objects that they are in are not made.');
+}).describe('Gives members a value where they are absent; makes no objects around them.');
 
 const move = strict({
   move: memberPath,
   in: inside,
-  to: memberPath.describe('The path that it moves to; objects on the way are made. Each * is that of move.'),
+  to: memberPath.describe('The path that it moves to; makes objects on the way. Each * is the one in move.'),
 }).describe('Moves a member to another object; its value keeps its bytes.');
 
 const factor = z
   .number()
   .refine(
     (value) => inverseFactor(String(value)) !== undefined,
-    'is no factor: write a decimal above zero whose inverse has an end, such as 100, 0.01 or 2.5',
+    'is not a valid factor: write a decimal above zero with a finite inverse, such as 100, 0.01 or 2.5',
   )
   .describe('A decimal with a finite inverse, such as 100 or 0.01.');
 
@@ -307,7 +309,7 @@ const digits = z
   .min(0)
   .max(30)
   .exactOptional()
-  .describe('The least number of decimals of the larger unit: that of V1 where by is more than 1.');
+  .describe("Minimum number of decimals in the larger unit, which is V1's if by is more than 1.");
 
 const text = z
   .string()
@@ -328,13 +330,13 @@ const dateParts = {
     .string()
     .refine(
       isZone,
-      'is no time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
+      'is not a time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
     )
     .exactOptional()
     .describe('The time zone of a form that has none; UTC when absent.'),
   at: z
     .string()
-    .refine((value) => secondsOfDay(value) !== undefined, 'is no time of the day; write 09:00, for example')
+    .refine((value) => secondsOfDay(value) !== undefined, 'is not a time of day; write 09:00, for example')
     .exactOptional()
     .describe('The time of a date without one; midnight when absent.'),
 };
@@ -344,17 +346,17 @@ const separation = {
   at: z
     .enum(['first', 'last'])
     .exactOptional()
-    .describe('Which of the separators splits a string that has more of them; last when absent.'),
+    .describe('Which separators split a string that has too many: the first or the last; last when absent.'),
 };
 
 const DESCRIPTIONS = {
   scale: 'Multiplies a number exactly.',
-  quote: 'Makes a number a string of the same characters.',
-  unquote: 'Makes a string that is a number that number.',
+  quote: 'Turns a number into a string of the same characters.',
+  unquote: 'Turns a string that is a number into that number.',
   prefix: 'Puts a text in front of a string.',
-  unprefix: 'Takes a text in front of a string away.',
+  unprefix: 'Removes a text from the front of a string.',
   date: 'Writes a date in another form.',
-  list: 'Makes a value a list of one.',
+  list: 'Turns a value into a list of one.',
   join: 'Joins strings to one.',
   split: 'Splits a string into several members.',
 };
@@ -375,7 +377,7 @@ const conversions = [
 
 const parts = z
   .array(name)
-  .refine((names) => names.length > 1, 'needs two names at least')
+  .refine((names) => names.length > 1, 'needs at least two names')
   .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them');
 
 const join = strict({
@@ -492,10 +494,8 @@ const inverseWith = strict({
   members: z
     .union([z.literal('present'), z.null()], { error: 'present or null' })
     .exactOptional()
-    .describe(
-      'What V1 has of the members of a nest that V2 lacks: present leaves them out, null gives all of them.',
-    ),
-}).describe('As the word inverse.');
+    .describe("V1's form of members of a nest that V2 lacks: present leaves them out, null sends them all."),
+}).describe('The same as the word inverse.');
 
 const responseMap = strict({
   map: mapValues.describe('V1 values by V2 value; the keys are read as in a request rule.'),
@@ -518,7 +518,7 @@ const responseStrip = strict({
 
 const responseMove = strict({
   move: memberPath,
-  to: memberPath.describe('The path that it moves to; objects on the way are made. Each * is that of move.'),
+  to: memberPath.describe('The path that it moves to; makes objects on the way. Each * is the one in move.'),
   status,
 }).describe('Moves a member of a response to another object; an object that this empties goes.');
 
@@ -531,7 +531,7 @@ const responseConversions = [
   strict({ date: memberPath, ...dateParts, status }).describe(DESCRIPTIONS.date),
   strict({ list: memberPath, to: name.exactOptional(), status }).describe(DESCRIPTIONS.list),
   strict({ first: memberPath, to: name.exactOptional(), status }).describe(
-    'Takes the first element of a list in its place.',
+    'Replaces a list with its first element.',
   ),
   strict({ join: parts, in: inside, to: name, ...separation, status }).describe(DESCRIPTIONS.join),
   strict({ split: memberPath, to: parts, ...separation, status }).describe(DESCRIPTIONS.split),
@@ -746,7 +746,7 @@ const change = strict({
   sunset: instant
     .exactOptional()
     .describe(
-      'The date on which what it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
+      'The date on which the form that it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
     ),
   assumed,
 });
@@ -776,25 +776,25 @@ const webhook = strict({
     .string()
     .exactOptional()
     .describe(
-      'The operation as whose V2 response, with status 200, the body of a delivery is rewritten; when absent it goes on as V2 wrote it.',
+      'The operation as whose response, with status 200, the gateway rewrites the body of a delivery; when absent, the body stays as V2 wrote it.',
     ),
   gateway: z
     .string()
     .regex(/^https?:\/\/[^\s/?#@\\]+$/, 'must be an address without a path, such as https://api.example')
     .exactOptional()
     .describe(
-      'The address at which the subscriber reaches V1, for links in the body; when absent the one that V2 posts to.',
+      'The address at which the subscriber reaches V1, for links in the body; when absent, the one that V2 posts to.',
     ),
   sign: strict({
-    scheme: z.literal('standard-webhooks').describe('How deliveries are signed: Standard Webhooks, v1.'),
+    scheme: z.literal('standard-webhooks').describe('The scheme of the signatures: Standard Webhooks, v1.'),
     verify: secretNames.describe(
-      'The environment variable with the secret by which V2 signs, or with _FILE behind its name the path of a file that has it; with a list any of them will do, to rotate it.',
+      "The environment variable with V2's signing secret, or, with _FILE at the end of its name, the path of a file with it; a list accepts any of its secrets, for rotation.",
     ),
     with: secretNames.describe(
-      'The same for the secret by which the subscriber checks; with a list it gets a signature for each.',
+      'The same for the secret with which the subscriber checks; with a list it gets a signature for each.',
     ),
-  }).describe('How the signature of V2 is checked, and made anew for the subscriber.'),
-}).describe("Deliveries of V2 that reach a subscriber in V1's form.");
+  }).describe("How the gateway checks V2's signature, and signs anew for the subscriber."),
+}).describe("Deliveries from V2 that reach a subscriber in V1's form.");
 
 const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
   error: ({ input }) => prefixFault(String(input)),
@@ -804,7 +804,7 @@ const mediaType = z
   .string()
   .regex(
     /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?charset=utf-8)?$/,
-    'is no media type; write one such as application/vnd.acme+json',
+    'is not a media type; write one such as application/vnd.acme+json',
   );
 
 const version = z.union(
@@ -836,12 +836,12 @@ export const ruleBookSource = strict({
   to: prefix
     .exactOptional()
     .describe(
-      "V2's path prefix; /api/v2 when absent. It may be V1's, where only a header field tells the versions apart.",
+      "V2's path prefix; /api/v2 when absent. It may be V1's, if only a header field tells the versions apart.",
     ),
   other: z
     .enum(['refuse', 'pass'])
     .exactOptional()
-    .describe('Requests under neither prefix: refuse (404, when absent) or pass, on to V2 unchanged.'),
+    .describe('Requests under neither prefix: refuse (404, when absent), or pass (to V2, unchanged).'),
   'body-links': z
     .enum(['follow', 'leave'])
     .exactOptional()
@@ -877,7 +877,7 @@ export const ruleBookSource = strict({
     origins: z
       .array(
         z.string().regex(/^(?:\*|https?:\/\/[^/?#@\s\\]+)$/, {
-          error: 'is no origin; write one such as https://app.example, or *',
+          error: 'is not an origin; write one such as https://app.example, or *',
         }),
       )
       .min(1)
@@ -912,7 +912,7 @@ export const ruleBookSource = strict({
       { error: '{ header: X-Api-Key } or { query: api_key }' },
     )
     .exactOptional()
-    .describe('Where V1 requests have the key that their client is known by; Authorization when absent.'),
+    .describe('Where V1 requests have the key that identifies their client; Authorization when absent.'),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),
@@ -990,22 +990,19 @@ export const ruleBookSource = strict({
       .enum(['strict', 'known', 'sniff'])
       .exactOptional()
       .describe(
-        'JSON of V2 under another media type: strict leaves it, known rewrites it as text/json, text/plain or without a type, sniff under any type, by its first byte.',
+        'JSON from V2 under another media type: strict leaves it, known rewrites text/json, text/plain or no type, sniff any type, by its first byte.',
       ),
     'half-close': z
       .enum(['abort', 'answer'])
       .exactOptional()
       .describe(
-        'A client that closes its side of the connection behind its request: taken for gone, or answered.',
+        'A client that closes its side of the connection after its request: treated as gone, or answered.',
       ),
     signed: z
       .enum(['forward', 'refuse'])
       .exactOptional()
-      .describe('A request that its client has signed: at V2 the signature does not match.'),
-    future: z
-      .enum(['forward', 'replace'])
-      .exactOptional()
-      .describe('x-api-version is a day that is still to come.'),
+      .describe('A request that its client has signed; at V2 the signature will not match.'),
+    future: z.enum(['forward', 'replace']).exactOptional().describe('x-api-version is a day in the future.'),
   })
     .exactOptional()
     .describe('Decisions where the specification leaves a choice.'),
@@ -1031,7 +1028,7 @@ export const ruleBookSource = strict({
       .describe('Milliseconds that a transform may take; 50 when absent.'),
   })
     .exactOptional()
-    .describe('Limits of reading bodies.'),
+    .describe('Limits for reading bodies.'),
   ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 

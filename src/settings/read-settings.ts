@@ -274,7 +274,7 @@ function unknownNames(environment: SettingSources['environment']): string[] {
       Object.hasOwn(goneSettings, key),
     );
     if (gone !== undefined) return value === undefined || value === '' ? [] : [goneFault(name, gone)];
-    return [`${name} is not a setting${didYouMean(name, known) || '; see --help for those there are.'}`];
+    return [`${name} is not a setting${didYouMean(name, known) || '; see --help for the settings.'}`];
   });
 }
 
@@ -553,7 +553,7 @@ function unusedTls(settings: Settings): readonly string[] {
     .filter((setting) => settings.get(setting) !== undefined)
     .map(
       (setting) =>
-        `${settings.nameOf(setting)} is for TLS, and no upstream is an https address; set an https address, or leave it out.`,
+        `${settings.nameOf(setting)} is for TLS, but no upstream is an https address; set an https address, or leave it out.`,
     );
 }
 
@@ -565,7 +565,7 @@ function store(settings: Settings): readonly string[] {
   // A server with an open default user would take such a gateway for that one, without a word.
   if (address.kind === 'redis' && hasUser(address.url) && settings.get(table.storePassword) === undefined)
     faults.push(
-      `${settings.nameOf(table.store)} names a user, and ${settings.nameOf(table.storePassword)} is unset: nobody logs in without a password. Set it, also for a user that any password lets in, or leave the user out.`,
+      `${settings.nameOf(table.store)} names a user, but ${settings.nameOf(table.storePassword)} is unset, and no user can log in without a password. Set it, even for a user that any password lets in, or leave the user out.`,
     );
   return faults;
 }
@@ -578,6 +578,6 @@ function hasUser(url: string): boolean {
 function unusedProxyProtocol(settings: Settings): readonly string[] {
   if (!settings.get(table.proxyProtocol) || settings.get(table.trustedProxies).length > 0) return [];
   return [
-    `${settings.nameOf(table.proxyProtocol)} is on, and ${settings.nameOf(table.trustedProxies)} names no proxy; name the load balancers that send it.`,
+    `${settings.nameOf(table.proxyProtocol)} is on, but ${settings.nameOf(table.trustedProxies)} names no proxy; name the load balancers that send it.`,
   ];
 }

@@ -271,7 +271,7 @@ function decoded(text: string): string | undefined {
 function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>['read']> {
   const path = setting.path.replace(/(?<!\/)\/+$/, '');
   if (/\/api\/v[12]$/.test(path))
-    return { fault: 'must end before /api/v1 or /api/v2, which stand in the target of each request' };
+    return { fault: 'must end before /api/v1 or /api/v2, which are in the target of each request' };
   return { value: { ...setting, path } };
 }
 
@@ -347,7 +347,7 @@ function readStoreQuery(url: URL, input: string): ReturnType<SettingKind<StoreAd
   for (const [name, value] of url.searchParams) {
     if (!/^(?:prefix|ca|copy)$/.test(name) || value === '' || texts[name] !== undefined)
       return {
-        fault: 'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once',
+        fault: 'may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once',
       };
     texts[name] = value;
   }
@@ -355,7 +355,7 @@ function readStoreQuery(url: URL, input: string): ReturnType<SettingKind<StoreAd
   if (!/^[\w.-]{1,100}$/.test(prefix))
     return { fault: 'must have a prefix of at most 100 letters, digits, dots, dashes and underscores' };
   if (ca !== undefined && url.protocol !== 'rediss:')
-    return { fault: 'has authorities (ca) for TLS, and is no rediss address' };
+    return { fault: 'has authorities (ca) for TLS, but is not a rediss address' };
   return { value: { kind: 'redis', url: input.split('?', 1)[0] ?? '', prefix, ca, copy } };
 }
 

@@ -54,23 +54,23 @@ export const settings = {
   upstream: optional(
     'upstream',
     origin,
-    'URL of the V2 service, or unix: and the path of a socket. Unset: the embedded reference V2 is started.',
+    'URL of the V2 service, or unix: and the path of a socket. Unset: the gateway starts the embedded reference V2.',
   ),
   v1Upstream: optional(
     'v1-upstream',
     origin,
-    'URL of the V1 service, for the modes observe, shadow, canary and verify. Unset: every V1 request is migrated.',
+    'URL of the V1 service, for the modes observe, shadow, canary and verify. Unset: the gateway migrates every V1 request.',
   ),
   v2Openapi: optional(
     'v2-openapi',
     description,
-    "OpenAPI description of V2, in JSON or YAML: each body that goes to V1, in the modes observe, shadow and canary, is checked against it as a migration would send it. Unset: the embedded reference's own, or no checks.",
+    "OpenAPI description of V2, in JSON or YAML: in the modes observe, shadow and canary the gateway checks each body that goes to V1 against it, as a migration would send it. Unset: the embedded reference's own, or no checks.",
   ),
   store: withDefault(
     'store',
     store,
     'memory',
-    'Where modes chosen at run time are kept, and where replicas share them, canary windows, rate limits and the totals of the report: memory (until the gateway stops), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS). After a question mark its address may have prefix=NAME for the keys of one fleet, ca=FILE for its authorities, and copy=FILE for a start without it, joined by &.',
+    "Place of modes chosen at run time, and of the modes, canary windows, rate limits and totals of the report that replicas share: memory (until the gateway stops), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS). A server's address may end with a question mark and prefix=NAME for the keys of one fleet, ca=FILE for its authorities, and copy=FILE for a start without it, joined by &.",
   ),
   storePassword: secret('store-password', 'Password of the Redis store. Unset: none.'),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),
@@ -107,7 +107,7 @@ export const settings = {
     'response-coding',
     choice('keep', 'identity'),
     'keep',
-    'Content coding of rewritten responses; keep is that of V2 where the client takes it, identity none.',
+    "Content coding of rewritten responses: keep uses V2's if the client accepts it, identity uses none.",
   ),
   headerBytes: withDefault(
     'header-bytes',
@@ -224,13 +224,13 @@ export const settings = {
     'forwarded',
     choice('off', 'x-forwarded', 'rfc7239'),
     'off',
-    'Header fields that tell V2 the address of the client.',
+    "Header fields that tell V2 the client's address.",
   ),
   via: withDefault(
     'via',
     pseudonym,
     'capture-gateway',
-    'Name of the gateway in the Via of requests and responses; a request that bears it already is a loop (508). off adds none.',
+    'Name of the gateway in the Via of requests and responses; a request that already has it is a loop (508). off adds none.',
   ),
   trustedProxies: withDefault(
     'trusted-proxies',
@@ -252,12 +252,17 @@ export const settings = {
   tlsKey: optional('tls-key', file, 'File of the PEM key of the certificate for clients.'),
 
   adminToken: secret('admin-token', 'Token of the admin listener; required unless it listens on loopback.'),
-  adminHosts: withDefault('admin-hosts', names, '', 'Host names under which the admin listener is reached.'),
+  adminHosts: withDefault(
+    'admin-hosts',
+    names,
+    '',
+    'Host names under which operators reach the admin listener.',
+  ),
   capture: withDefault(
     'capture',
     choice('off', 'bodies'),
     'off',
-    'Content kept for the inspector: off keeps names alone, bodies keeps values as well.',
+    'Content kept for the inspector: off keeps only names, bodies keeps values as well.',
   ),
   captureMask: withDefault(
     'capture-mask',
@@ -280,7 +285,7 @@ export const settings = {
     'self-service',
     selfService,
     'off',
-    "Whether a V1 client may read its own report and guide, with its API key: off, on, or link, which also points to the report in a Link field of responses to V1 clients. A path below V1's prefix may follow, as in on:/help, instead of /migration; the service itself no longer gets requests for it.",
+    "Whether a V1 client may read its own report and guide, with its API key: off, on, or link, which also points to the report in a Link field of responses to V1 clients. A path below V1's prefix may follow in place of /migration, as in on:/help; the service no longer gets requests for that path.",
   ),
   clientNames: optional('client-names', file, 'YAML or JSON file of display names by client hash.'),
 } as const;
@@ -361,9 +366,9 @@ export type Constants = Readonly<Record<keyof typeof constants, number>>;
 /** The way out for each setting that there was once, by name. */
 export const goneSettings: Readonly<Record<string, string>> = {
   'rollout-file':
-    'set store to file: and its path; beside a Redis store, put ?copy= and its path behind the address of store',
-  'store-name': 'put ?prefix= and the name behind the address of store',
-  'store-ca': 'put ?ca= and its path behind the address of store',
+    'set store to file: and its path; beside a Redis store, put ?copy= and its path at the end of the address of store',
+  'store-name': 'put ?prefix= and the name at the end of the address of store',
+  'store-ca': 'put ?ca= and its path at the end of the address of store',
   'report-keep': `clients are kept for ${constants.reportKeepDays} days`,
   'rewrite-log-level': 'set log-file to off for no rewrite log; a part of it would make the report wrong',
   'body-limit': 'set limits.body in the rule book',

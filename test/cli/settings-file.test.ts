@@ -100,7 +100,7 @@ test.each([
 test.each([
   ['lisen: 8080', '1:1 "lisen" is not a setting; did you mean "listen"?'],
   ['GATEWAY_LISTEN: 8080', '1:1 "GATEWAY_LISTEN" is not a setting; did you mean "listen"?'],
-  ['# one\nfrobnicate: 1', '2:1 "frobnicate" is not a setting; see serve --help for those there are.'],
+  ['# one\nfrobnicate: 1', '2:1 "frobnicate" is not a setting; see serve --help for the settings.'],
   [
     'listen:\n  port: 8080',
     '2:3 listen must be a text, a number, a boolean, or a list of them; remove the line for the default.',

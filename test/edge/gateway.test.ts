@@ -27,7 +27,7 @@ test('everything that keeps a worker from serving is a fault, and all faults are
   });
   expect(outcome).toMatchObject({
     faults: [
-      'Unset GATEWAY_RULES, GATEWAY_UPSTREAM_HOST: without effect at the edge.',
+      'Unset GATEWAY_RULES, GATEWAY_UPSTREAM_HOST: it has no effect at the edge.',
       'Unset GATEWAY_CONFIG: there are no files at the edge; its variables are its settings.',
       'Unset GATEWAY_LOG_FILE, or set it to off: there are no files at the edge.',
       'Unset GATEWAY_SELF_SERVICE: an isolate at the edge keeps no report.',

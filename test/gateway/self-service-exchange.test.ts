@@ -131,7 +131,9 @@ describe('whoever has no key of a client learns nothing', () => {
       errors: [
         {
           code: 'not-seen',
-          detail: expect.stringMatching(/^No V1 request with this API key was seen since /) as string,
+          detail: expect.stringMatching(
+            /^The gateway has seen no V1 request with this API key since /,
+          ) as string,
         },
       ],
     });

@@ -40,7 +40,7 @@ test.each<[title: string, form: RefusalForm | undefined, failed: Failure, type: 
     undefined,
     tooManyRequests(7),
     'application/json',
-    '{"errors":[{"status":"429","title":"Too Many Requests","detail":"The report of a client can be read a few times a minute.","code":"too-many-requests"}],"meta":{"reset":7}}',
+    '{"errors":[{"status":"429","title":"Too Many Requests","detail":"A client may read its report only a few times a minute.","code":"too-many-requests"}],"meta":{"reset":7}}',
   ],
   [
     'problem with a pointer',

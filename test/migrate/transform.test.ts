@@ -54,11 +54,11 @@ test.each<readonly [returned: unknown, why: string]>([
   [7, `${RETURNED} a number; ${KEYS}`],
   [{ Body: 1 }, `${RETURNED} "Body", which is none of body, status`],
   [{ body: 1, query: 'a=1' }, `${RETURNED} "query", which is none of body, status`],
-  [{ body: () => 1 }, `${RETURNED} a body that JSON cannot say`],
-  [{ status: 199 }, `${RETURNED} a status that is none from 200 to 599`],
-  [{ status: 600 }, `${RETURNED} a status that is none from 200 to 599`],
-  [{ status: 200.5 }, `${RETURNED} a status that is none from 200 to 599`],
-  [{ status: '200' }, `${RETURNED} a status that is none from 200 to 599`],
+  [{ body: () => 1 }, `${RETURNED} a body that JSON cannot express`],
+  [{ status: 199 }, `${RETURNED} a status outside 200 to 599`],
+  [{ status: 600 }, `${RETURNED} a status outside 200 to 599`],
+  [{ status: 200.5 }, `${RETURNED} a status outside 200 to 599`],
+  [{ status: '200' }, `${RETURNED} a status outside 200 to 599`],
 ])('a transform that returns %j fails, and says why', async (returned, why) => {
   expect(await outcomeOf(() => returned)).toEqual({ why, detail: why });
 });
@@ -74,7 +74,8 @@ test('a query is URLSearchParams, text or texts by name; anything else is a fail
   expect(await queryFrom({ a: 1, b: 'é' })).toBe('a=1&b=%C3%A9');
   expect(await queryFrom('')).toBe('');
   expect(await queryFrom(undefined)).toBeUndefined();
-  const fault = 'request of ./pages.js returned a query that is no URLSearchParams, text or object of texts';
+  const fault =
+    'request of ./pages.js returned a query that is not a URLSearchParams, a text or an object of texts';
   expect([await queryFrom(null), await queryFrom(7)]).toEqual([fault, fault]);
 });
 

@@ -118,7 +118,7 @@ test.each<[Readonly<Record<string, string>>, readonly RegExp[]]>([
   [{ OF_V2: EXAMPLE.secret, OLD: '' }, [/webhook "orders": set OLD to its secret/, /set OWN to its secret/]],
   [
     { OF_V2: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', OLD: 'whsec_c2hvcnQ=', OWN: 'whsec_not base64' },
-    [/^OF_V2, for the webhook "orders", is no secret/, /^OLD, /, /^OWN, /],
+    [/^OF_V2, for the webhook "orders", is not a secret/, /^OLD, /, /^OWN, /],
   ],
 ])('secrets that are not there, or are none, are named, and never shown: %j', async (environment, faults) => {
   const book = await bookIn(`changes: []

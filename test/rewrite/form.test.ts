@@ -382,7 +382,7 @@ describe('a form that names a method for which other rules apply', () => {
       refusal: {
         code: 'bad-request',
         status: 400,
-        detail: `The field _method says ${only}, which other rules are for than those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
+        detail: `The field _method says ${only}, whose rules differ from those of the request line: send that method, or name it in X-HTTP-Method-Override or in the query.`,
         pointer: '/_method',
       },
     };

@@ -233,7 +233,7 @@ describe('what two readers could read differently is refused', () => {
     [
       'without a boundary',
       plain,
-      'the media type has no boundary, or one that two readers may read differently',
+      'the media type has no boundary, or one that two readers could read differently',
       { boundary: '' },
     ],
     ['without its last boundary', plain.replace('--B--', ''), 'the body ends without its last boundary'],
@@ -246,7 +246,7 @@ describe('what two readers could read differently is refused', () => {
     [
       'a line feed alone before a boundary',
       plain.replace('1\r\n', '1\n'),
-      'a line feed alone stands before a boundary',
+      'a bare line feed precedes a boundary',
     ],
     [
       'a longer boundary',
@@ -271,12 +271,12 @@ describe('what two readers could read differently is refused', () => {
     [
       'a line feed alone before the first boundary',
       `preamble\n${plain}`,
-      'a line feed alone stands before a boundary',
+      'a bare line feed precedes a boundary',
     ],
     [
       'a line feed alone behind a file',
       bodyOf(file('a', '1')).replace('1\r\n', '1\n'),
-      'a line feed alone stands before a boundary',
+      'a bare line feed precedes a boundary',
     ],
     [
       'a line feed alone in a header',
@@ -301,9 +301,13 @@ describe('what two readers could read differently is refused', () => {
     [
       'a preamble of 16 KiB',
       `${'x'.repeat(16_383)}\r\n${plain}`,
-      'no boundary is where the first part should begin',
+      'there is no boundary where the first part should begin',
     ],
-    ['a preamble without an end', 'x'.repeat(17_000), 'no boundary is where the first part should begin'],
+    [
+      'a preamble without an end',
+      'x'.repeat(17_000),
+      'there is no boundary where the first part should begin',
+    ],
     [
       'a long header',
       bodyOf([`X: ${'x'.repeat(16_384)}`, '']),
@@ -375,7 +379,7 @@ describe('what two readers could read differently is refused', () => {
       },
     ];
     expect(outcomeOf(bodyOf(field('a', '1')), { rules })).toBe(
-      '400 malformed-form A value that the rules make has the boundary of the body in it.',
+      '400 malformed-form A value that the rules make contains the boundary of the body.',
     );
   });
 });

@@ -265,7 +265,7 @@ function compareForms(
   const expected = modelled(rules, said, value, true);
   if (typeof outcome !== 'string' && expected !== 'refused') {
     // The elements of a list [] cannot always be told apart: better none than other ones.
-    expect(outcome.detail).toContain('cannot say the lists');
+    expect(outcome.detail).toContain('cannot express the lists');
     expect(expected).toContain('[');
     unsaid += 1;
   } else if (typeof outcome === 'string') {

@@ -245,7 +245,7 @@ test.each([
     /date of "a" is not exact: epoch keeps the time, but not the zone/,
   ],
   ['{ date: a, from: epoch, to: date }', /date of "a" is not exact: date has less of a date than epoch/],
-  ['{ join: [a, b], to: c, with: " " }', /join to "c" is not exact: a text that has " " more often is split/],
+  ['{ join: [a, b], to: c, with: " " }', /join to "c" is not exact: a text with more of " " is split/],
   ['{ default: { a: 1 } }', /default of "a" is not exact/],
   ['{ default: { a: {} } }, { rename: b, to: c }', /default of "a" has no inverse/],
   ['{ move: a, to: b }, { move: b, to: c }', /"a" is moved to "b", which change "change" then moves to "c"/],
@@ -266,7 +266,8 @@ test.each([
   const book = await bookIn(`operations: { write: POST /things, update: 'PATCH /things/{id}' }
 changes: [{ id: c, summary: s, on: ${on}, request: [ { join: [a, b], to: c, with: " " } ] }]
 `);
-  const lost = /a PATCH of "update" with some of a and b alone gives "c" those, and V2 loses the others/;
+  const lost =
+    /a PATCH of "update" with only some of a and b replaces the whole of "c", so V2 loses the others/;
   expect(ruleBookWarnings(book).some((text) => lost.test(text))).toBe(isWarned);
 });
 

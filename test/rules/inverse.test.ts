@@ -274,7 +274,7 @@ changes:
     ],
     [
       'a: { match: POST /a, to: GET /n }',
-      'operation "a": POST becomes GET, which has no use for a body (RFC 9110 §9.3.1): that of a request is dropped',
+      `operation "a": POST becomes GET, which has no use for a body (RFC 9110 §9.3.1), so the gateway drops a request's body`,
     ],
   ])('moved operations: %s', async (operations, warning) => {
     const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
@@ -358,8 +358,8 @@ changes:
   - { id: b, summary: s, on: every, request: [ { only: [y, p], in: deep } ] }
 `);
     expect(ruleBookWarnings(book)).toEqual([
-      'change "a": strip has no inverse: responses lack "p.q", "p.r", where V1 had them',
-      'change "b": only has no inverse: responses lack what it removes from "deep", where V1 had it',
+      'change "a": strip has no inverse: responses lack "p.q", "p.r", which V1 had',
+      'change "b": only has no inverse: responses lack the members that it removes from "deep", which V1 had',
       'operation "change" writes a resource that no operation reads back: reads of it are in V2\'s shape; declare GET /things, for example',
     ]);
   });

@@ -298,7 +298,7 @@ limits: { depth: 0 }
     ],
     [
       "operations: { get: { match: GET /x, transform: ./a.js } }\nchanges: []\nwebhooks: { a: { to: 'https://x.test', as: get, sign: { scheme: standard-webhooks, verify: A, with: B } } }",
-      'webhook "a": operation "get" has a transform, which no delivery is given to; name an operation without one',
+      'webhook "a": operation "get" has a transform, and deliveries run none; name an operation without one',
     ],
     [
       'from: /shop\noperations: { a: POST /shop/x }',
@@ -416,7 +416,7 @@ limits: { depth: 0 }
     ],
     [
       'version: { header: Host, value: 2025-01-01 }',
-      'version.header "Host" is that of the service; set it with GATEWAY_UPSTREAM, and remove it here',
+      `version.header "Host" is the service's host; set it with GATEWAY_UPSTREAM, and remove it here`,
     ],
     [
       'version: { header: accept, value: 2025-01-01 }',
@@ -424,7 +424,7 @@ limits: { depth: 0 }
     ],
     [
       'version: { header: Via, value: 2025-01-01 }',
-      'version.header "Via" is one that the gateway itself sends; remove it',
+      'version.header "Via" is a field that the gateway itself sends; remove it',
     ],
     [
       'version: { value: v7, form: text }\npolicies: { future: replace }',
@@ -501,7 +501,7 @@ limits: { depth: 0 }
     ],
     [
       'cors: { origins: [app.example] }',
-      'cors.origins[0] "app.example" is no origin; write one such as https://app.example, or *',
+      'cors.origins[0] "app.example" is not an origin; write one such as https://app.example, or *',
     ],
     [
       'cors: { origins: ["https://App.example:443"] }',
@@ -515,26 +515,26 @@ limits: { depth: 0 }
       'refusals: jsonapi',
       'refusals must be json-api, problem, rails, or a template: a mapping with body and type, not "jsonapi"',
     ],
-    ['refusals: { body: { a: ["{detial}"] } }', '{detial} is no placeholder; did you mean "detail"?'],
+    ['refusals: { body: { a: ["{detial}"] } }', '{detial} is not a placeholder; did you mean "detail"?'],
     [
       'refusals: { body: { "{x-y}": 1 } }',
-      '{x-y} is no placeholder; known: {status}, {status-text}, {code}, {title}, {detail}, {pointer}, {field}, {id}',
+      '{x-y} is not a placeholder; known: {status}, {status-text}, {code}, {title}, {detail}, {pointer}, {field}, {id}',
     ],
     [
       'refusals: { type: json, body: 1 }',
-      'refusals.type "json" is no media type; write one such as application/vnd.acme+json',
+      'refusals.type "json" is not a media type; write one such as application/vnd.acme+json',
     ],
     ['client: X-Api-Key', 'client must be { header: X-Api-Key } or { query: api_key }, not "X-Api-Key"'],
     [
       'client: { header: User-Agent }',
-      'client.header "User-Agent" is no key of a client; name the field that has it',
+      `client.header "User-Agent" is not a client's key; name the field that has it`,
     ],
     [
       'client: { header: Host }',
-      'client.header "Host" is that of the service; set it with GATEWAY_UPSTREAM, and remove it here',
+      `client.header "Host" is the service's host; set it with GATEWAY_UPSTREAM, and remove it here`,
     ],
     ['refusals: { type: a/b }', 'refusals.body is missing'],
-    ['refusals: { body: .inf }', 'refusals.body Infinity is no value of JSON; write a finite number'],
+    ['refusals: { body: .inf }', 'refusals.body Infinity is not a JSON value; write a finite number'],
     ['resource: items.*', 'resource "items.*" has a *; name the object or the list itself'],
     [
       "operations: { a: { match: POST /a, resource: '*' } }",
@@ -571,7 +571,7 @@ limits: { depth: 0 }
     ],
     ['on: every', 'change "c" changes nothing; give it request, query, header or response rules'],
     ...[
-      ['Host', 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here'],
+      ['Host', "is the service's host; set it with GATEWAY_UPSTREAM, and remove it here"],
       ...[
         'Connection',
         'te',
@@ -597,7 +597,7 @@ limits: { depth: 0 }
         'Date',
         'Deprecation',
         'Sunset',
-      ].map((name): [string, string] => [name, 'is one that the gateway itself sends; remove it']),
+      ].map((name): [string, string] => [name, 'is a field that the gateway itself sends; remove it']),
       ['X-Api-Version', "names V2's release; write version instead"],
       ['Content-Type', 'describes the body, which the gateway reads and writes; remove it'],
       ...[
@@ -611,12 +611,12 @@ limits: { depth: 0 }
         'Range',
         'Set-Cookie',
         'X-HTTP-Method-Override',
-      ].map((name): [string, string] => [name, 'is one that the gateway itself turns; remove it']),
+      ].map((name): [string, string] => [name, 'is a field that the gateway itself turns back; remove it']),
       ...['Digest', 'Accept-Ranges'].map((name): [string, string] => [
         name,
         'describes the body, which the gateway reads and writes; remove it',
       ]),
-      ['Host', 'is that of the service; set it with GATEWAY_UPSTREAM, and remove it here'],
+      ['Host', "is the service's host; set it with GATEWAY_UPSTREAM, and remove it here"],
       [
         'X_Request_Id',
         'is read as x-request-id by some services, and requests with it are refused; remove it',
@@ -706,7 +706,7 @@ limits: { depth: 0 }
     ],
     [
       'on: every, request: [ { nest: [x, y], under: y } ]',
-      'change "c": nest would move "y" into itself; remove it of the list',
+      'change "c": nest would move "y" into itself; remove it from the list',
     ],
     [
       'on: every, request: [ { move: "lines.*.a", to: a } ]',

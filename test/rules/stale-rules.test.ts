@@ -72,7 +72,7 @@ describe('a request rule is stale', () => {
     [
       'only, then no less',
       '{ only: [x, y] }, { only: [y, x] }',
-      'this only has no effect: since change "one", nothing else is left in the body; remove one of the two',
+      'this only has no effect: change "one" leaves nothing else in the body; remove one of the two',
     ],
     [
       'nest, then elements',

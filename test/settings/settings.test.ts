@@ -102,14 +102,14 @@ test.each([
     'redis://r/name',
     'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0, not "redis://r/name"',
   ],
-  ['redis://r?ca=x', 'has authorities (ca) for TLS, and is no rediss address, not "redis://r?ca=x"'],
+  ['redis://r?ca=x', 'has authorities (ca) for TLS, but is not a rediss address, not "redis://r?ca=x"'],
   [
     'redis://r?name=x',
-    'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once, not "redis://r?name=x"',
+    'may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?name=x"',
   ],
   [
     'redis://r?prefix=x&prefix=y',
-    'may only have prefix=NAME, ca=FILE and copy=FILE behind its question mark, each once, not "redis://r?prefix=x&prefix=y"',
+    'may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?prefix=x&prefix=y"',
   ],
 ])('the store %s is refused, and no password is shown', (text, sentence) => {
   expect(read({ flags: { store: text } })).toEqual({ faults: [`--store ${sentence}.`] });
@@ -220,7 +220,7 @@ describe('settings that cannot hold together are faults like all others', () => 
   test.each<[Record<string, string>, RegExp]>([
     [{ 'client-secret': 'short' }, /GATEWAY_CLIENT_SECRET must have at least 16 characters/],
     [{ 'admin-token': 'short' }, /GATEWAY_ADMIN_TOKEN must have at least 16 characters/],
-    [{ upstream: 'http://v2', 'upstream-sni': 'v2' }, /UPSTREAM_SNI is for TLS, and no upstream is an https/],
+    [{ upstream: 'http://v2', 'upstream-sni': 'v2' }, /UPSTREAM_SNI is for TLS, but no upstream is an https/],
     [{ listen: '127.0.0.1:9000', 'admin-listen': '127.0.0.1:9000' }, /are both 127\.0\.0\.1:9000/],
     [{ listen: '0.0.0.0:9000', 'admin-listen': '127.0.0.1:9000' }, /are both on port 9000/],
     [
@@ -236,17 +236,17 @@ describe('settings that cannot hold together are faults like all others', () => 
     [{ 'store-password': 'x' }, /STORE_PASSWORD is for a Redis store/],
     [
       { store: 'redis://user@r' },
-      /STORE names a user, and \S+STORE_PASSWORD is unset: nobody logs in without a password/,
+      /STORE names a user, but \S+STORE_PASSWORD is unset, and no user can log in without a password/,
     ],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
     [{ store: 'file:config/rules.yaml' }, /STORE and GATEWAY_RULES are both config\/rules\.yaml; give each/],
     [{ store: 'file:a', 'log-file': 'a' }, /LOG_FILE and GATEWAY_STORE are both a;/],
     [{ 'log-file': 'v2.json', 'v2-openapi': 'v2.json' }, /LOG_FILE and GATEWAY_V2_OPENAPI are both/],
     [{ 'client-names': 'config/rules.yaml' }, /CLIENT_NAMES and GATEWAY_RULES are both/],
-    [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, and GATEWAY_TRUSTED_PROXIES names no proxy/],
+    [{ 'proxy-protocol': 'on' }, /PROXY_PROTOCOL is on, but GATEWAY_TRUSTED_PROXIES names no proxy/],
     [
       { upstream: 'http://v2', 'upstream-ca': 'ca.pem' },
-      /UPSTREAM_CA is for TLS, and no upstream is an https/,
+      /UPSTREAM_CA is for TLS, but no upstream is an https/,
     ],
   ])('%j', (flags, fault) => {
     expect(nodeConflicts(sound({ environment: variables(flags) }))).toEqual([expect.stringMatching(fault)]);

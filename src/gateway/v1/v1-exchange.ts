@@ -259,7 +259,7 @@ export class V1Exchange
     const { operation, target } = this.decision;
     const { transform } = this.gateway.parts;
     if (operation === undefined || transform === undefined) {
-      const why = 'there is nothing here that runs transforms';
+      const why = 'nothing here can run transforms';
       done({ why, detail: why });
       return;
     }

@@ -579,7 +579,7 @@ describe('with override: follow, a form that names another method', () => {
     expect(text.slice(9, 12)).toBe(outcome === 'refused' ? '400' : '200');
     if (outcome !== 'refused') expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
     else {
-      expect(text).toMatch(/The field _method says [A-Z]+, which other rules are for/);
+      expect(text).toMatch(/The field _method says [A-Z]+, whose rules differ from those/);
       expect(v2.received).toEqual([]);
       expect(await gateway.entry()).toMatchObject({
         verdict: 'refused',

@@ -537,7 +537,7 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
     [
       'returns what JSON cannot say',
       'export const request = () => ({ body: () => 1 });',
-      'returned a body that JSON cannot say',
+      'returned a body that JSON cannot express',
     ],
     [
       'returns a circle',
@@ -547,7 +547,7 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
     [
       'returns no query',
       'export const request = () => ({ query: 1 });',
-      'returned a query that is no URLSearchParams',
+      'returned a query that is not a URLSearchParams',
     ],
     ['loops', 'export const request = () => { for (;;); };', 'took longer than 300 ms'],
     ['waits', 'export const request = () => new Promise(() => {});', 'took longer than 300 ms'],
@@ -613,7 +613,7 @@ describe('a body that a transform makes', () => {
     const refused = await exchange(gateway.port, form);
     expect([statusOf(refused), v2.received.join('')]).toEqual([502, '']);
     const { cause } = await gateway.entry();
-    expect(cause).toContain('returned a body in the place of one that it was not given');
+    expect(cause).toContain('returned a body in place of one that it did not get');
     const request = { method: 'POST', target: '/api/v1/bills/1', body: 'sum=1' };
     const headers = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
     const explained = await offlineExplainer(await load(files))({ ...request, headers });

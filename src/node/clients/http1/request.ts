@@ -131,7 +131,7 @@ function readUncommonLine(line: string): RequestLine | Failure {
 
 const PREFACE = 'PRI * HTTP/2.0';
 const HTTP2_IN_CLEAR =
-  'The client began with HTTP/2, which is served over TLS alone, where ALPN agrees on it: use HTTP/1.1 here, or https.';
+  'The client began with HTTP/2, which the gateway serves only over TLS, where ALPN agrees on it: use HTTP/1.1 here, or https.';
 const SLASH = 0x2f;
 
 /**
