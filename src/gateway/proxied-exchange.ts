@@ -252,6 +252,17 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     return true;
   }
 
+  /** Bytes that are reserved. */
+  protected get reserved(): number {
+    return this.bufferedBytes;
+  }
+
+  /** Gives back all but so many bytes of those that are reserved. */
+  protected giveBackTo(bytes: number): void {
+    this.gateway.budget.release(this.bufferedBytes - bytes);
+    this.bufferedBytes = bytes;
+  }
+
   /**
    * Runs work that may go on in another thread. Everything reserved stays so until it calls `finish`, even if the client
    * disconnects, and what follows is skipped if the exchange is over by then. The memory that the work takes is reserved like

@@ -51,6 +51,10 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
   refuseResponse(): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
+  /** Removes the content coding of a response that is there, part by part, as fast as the client reads. */
+  decodeInParts(coding: Coding, body: Uint8Array, parts: DecodedParts): void;
+  /** Ends a response that cannot be read on, as a broken one. */
+  breakResponse(cause: string): void;
   /** Returns what the first bytes of a response with a content coding decode to, as far as that can be read. */
   peekResponse(coding: Coding, begin: Uint8Array): Uint8Array;
   /** Gives a rewritten response the coding that V2 sent it in, if its client takes that; otherwise `done` gets undefined. */
@@ -71,6 +75,13 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   failCollected(fault: UpstreamFault): void;
   /** Passes V2's own response with its decoded body to the observer. */
   observeResponse(status: number, headers: HeaderList, body: Uint8Array): void;
+}
+
+/** Receives the parts of a response without its content coding; after `fail` nothing follows. */
+export interface DecodedParts {
+  data(part: Uint8Array): void;
+  end(): void;
+  fail(): void;
 }
 
 /** How a response is read that is rewritten. */
@@ -282,6 +293,11 @@ export class ResponseCollector implements UpstreamReceiver {
         this.rewrite(pending, decoded, body, trailers);
         return;
       }
+      if (
+        decoded !== 'undecodable' &&
+        this.isDecodedInPieces(pending, coding, body, NOTE_OF_UNDECODED[decoded])
+      )
+        return;
       if (decoded === 'buffer-full' && this.isRefused()) return;
       this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
       this.send(pending.head, body, trailers);
@@ -440,6 +456,36 @@ export class ResponseCollector implements UpstreamReceiver {
     this.inPieces = inPieces;
     this.pending = undefined;
     this.pushPiece(inPieces, body instanceof Uint8Array ? body : body.take());
+    return true;
+  }
+
+  /** Decodes a list that is too long to be decoded as a whole, and rewrites it by pieces; false where rules need the whole response. */
+  private isDecodedInPieces(
+    { head, holdsHead }: PendingResponse,
+    coding: Coding,
+    body: Uint8Array,
+    reason: ResponseInPieces['reason'],
+  ): boolean {
+    if (holdsHead || this.hasBegun || !this.beginPieces(head, NO_BYTES, reason)) return false;
+    const { owner } = this;
+    owner.decodeInParts(coding, body, {
+      data: (part) => {
+        if (this.inPieces !== undefined) this.pushPiece(this.inPieces, part);
+      },
+      end: () => {
+        if (this.inPieces !== undefined) this.end([]);
+      },
+      fail: () => {
+        const isUnsent = this.inPieces?.waiting !== undefined;
+        this.inPieces = undefined;
+        if (!isUnsent) {
+          owner.breakResponse('undecodable');
+          return;
+        }
+        owner.noteResponse('response-undecodable');
+        this.send(head, body, []);
+      },
+    });
     return true;
   }
 

@@ -6,7 +6,12 @@ import { type HeaderList, headerValue, setField } from '../../http/header-list.t
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
-import { type DecodedBody, type OpenDecoder, openWebDecoder } from '../../migrate/decode-web-body.ts';
+import {
+  type DecodedBody,
+  type OpenDecoder,
+  openWebDecoder,
+  type StreamDecoder,
+} from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
   contentlessFields,
@@ -42,6 +47,7 @@ import { ProxiedExchange } from '../proxied-exchange.ts';
 import { type UpstreamFault, type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
 import {
   addFindings,
+  type DecodedParts,
   ResponseCollector,
   type ResponseCollectorOwner,
   type ResponseCopy,
@@ -66,6 +72,8 @@ export class V1Exchange
   private sample: ResponseSample | undefined = undefined;
   /** The response, where it is one of several texts. */
   private texts: OpenTexts | undefined = undefined;
+  /** What decodes a list that is rewritten by pieces. */
+  private decoder: StreamDecoder | undefined = undefined;
   /** What few exchanges have to do once they are over, with the status that the client received. */
   private atEnd: ((status: number) => void) | undefined = undefined;
   /** Set for a client that is not known to have used V1. */
@@ -320,6 +328,19 @@ export class V1Exchange
     });
   }
 
+  decodeInParts(coding: Coding, body: Uint8Array, parts: DecodedParts): void {
+    const decoder = this.openDecoder(coding, {
+      data: (part) => this.guarded(() => parts.data(part)),
+      drained: () => {},
+      end: () => this.guarded(() => parts.end()),
+      fail: () => this.guarded(() => parts.fail()),
+    });
+    this.decoder = decoder;
+    this.doAtEnd(() => decoder.close());
+    decoder.push(body);
+    decoder.end();
+  }
+
   openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
     const stream = this.textStream(status, format);
     const response = new TextResponse(this, stream, this.recorder?.keptBytes);
@@ -343,10 +364,12 @@ export class V1Exchange
 
   protected override awaitReader(): void {
     super.awaitReader();
+    this.decoder?.pause();
     this.texts?.response.pause();
   }
 
   override drained(): void {
+    this.decoder?.resume();
     this.texts?.response.resume();
     super.drained();
   }
@@ -391,7 +414,12 @@ export class V1Exchange
   }
 
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
-    this.decodeBody(coding, body, this.responseLimit, done);
+    const { reserved } = this;
+    this.decodeBody(coding, body, this.responseLimit, (outcome) => {
+      // What could not be decoded as a whole may be sent for long.
+      if (typeof outcome === 'string') this.giveBackTo(reserved);
+      done(outcome);
+    });
   }
 
   responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined {

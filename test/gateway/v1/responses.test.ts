@@ -672,12 +672,16 @@ describe('a list that there is no room for, or that is longer than limits.respon
   const chunkedText = (text: string): string =>
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
+  const inGzip = (text: string): Buffer => encoded(gzipSync(text), 'gzip');
+
   test.each([
     ['no room, with a length', { 'buffer-bytes': '100000' }, ok],
     ['no room, without one', { 'buffer-bytes': '100000' }, chunkedText],
     ['no room for the work', { 'buffer-bytes': '12000000' }, ok],
     ['longer than limits.response, with a length', {}, ok],
     ['longer, without one', {}, chunkedText],
+    ['no room, in a content coding', { 'buffer-bytes': '100000' }, inGzip],
+    ['longer, in a content coding', {}, inGzip],
   ])('is rewritten by pieces: %s', async (name, flags, response) => {
     const v2 = await rawServer((socket) => socket.write(response(listOf(one))));
     const { ruleBook } = await compiledShippedRuleBook();
@@ -693,6 +697,32 @@ describe('a list that there is no room for, or that is longer than limits.respon
     await until(() => gateway.gateway.budget.held === 0);
     expect(gateway.surprises).toEqual([]);
   });
+
+  test.each([
+    ['before anything was sent', `{"x":"","y":1${' '.repeat(40_000)}`, 200, 'response-undecodable'],
+    ['behind the first pieces', listOf(one), 200, undefined],
+  ])(
+    'in a content coding that breaks off %s never looks whole',
+    async (_when, text, status, responseNote) => {
+      const cut = Buffer.concat([gzipSync(text).subarray(0, -8), Buffer.alloc(8)]);
+      const v2 = await rawServer((socket) => socket.write(encoded(cut, 'gzip')));
+      const { ruleBook } = await compiledShippedRuleBook();
+      const limits = { ...ruleBook.limits, response: 30_000 };
+      const gateway = await gatewayFor(v2.origin, { ruleBook: { ...ruleBook, limits } });
+      const client = rawClient(gateway.port);
+      client.write(get);
+      const { text: received } = await client.end();
+      expect(statusOf({ text: received })).toBe(status);
+      if (responseNote === undefined) expect(received).not.toMatch(/\r\n0\r\n\r\n$/);
+      else expect(received.endsWith(cut.toString('latin1'))).toBe(true);
+      const entry = await gateway.entry();
+      expect([entry.responseNote, entry.failure]).toEqual([
+        responseNote,
+        responseNote === undefined ? 'upstream-broken' : undefined,
+      ]);
+      expect(gateway.surprises).toEqual([]);
+    },
+  );
 });
 
 describe('a response that breaks while it is collected', () => {
