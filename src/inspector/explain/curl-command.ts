@@ -485,6 +485,10 @@ class Transfer {
       this.#custom.push(...fieldLines(this.#file(textOf(bytes.slice(1)), '--header')));
       return;
     }
+    if (first !== undefined && !/[:;]/.test(bytes)) {
+      this.#notes.add(`The header field ${textOf(bytes)} is not known: the request is read without it.`);
+      return;
+    }
     const [name = ''] = bytes.split(':', 1);
     if (
       first !== undefined &&
@@ -593,6 +597,10 @@ class Transfer {
     const unread = (fault: string, name = 'curl'): { name: string; fault: string } => ({ name, fault });
     if (this.#fault !== undefined) return [unread(this.#fault)];
     if (this.addresses.length === 0) return [unread('The curl command has no address.')];
+    // It may stand for options, which make another request of those at the other addresses.
+    const open = this.addresses.find(mayBeOptions);
+    if (open !== undefined && this.addresses.length > 1)
+      return [unread(unknownSentence('The command', textOf(open.bytes)))];
     const kinds = [
       this.#isHead && '-I',
       this.#data !== undefined && !this.#isGet && '-d',
@@ -729,6 +737,13 @@ function behindHost(bytes: string, unknown: ShellWord['unknown']): string | { re
 
 function isStandardInput(path: string): boolean {
   return path === '-' || path === '/dev/stdin' || path === '/dev/fd/0';
+}
+
+/** True for a word that is an unknown value as a whole, and may be none or several words. */
+function mayBeOptions({ bytes, unknown, isQuoted }: ShellWord): boolean {
+  const [first] = unknown;
+  if (first === undefined || bytesOf(first.name) !== bytes) return false;
+  return isQuoted !== true || /^\$(?:@|\*|\{\w+\[[@*]\]\})$/.test(first.name);
 }
 
 function unknownSentence(what: string, name: string): string {

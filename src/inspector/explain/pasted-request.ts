@@ -23,6 +23,7 @@ const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:package main|import \()/, 'a program in Go'],
   [/^[*>] \S/, 'what curl -v prints'],
   [/^<\?php|^\$(?:curl|ch|client) = /, 'a script in PHP'],
+  [/^for\s+(?:\/[a-z]\s+)*%%?\w/i, 'a loop of cmd.exe'],
 ];
 
 const HOW =
@@ -43,6 +44,8 @@ export function readPasted(text: string, readFile: ReadFile): ReadRequests {
   if (MESSAGE.test(message)) return readMessage(message);
   const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
   if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
+  if (/\bfetch\s*\(/.test(trimmed) && !trimmed.includes('curl'))
+    return unread(`This is a program around a call of fetch, which is not read. ${HOW}`);
   const commands = dialectOf(trimmed)(trimmed, readFile);
   if ('fault' in commands) return unread(commands.fault);
   return readCommands(commands, readFile);
@@ -98,11 +101,13 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
     );
   const reads: ReadRequests[] = [];
   let others = '';
+  let around: string | undefined;
   let piped: ShellCommand['stdin'];
   for (const given of commands) {
     const command = piped === undefined || given.stdin !== undefined ? given : { ...given, stdin: piped };
     piped = given.operator === '|' ? outputOf([command], readFile) : undefined;
     const words = [...command.words];
+    if (words[0]?.bytes === 'function' && words[2]?.bytes === '{') words.splice(0, 2);
     while (isPrefix(words[0]?.bytes ?? '') && words.length > 1) words.shift();
     const curl = WRAPPERS.has(words[0]?.bytes ?? '') ? words.findIndex(({ bytes }) => CURL.test(bytes)) : -1;
     if (curl > 0) words.splice(0, curl);
@@ -123,17 +128,22 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
       return unread(
         `A line begins with ${program}, which is a command of its own to a shell: the backslash before it must be the last character of its line.`,
       );
-    else if (others === '') others = program;
+    else {
+      if (others === '') others = program;
+      if (words.some(({ bytes }, at) => at > 0 && CURL.test(bytes))) around ??= program;
+    }
   }
   if (reads.length === 0)
     return unread(
       others === ''
         ? 'There is no command.'
-        : /[\u00a0\u2000-\u200b\u202f\u3000]/.test(others)
-          ? `The command has a space that is none to a shell, as word processors write it (${visibleSpaces(others)}): type it anew.`
-          : isAddress(others)
-            ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
-            : `The command is not curl: it begins with ${others}. ${HOW}`,
+        : around !== undefined
+          ? `curl is an argument of ${around} here, which is not run: paste the curl command itself, with its values.`
+          : /[\u00a0\u2000-\u200b\u202f\u3000]/.test(others)
+            ? `The command has a space that is none to a shell, as word processors write it (${visibleSpaces(others)}): type it anew.`
+            : isAddress(others)
+              ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
+              : `The command is not curl: it begins with ${others}. ${HOW}`,
     );
   return {
     requests: reads.flatMap(({ requests }) => requests),

@@ -8,6 +8,8 @@ export interface ShellWord {
   readonly unknown: readonly { readonly name: string; readonly at: number }[];
   /** True where a brace stands outside quotes: bash would make several words of it. */
   readonly hasBrace: boolean;
+  /** True where a part of it stands in quotes; then its value is one word, whatever it is. */
+  readonly isQuoted?: boolean;
 }
 
 /** One simple command: its words, and what it reads from standard input where the text itself says so. */
