@@ -226,7 +226,8 @@ function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
   const isJson = readJsonType(type) !== 'other';
   const isRead =
     entry.route === 'migrate' &&
-    !/^(?:GET|HEAD|DELETE|OPTIONS)$/.test(head.method) &&
+    /^(?:POST|PATCH|PUT)$/.test(head.method) &&
+    (head.method !== 'PUT' || entry.operation !== undefined) &&
     !isUnreadNote(entry.note) &&
     (isJson || readFormat(type) !== undefined);
   const isRefused = (would?.verdict ?? verdict) === 'refused';
