@@ -3,7 +3,7 @@ import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { reasonSentence, type RollbackCause } from '../rollout/rollout-state.ts';
+import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** How one part stands: `bad` costs requests now, `note` will or may, `unknown` was not tried lately. */
@@ -154,8 +154,10 @@ export function causeFilter({ status: text, client = '-', operation, pointer }: 
           { negated: false, field: 'status' as const, values: [status] },
           { negated: false, field: 'origin' as const, values: ['v2'] },
         ]),
-    { negated: false, field: 'client', values: [client] },
-    ...(operation === undefined ? [] : [{ negated: false, field: 'op' as const, values: [operation] }]),
+    ...(client === SEVERAL ? [] : [{ negated: false, field: 'client' as const, values: [client] }]),
+    ...(operation === undefined || operation === SEVERAL
+      ? []
+      : [{ negated: false, field: 'op' as const, values: [operation] }]),
   ];
   return printFilter(terms);
 }

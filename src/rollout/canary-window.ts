@@ -10,12 +10,13 @@ import {
   type Sample,
   share,
 } from './evidence.ts';
-import type {
-  CanaryEvidence,
-  FailureCause,
-  LatencyHarm,
-  OriginCount,
-  RollbackCause,
+import {
+  type CanaryEvidence,
+  type FailureCause,
+  type LatencyHarm,
+  type OriginCount,
+  type RollbackCause,
+  SEVERAL,
 } from './rollout-state.ts';
 import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
 
@@ -290,20 +291,55 @@ function countCause(causes: Causes, key: string, failure: Omit<CauseCount, 'coun
   else if (causes.size < MAX_CAUSES) causes.set(key, { ...failure, count: 1 });
 }
 
-/** Names the failure that is in the count of a harm more often than any other. */
+/**
+ * Names the error that is in the count of a harm more often than any other, with its client and its operation where one of them has
+ * most of it: when V2 fails everybody, no client is to blame.
+ */
 function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
   if (harm.latency !== undefined) return harm;
   const { failures, count } = harm;
-  const sums: Map<string, RollbackCause> = new Map();
-  for (const [key, { outcome, cause, count: times }] of all.flatMap((causes) => [...causes]))
-    // What V1 responds with as often, such as 401 to an old key, is no cause.
-    if (failures.some((failure) => failure === outcome))
-      sums.set(key, { ...cause, count: (sums.get(key)?.count ?? 0) + times });
-  const [most] = [...sums.values()].sort((one, other) => other.count - one.count);
-  // What is counted here is on its way to the sums of all replicas.
-  return most === undefined
-    ? harm
-    : { ...harm, cause: { ...most, count: Math.min(most.count, count.migrated.failures) } };
+  // What V1 responds with as often, such as 401 to an old key, is no cause.
+  const counted = all
+    .flatMap((causes) => [...causes.values()])
+    .filter(({ outcome }) => failures.some((failure) => failure === outcome));
+  const error = mostOf(counted, ({ status, pointer }) => JSON.stringify([status, pointer]));
+  const [first] = error;
+  if (first === undefined) return harm;
+  const ofClient = mostOf(error, ({ client }) => client);
+  const ofOne = isMost(ofClient, error) ? ofClient : error;
+  const ofOperation = mostOf(ofOne, ({ operation }) => operation);
+  const told = isMost(ofOperation, ofOne) ? ofOperation : ofOne;
+  const { client, operation, ...cause } = told[0]?.cause ?? first.cause;
+  const clients = ofOne === ofClient ? client : SEVERAL;
+  const operations = told === ofOperation ? operation : SEVERAL;
+  return {
+    ...harm,
+    cause: {
+      ...cause,
+      ...(clients === undefined ? {} : { client: clients }),
+      ...(operations === undefined ? {} : { operation: operations }),
+      // What is counted here is on its way to the sums of all replicas.
+      count: Math.min(sumOf(told), count.migrated.failures),
+    },
+  };
+}
+
+/** Those of the failures that have the most frequent one of something in common. */
+function mostOf(
+  failures: readonly CauseCount[],
+  common: (cause: FailureCause) => string | undefined,
+): readonly CauseCount[] {
+  const groups = [...Map.groupBy(failures, ({ cause }) => common(cause)).values()];
+  return groups.toSorted((one, other) => sumOf(other) - sumOf(one))[0] ?? [];
+}
+
+/** True for three quarters: a smaller part is no reason to look there alone. */
+function isMost(some: readonly CauseCount[], all: readonly CauseCount[]): boolean {
+  return sumOf(some) * 4 >= sumOf(all) * 3;
+}
+
+function sumOf(failures: readonly CauseCount[]): number {
+  return failures.reduce((sum, { count }) => sum + count, 0);
 }
 
 function noSums(): number[] {

@@ -152,10 +152,12 @@ export class RolloutControl {
    * its client gets on V1 as often is not counted.
    */
   count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome, request: CountedRequest): void {
-    if (origin === 'v1') this.baselines.addV1(request, outcome, request.ms);
+    const isOwn =
+      origin === 'v1'
+        ? this.baselines.addV1(request, outcome, canary !== undefined)
+        : canary !== undefined && this.baselines.addV2(request, outcome);
     // A request that began in another stage says nothing about the current one.
-    if (canary === undefined || !this.isCurrent(canary.operation, modes)) return;
-    if (origin === 'v2' && this.baselines.isOwnFailure(request, outcome)) return;
+    if (canary === undefined || isOwn || !this.isCurrent(canary.operation, modes)) return;
     const stage = this.stage(canary.operation, modes);
     const now = this.parts.time();
     const ownBucket = origin === 'v2' ? this.baselines.ownBucket(request) : undefined;
@@ -318,7 +320,9 @@ interface Counts {
 const LATENCIES = 8;
 
 interface Pair {
+  /** Before a canary, and on V1 beside one. */
   readonly v1: Counts;
+  readonly control: Counts;
   readonly v2: Counts;
   /** Buckets of the last latencies on V1. */
   readonly buckets: number[];
@@ -328,19 +332,23 @@ interface Pair {
 
 /**
  * How often V1 refuses each client by itself, by operation, from its requests before it was migrated. A client whose bodies V1
- * refuses as well says nothing about V2, however few of the others' requests V1 refuses.
+ * refuses as well says nothing about V2, however few of the others' requests V1 refuses; and where V1 goes on to refuse it, that
+ * hides nothing that V2 does to others.
  */
 export class ClientBaselines {
   private readonly pairs = new Map<string, Pair>();
 
-  /** Counts a request that V1 served, in so many milliseconds. */
-  addV1(subject: RolloutSubject, outcome: CanaryOutcome, ms: number | undefined): void {
-    const pair = this.pairOf(subject, true);
-    if (pair === undefined) return;
-    addOutcome(pair.v1, outcome);
-    if (ms === undefined || outcome !== 'success') return;
-    pair.buckets[pair.turn % LATENCIES] = bucketOf(ms);
-    pair.turn += 1;
+  /** Counts a request that V1 served, beside a canary or not; returns true for a failure as frequent as before any canary. */
+  addV1(request: CountedRequest, outcome: CanaryOutcome, isBeside: boolean): boolean {
+    const pair = this.pairOf(request, true);
+    if (pair === undefined) return false;
+    const { v1, control } = pair;
+    addOutcome(isBeside ? control : v1, outcome);
+    if (request.ms !== undefined && outcome === 'success') {
+      pair.buckets[pair.turn % LATENCIES] = bucketOf(request.ms);
+      pair.turn += 1;
+    }
+    return isBeside && isOwnFailure([v1], control, outcome);
   }
 
   /** Returns the bucket of a latency that the same client had on V1, another one at each call; undefined where none is known. */
@@ -351,20 +359,13 @@ export class ClientBaselines {
     return pair.buckets[pair.turn % pair.buckets.length];
   }
 
-  /**
-   * Counts a migrated request; returns true for a failure that the same client gets on V1 as often, which is its own. Its share on
-   * V1 of its migrated requests, rounded up, is excused, and no more. A 5xx is nobody's own: an outage of V1 while it was observed
-   * must not hide one of V2 now.
-   */
-  isOwnFailure(subject: RolloutSubject, outcome: CanaryOutcome): boolean {
+  /** Counts a migrated request; returns true for a failure that the same client gets on V1 as often, which is its own. */
+  addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean {
     const pair = this.pairOf(subject, false);
     if (pair === undefined) return false;
-    const { v1, v2 } = pair;
+    const { v1, control, v2 } = pair;
     addOutcome(v2, outcome);
-    if (outcome === 'success' || outcome.startsWith('5') || v1.requests < ENOUGH) return false;
-    const kind = CLASS_OF.get(outcome) ?? outcome;
-    const share = (v1.failures.get(kind) ?? 0) / v1.requests;
-    return (v2.failures.get(kind) ?? 0) <= Math.ceil(share * v2.requests);
+    return isOwnFailure([v1, control], v2, outcome);
   }
 
   private pairOf({ client, operation = '' }: RolloutSubject, makes: boolean): Pair | undefined {
@@ -374,10 +375,22 @@ export class ClientBaselines {
     if (known !== undefined || !makes) return known;
     const [first] = this.pairs.keys();
     if (this.pairs.size >= MAX_PAIRS && first !== undefined) this.pairs.delete(first);
-    const pair = { v1: noCounts(), v2: noCounts(), buckets: [], turn: 0 };
+    const pair = { v1: noCounts(), control: noCounts(), v2: noCounts(), buckets: [], turn: 0 };
     this.pairs.set(key, pair);
     return pair;
   }
+}
+
+/**
+ * True for a failure that is as frequent now as it was before: the share of before of the requests now, rounded up, is excused, and no
+ * more. A 5xx is nobody's own: an outage of V1 while it was observed must not hide one of V2 now.
+ */
+function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean {
+  const known = before.reduce((sum, { requests }) => sum + requests, 0);
+  if (outcome === 'success' || outcome.startsWith('5') || known < ENOUGH) return false;
+  const kind = CLASS_OF.get(outcome) ?? outcome;
+  const failed = before.reduce((sum, { failures }) => sum + (failures.get(kind) ?? 0), 0);
+  return (now.failures.get(kind) ?? 0) <= Math.ceil((failed / known) * now.requests);
 }
 
 function noCounts(): Counts {

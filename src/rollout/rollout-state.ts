@@ -87,12 +87,16 @@ function milliseconds(ms: number): string {
   return `${Number(ms.toPrecision(2))} ms`;
 }
 
+/** In the place of a client or an operation: none has most of the failures. */
+export const SEVERAL = '*';
+
 /** What failures of migrated requests have in common. */
 export interface FailureCause {
   /** Status, or class of statuses such as `5xx`; behind it the code of the gateway's own failure: `502 upstream-unreachable`. */
   readonly status: string;
-  /** Client hash; absent for requests without a key. */
+  /** Client hash, or `SEVERAL`; absent for requests without a key. */
   readonly client?: string;
+  /** Operation, or `SEVERAL`; absent for requests that the rule book does not name. */
   readonly operation?: string;
   /** The first place that V2's response, or the gateway's failure, named. */
   readonly pointer?: string;
@@ -196,8 +200,10 @@ function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): st
   if (cause === undefined) return '';
   const { status, client, operation, pointer, count } = cause;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'the root of the body' : pointer}`;
-  const of = client === undefined ? 'of requests without a key' : `of the client ${name ?? client}`;
-  const where = operation === undefined ? '' : `, in ${operation}`;
+  const who = client === SEVERAL ? 'several clients' : `the client ${name ?? client}`;
+  const of = client === undefined ? 'of requests without a key' : `of ${who}`;
+  const where =
+    operation === undefined ? '' : `, in ${operation === SEVERAL ? 'several operations' : operation}`;
   const { failures } = migrated;
   const share =
     count >= failures

@@ -8,7 +8,7 @@ import {
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { History, type OriginFailures } from '../../src/rewrite-log/history.ts';
-import type { RollbackCause } from '../../src/rollout/rollout-state.ts';
+import { type RollbackCause, SEVERAL } from '../../src/rollout/rollout-state.ts';
 import type { RollbackView } from '../../src/rollout/rollout-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
@@ -155,6 +155,11 @@ test.each<[cause: Omit<RollbackCause, 'count'>, entry: Partial<Entry>, others: r
     ],
   ],
   [
+    { status: '500', client: SEVERAL, operation: SEVERAL },
+    { status: 500, client: 'abce', operation: 'heartbeat' },
+    [{ status: 500, origin: 'v1' }, { status: 502 }],
+  ],
+  [
     { status: '5xx', client: 'abcd', operation: 'create_client' },
     { status: 507 },
     [{ status: 507, origin: 'v1' }, { status: 422 }],
@@ -210,6 +215,9 @@ test('the header says the share of the failure that rolled a canary back, or how
   // Other replicas may have counted more of the same.
   expect(told({ cause, by: 'b' })).toContain(' At least 7 of 9 failures: 422 at /name, ');
   expect(told({ cause: { ...cause, count: 9 } })).toContain(' All 9 failures: 422 at /name, ');
+  expect(told({ cause: { status: '500', client: SEVERAL, operation: SEVERAL, count: 9 } })).toContain(
+    ' All 9 failures: 500, of several clients, in several operations. ',
+  );
   expect(told({})).toBe(`${failed} ${rest}`);
   expect(told({ latency: { quantile: 'median', v1Ms: 12, v2Ms: 40 } })).toBe(
     `The canary of 10 % was rolled back: the median of the time to a response is above 40 ms when migrated, at most 12 ms on V1. ${rest}`,

@@ -109,6 +109,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
   const MANY = '00000001aaaaaaaa';
   /** Not in the share: V1 responds. */
   const OUTSIDE = 'ffffffffffffffff';
+  const OUTSIDE_TOO = 'fffffffffffffffe';
   const FEW = '00000002bbbbbbbb';
 
   interface Played {
@@ -151,6 +152,16 @@ describe('a migrated client is judged against itself on V1 first', () => {
       },
     ],
     [
+      'V1 begins to refuse others beside it as well',
+      {
+        v1: { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('success', 9) },
+        v2: {
+          [OUTSIDE]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')),
+          [FEW]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')),
+        },
+      },
+    ],
+    [
       'half of them',
       {
         v1: { [FEW]: ['422', 'success', '422', 'success'] },
@@ -167,6 +178,18 @@ describe('a migrated client is judged against itself on V1 first', () => {
       {
         v1: { [FEW]: repeated('success', 9) },
         v2: { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) },
+      },
+    ],
+    [
+      'V1 took what V2 refuses, and goes on to refuse others beside it',
+      {
+        v1: { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('422', 9) },
+        v2: {
+          [OUTSIDE]: repeated('422', 120),
+          [OUTSIDE_TOO]: repeated('success', 120),
+          [MANY]: repeated('success', 100),
+          [FEW]: repeated('422', 30),
+        },
       },
     ],
     [
@@ -259,6 +282,59 @@ test('a roll-back says of how many failures its most frequent one is, of the tim
   expect(notices).toEqual([
     `canary of 10 % rolled back to observe: ${failed} of ${2000 + failed} migrated requests failed, 0 of 2000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, of the client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
   ]);
+});
+
+test.each<
+  [
+    name: string,
+    failures: readonly (readonly [client: string, operation: string, times: number])[],
+    told: string,
+  ]
+>([
+  [
+    'several clients and operations',
+    [
+      ['00000001aaaaaaaa', 'create', 1],
+      ['00000002bbbbbbbb', 'create', 1],
+      ['00000003cccccccc', 'list', 2],
+    ],
+    'of several clients, in several operations.',
+  ],
+  [
+    'one operation of several clients',
+    [
+      ['00000001aaaaaaaa', 'create', 3],
+      ['00000002bbbbbbbb', 'create', 3],
+      ['00000003cccccccc', 'list', 1],
+    ],
+    'of several clients, in create.',
+  ],
+  [
+    'one client, in several operations',
+    [
+      ['00000001aaaaaaaa', 'create', 2],
+      ['00000001aaaaaaaa', 'list', 2],
+      ['00000003cccccccc', 'list', 1],
+    ],
+    'of the client 00000001aaaaaaaa, in several operations.',
+  ],
+])('a V2 that fails %s is told as that', (_, failures, told) => {
+  const notices: string[] = [];
+  const control = new RolloutControl({
+    time: () => 1_800_000_000_000,
+    onNotice: (sentence) => notices.push(sentence),
+  });
+  const book = bookOf('1');
+  control.command({ mode: canary(10) });
+  while (control.state.rollbacks.length === 0)
+    for (const [client, operation, times] of failures)
+      for (let n = 0; n < times; n += 1)
+        control.count(chooseMode(control.modes(book), { client, operation }), '500', {
+          client,
+          operation,
+          pointer: undefined,
+        });
+  expect(notices[0]).toContain(` failures: 500, ${told}`);
 });
 
 test('without a V1 service, the modes of the rule book hold instead of stored ones that need it, and it is told once', () => {

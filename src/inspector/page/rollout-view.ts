@@ -199,7 +199,17 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
     },
     el('h3', null, standing.length > 0 ? 'Rolled back' : heading.text),
     sentences.length > 0 && sentenceList(sentences),
-    standing.map((rollback) => el('p', { key: rollback.at }, causeLink(rollback, go))),
+    standing.map((rollback) =>
+      el(
+        'p',
+        { key: rollback.at },
+        causeLink(
+          rollback,
+          go,
+          `Show the exchanges that rolled back ${rollback.operation ?? 'everything else'}`,
+        ),
+      ),
+    ),
   );
 }
 
@@ -207,11 +217,12 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
 function causeLink(
   { operation = 'everything else', cause }: Pick<CanaryRow, 'operation' | 'cause'>,
   go: Go,
+  text = 'Show the exchanges',
 ): VNode | false {
   if (cause === undefined) return false;
   const filter = causeFilter(cause);
   return linkButton(
-    'Show the exchanges',
+    text,
     toExchanges(go, filter),
     `Show the exchanges that rolled back ${operation} (${filter})`,
   );
