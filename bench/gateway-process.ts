@@ -9,6 +9,7 @@ import { freePort } from '../test/support/free-port.ts';
 import { openSockets } from './processes.ts';
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 const PROBE = new URL('attack/turn-probe.ts', import.meta.url).href;
 const START_MS = 60_000;
 /** The heap that Node chooses in the container that ships, of 512 MiB: V8 takes memory from the system for as long as there is some. */
@@ -61,7 +62,7 @@ export async function startGateway(
       'serve',
       ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]),
     ],
-    { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { PATH } },
+    { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { PATH, NODE_COMPILE_CACHE: COMPILE_CACHE } },
   );
   let text = '';
   child.stderr?.on('data', (chunk: Buffer) => {

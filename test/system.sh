@@ -16,7 +16,7 @@ fetch() {
 }
 
 missing=()
-for pair in chromium:chromium curl:curl git:git openssl:openssl java:default-jdk-headless promtool:prometheus systemd-analyze:systemd logrotate:logrotate zsh:zsh fish:fish mandoc:mandoc redis-server:redis-server nginx:nginx-light unshare:util-linux ip:iproute2; do
+for pair in chromium-headless-shell:chromium-headless-shell curl:curl git:git openssl:openssl java:default-jdk-headless promtool:prometheus systemd-analyze:systemd logrotate:logrotate zsh:zsh fish:fish mandoc:mandoc redis-server:redis-server nginx:nginx-light unshare:util-linux ip:iproute2; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
 [ -e /usr/share/java/jackson-databind.jar ] || missing+=(libjackson2-databind-java)

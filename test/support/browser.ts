@@ -1,4 +1,5 @@
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { CHROMIUM } from './tools.ts';
 import { NEVER_MS } from './until.ts';
 
 const FLAGS = [
@@ -42,7 +43,7 @@ export interface OpenPage {
 /** Starts headless Chromium. */
 export async function startBrowser(): Promise<Browser> {
   const context: BrowserContext = await chromium.launchPersistentContext('', {
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: CHROMIUM,
     args: FLAGS,
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',

@@ -14,6 +14,12 @@ export interface Tool {
 
 const root = new URL('../../', import.meta.url);
 
+/** The browser, or Debian's build of it without windows, which takes a quarter less processor time for the same pages. */
+export const CHROMIUM =
+  process.env['CHROMIUM'] ??
+  ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path)) ??
+  '/usr/bin/chromium';
+
 /**
  * The tools of tests, by their tag: a file that needs one says so in its first line (`@module-tag chromium`), a single test by its
  * option `tags`. `test/system.sh` installs them all.
@@ -23,7 +29,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   bun: installed('Bun', 'test/node_modules/bun/bin/bun.exe'),
   chromium: {
     name: 'Chromium',
-    isInstalled: () => isExecutable(process.env['CHROMIUM'] ?? '/usr/bin/chromium'),
+    isInstalled: () => isExecutable(CHROMIUM),
   },
   clients: { name: 'What test/runtime/clients/debian.txt lists', isInstalled: hasClients },
   curl: program('curl'),
