@@ -25,6 +25,8 @@ const SHARED = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 60_000 } },
+  // Node strips the types itself: modules that Vite transforms take a fifth longer.
+  experimental: { viteModuleRunner: false },
 } as const;
 
 export default defineConfig({
@@ -63,8 +65,6 @@ function fastTier(): TestProjectInlineConfiguration {
       isolate: false,
       // Properties are played at a tenth of their runs here; `npm run test:long` plays them all.
       env: { FUZZ: process.env['FUZZ'] ?? '0.1' },
-      // Node strips the types itself: modules that Vite transforms take a fifth longer.
-      experimental: { viteModuleRunner: false },
     },
   };
 }
