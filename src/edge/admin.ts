@@ -102,8 +102,8 @@ const CALL_MS = 2000;
 const NONE: RolloutTotals = { requests: { v1: 0, v2: 0 }, shadows: [], bodyChecks: [] };
 
 /**
- * Adds what an isolate counts to the totals of all, and reads these for operators. Counts that do not reach the object are
- * dropped: nobody knows whether they were added, and the log has them.
+ * Adds an isolate's counts to the totals of all, and reads these for operators. Drops counts that do not reach the object,
+ * because nobody knows whether they were added; the log has them.
  */
 export class EdgeTotals implements RolloutCounts {
   private readonly parts: EdgeTotalsParts;

@@ -24,10 +24,10 @@ export interface RolloutNamespace {
   get(id: unknown): RemoteStore & RemoteTotals;
 }
 
-/** What `RolloutObject` offers to isolates. */
+/** The methods of `RolloutObject` for isolates. */
 export type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
 
-/** What `RolloutObject` offers to isolates beside a store: the totals of all of them, by the hash of the rule book. */
+/** The methods of `RolloutObject` for isolates besides a store: the totals of all of them, by the hash of the rule book. */
 export interface RemoteTotals {
   addTotals(ruleBook: string, totals: RolloutTotals): Promise<void>;
   /** Undefined when nothing was added. */
@@ -81,7 +81,7 @@ export function dataPoint(entry: Entry): DataPoint {
   };
 }
 
-/** Totals under one rule book, with the time since which they are counted (RFC 3339). */
+/** Totals under one rule book, with the time at which counting began (RFC 3339). */
 export interface SharedTotals extends RolloutTotals {
   readonly since: string;
 }
@@ -108,8 +108,8 @@ const ROWS = 'totals/';
 const REQUESTS = 'requests';
 
 /**
- * The totals of all isolates, in memory and in rows of the storage: each rule book has its own, as other rules make other bodies.
- * The rule book that was added to last stays longest.
+ * The totals of all isolates, in memory and in rows of the storage. Each rule book has its own, because other rules make other
+ * bodies. The most recently used rule book stays longest.
  */
 export class TotalsTable {
   private readonly storage: DurableObjectStorage;

@@ -441,7 +441,7 @@ function lentParts(stream: ReadableStream<Uint8Array>): PartReader {
   };
 }
 
-/** The response of a failure for which no exchange can respond, in the form of the rule book. */
+/** The response for a failure that no exchange can send, in the form of the rule book. */
 export function failureResponse(failure: Failure, form: RefusalForm | undefined): Response {
   const { type, body } = failure.content(form, crypto.randomUUID());
   return new Response(body, {

@@ -39,8 +39,8 @@ const START_MS = 250;
 const STUCK_MS = 15_000;
 
 /**
- * Drives the replica of an isolate by its requests, because an isolate has no time of its own: each request that finds the last
- * exchange too old begins another, and sees to it that its counts are shared. No request waits for them.
+ * Drives the replica of an isolate by its requests, because an isolate has no timers of its own: each request that finds the last
+ * exchange with the object too old begins another, and makes sure that its counts are shared. No request waits for them.
  */
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
@@ -83,10 +83,7 @@ export class EdgeReplica {
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
 
-  /**
-   * Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may
-   * follow.
-   */
+  /** Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may follow. */
   async accompany(finished: Promise<void>): Promise<void> {
     const isOver = finished.then(() => true);
     while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
@@ -185,8 +182,8 @@ function sleep(milliseconds: number): Promise<void> {
 export const ROLLOUT_OBJECT = 'rollout';
 
 /**
- * A store in a Durable Object. Nothing can call an isolate, so a subscriber is called when a response of the object has another
- * text than the one before.
+ * A store in a Durable Object. Nothing can call an isolate, so a subscriber is called when a response from the object has a text
+ * that differs from the last.
  */
 export class EdgeStore implements Store {
   private readonly namespace: RolloutNamespace;

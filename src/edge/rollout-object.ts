@@ -35,8 +35,9 @@ const KEEP_AFTER_MS = 1000;
 const KEEP_TOTALS_AFTER_MS = 5000;
 
 /**
- * What all isolates of a deployment share: texts in the storage of the object, with a copy in Workers KV where one is bound, and
- * counts in windows and totals in its memory, from where they get there. It handles one event at a time, so that what it compares is what it sets.
+ * The state that all isolates of a deployment share: texts in the storage of the object, with a copy in Workers KV if one is
+ * bound, and counts in windows and totals in its memory, which it writes to the storage. It handles one event at a time, so that
+ * compare-and-set is atomic.
  */
 export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore, RemoteTotals {
   private readonly windows = new WindowTable();

@@ -43,9 +43,9 @@ export interface PreflightQuestion {
 }
 
 /**
- * What the services let the pages of other origins do (Fetch, "CORS protocol"), learnt from their responses: a browser hides a response without
- * these fields from its page, which would read "network error" where the gateway has written a sentence. The gateway gives no
- * permission of its own, but those that an operator declares.
+ * The permissions of the services for pages of other origins (Fetch, "CORS protocol"), learnt from their responses: a browser
+ * hides a response without these fields from its page, which would read "network error" instead of the gateway's sentence. The
+ * gateway itself permits only what an operator declares.
  */
 export class CrossOrigin {
   private readonly permissions = new Map<string, Permission>();

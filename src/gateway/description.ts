@@ -122,7 +122,7 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   }
 }
 
-/** V2's description as V2 sent it, and the data that V1's depends on besides. */
+/** V2's description as V2 sent it, and the other data that V1's depends on. */
 export interface DescriptionJob {
   readonly source: Uint8Array;
   readonly rules: DerivationRules;
@@ -140,8 +140,8 @@ export interface DescriptionText {
 const MAX_DEPTH = 200;
 
 /**
- * Derives the text of V1's description; undefined when the source is no OpenAPI description in JSON, or one whose schemas refer
- * to each other too often to be read.
+ * Derives the text of V1's description; undefined if the source is not an OpenAPI description in JSON, or if its schemas refer to
+ * each other too often.
  */
 export async function describeV1({
   source,

@@ -10,8 +10,7 @@ import { type AddedFields, countedDown } from '../http/fields.ts';
 const TRAILER = new FieldNames(['trailer']);
 
 /**
- * The client's request as a service receives it. Its fields are listed where somebody asks for them: most are written as the lines that
- * came.
+ * The client's request as a service receives it. Its fields are listed only on demand: most are written as the lines that came.
  */
 export class ForwardedRequest implements UpstreamRequest {
   readonly method: string;

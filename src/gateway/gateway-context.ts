@@ -214,7 +214,7 @@ export class GatewayContext {
   }
 }
 
-/** A request whose head was read, with the decision about it and the rule book that the decision was made with. */
+/** A request whose head was read, with the decision about it and the rule book behind that decision. */
 export interface ReceivedRequest {
   readonly exchange: Exchange;
   readonly head: RequestHead;
@@ -247,7 +247,7 @@ export function receiveRequest(
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }
 
-/** The key of the client of a request, from where the rule book has it; undefined without one. */
+/** The key of a request's client, from the place that the rule book names; undefined without one. */
 export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): string | undefined {
   // V2 is no client.
   if (decision.route === 'webhook') return undefined;

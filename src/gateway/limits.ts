@@ -82,7 +82,7 @@ export interface WatchedExchange {
 
 /**
  * Finds exchanges without progress for longer than all timeouts together. Each of them is the effect of a bug and would hold its
- * slot forever: thousands of them would be an outage. Of an exchange that is over, nothing is kept.
+ * slot forever: thousands of them would be an outage. Keeps nothing of an exchange that is over.
  */
 export class ExchangeWatchdog {
   private readonly open = new IndexPool<WatchedExchange>();
@@ -120,8 +120,9 @@ export class ExchangeWatchdog {
 }
 
 /**
- * Things that come and go by the thousand a second, each at an index that is used again. A `Set` makes a new table every few dozen of them, and
- * each old one keeps those that it held then until V8 searches the whole heap: the young generation is then copied instead of freed.
+ * A collection for things that come and go by the thousand a second, each at an index that is used again. A `Set` makes a new
+ * table every few dozen of them, and each old table keeps its content alive until V8 searches the whole heap, so the young
+ * generation is copied instead of freed.
  */
 export class IndexPool<Item> implements Iterable<Item> {
   private readonly items: (Item | undefined)[] = [];

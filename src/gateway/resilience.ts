@@ -143,9 +143,9 @@ export class CircuitBreaker {
 }
 
 /**
- * Decides on a retry: one, of an idempotent method whose body is still available, when the connection closed before a response.
- * A POST or PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. One of which nothing was sent
- * needs no retry: the upstream goes on connecting for it until the timeout.
+ * Decides on a retry: one, for an idempotent method whose body is still available, when the connection closed before a response.
+ * A POST or PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. If none of it was sent, it
+ * needs no retry: the upstream keeps trying to connect until the timeout.
  */
 export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
   if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;

@@ -6,7 +6,7 @@ import { failure, tooManyRequests } from '../migrate/failure.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 
-/** Responds to a V1 client with its own report and guide, as JSON or as an HTML page. Nothing is sent to V1 or V2. */
+/** Responds to a V1 client with its own report and guide, as JSON or as an HTML page, and sends nothing to V1 or V2. */
 export class SelfServiceExchange extends ProxiedExchange {
   /** Responds, once the key has selected the report. */
   async start(): Promise<void> {
@@ -67,7 +67,7 @@ export class SelfServiceExchange extends ProxiedExchange {
   }
 }
 
-/** Responds to an OPTIONS that asks about the gateway itself (RFC 9110 §9.3.7). Nothing is sent to V1 or V2. */
+/** Responds to an OPTIONS that asks about the gateway itself (RFC 9110 §9.3.7), and sends nothing to V1 or V2. */
 export class OptionsExchange extends ProxiedExchange {
   start(): void {
     this.entry.verdict = 'served';

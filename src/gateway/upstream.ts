@@ -70,8 +70,8 @@ export interface UpstreamCall {
 }
 
 /**
- * Sends requests to one origin, V1 or V2: the only way to it. It never sends twice, follows no redirect and decodes nothing. While it
- * knows that nothing was sent, it keeps trying until the timeout, so that such a fault is final.
+ * Sends requests to one origin, V1 or V2: the only way to it. It never sends twice, follows no redirect and decodes nothing.
+ * While it knows that it sent nothing, it keeps trying until the timeout, so that such a fault is final.
  */
 export interface Upstream {
   /** Number of times that the origin became reachable again; undefined where that is not known, and no fault is `away`. */
@@ -84,7 +84,7 @@ export interface Upstream {
  */
 const SMALL_BODY_BYTES = 16 * 1024;
 
-/** Maps the fault of all attempts to the failure that the client receives. Never contains the origin's address or the kernel's error text. */
+/** Maps the fault of all attempts to the client's failure. Never contains the origin's address or the kernel's error text. */
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':

@@ -26,7 +26,7 @@ import type { Origin } from './resilience.ts';
 /** The way to a subscriber, by scheme, host and port. */
 export type OpenSubscriber = (origin: string) => OriginParts;
 
-/** The webhooks of a gateway: the secrets of their signatures, and the subscribers, each with a circuit of its own. */
+/** The webhooks of a gateway: the secrets for their signatures, and the subscribers, each with a circuit of its own. */
 export class SignedWebhooks implements Webhooks {
   readonly keys: WebhookKeys;
   private readonly open: OpenSubscriber;

@@ -64,7 +64,7 @@ export interface DecisionLimits {
   readonly selfService?: string | undefined;
 }
 
-/** The same, where requests come and go over a hop. */
+/** The same for requests that come and go over a hop. */
 export interface HopLimits extends DecisionLimits {
   /** Recognises a request that has been here before; absent where none is forwarded. */
   readonly hopFields?: HopFields | undefined;
@@ -84,7 +84,7 @@ interface OptionsDecision {
   readonly route: 'options';
 }
 
-/** A delivery of V2, for a subscriber that was built for V1. */
+/** A delivery from V2, for a subscriber that was built for V1. */
 export interface WebhookDecision {
   readonly route: 'webhook';
   readonly webhook: Webhook;
@@ -143,8 +143,9 @@ export interface MigrateDecision {
 }
 
 /**
- * Decides on a request that came over a hop of its own, as `decide` does, with what HTTP asks of an intermediary besides: it finds loops
- * (RFC 9110 §7.6.3), counts hops down (§7.6.2), speaks for itself (§9.3.7), and reads the absolute form (RFC 9112 §3.2.2).
+ * Decides on a request that came over a hop of its own, as `decide` does, and adds the duties of an intermediary in HTTP: it
+ * finds loops (RFC 9110 §7.6.3), counts hops down (§7.6.2), answers for itself (§9.3.7), and reads the absolute form (RFC 9112
+ * §3.2.2).
  */
 export function decideReceived(
   request: DecidedRequest,
@@ -278,8 +279,8 @@ const TWO_METHODS =
   'The request asks for two methods: send only one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
 
 /**
- * The form of the gateway's own error for a request with this raw target: that of the rule book for V1's clients, and for whoever
- * cannot be told from them. Those of V2 get the service's own, which undefined stands for.
+ * The form of the gateway's own error for a request with this raw target: the rule book's for V1's clients, and for clients that
+ * may be V1's. Undefined for V2's clients, which get the service's own form.
  */
 export function refusalForm(
   { route }: Decision,
@@ -419,7 +420,7 @@ function movedLine(
   return { ...moved, method: sent ?? method };
 }
 
-/** All edits of a request: those of its header fields, those of its query, then those of its body. */
+/** All edits of a request: first those of its header fields, then of its query, then of its body. */
 export function editsOf(
   { query, targetEdits, headers }: MigrateDecision,
   body: readonly EditRecord[],
@@ -477,8 +478,8 @@ interface BodyFacts {
 }
 
 /**
- * Decides how to handle the body of a V1 request from its head; `hasRules` says whether request rules may apply to it. A form of an
- * `operation` without any is not collected.
+ * Decides from its head how to handle the body of a V1 request; `hasRules` says whether request rules may apply to it. A form for
+ * an `operation` without any is not collected.
  */
 export function decideBody(
   { hasRules, hasBody, head, form }: BodyFacts,
@@ -526,7 +527,7 @@ function methodsElsewhere(
 
 const NO_METHODS: readonly string[] = [];
 
-/** True where the rules give a request without a body one. */
+/** True if the rules give a body to a request without one. */
 export function makesBody(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.isMade === true;
 }
@@ -536,18 +537,18 @@ export function isReadAsJson(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.format === 'json';
 }
 
-/** The decision for a request whose body a transform has made: it is JSON, whatever there was before. */
+/** The decision for a request whose body a transform made: it is JSON, whatever the client sent. */
 export function withMadeBody<Decided extends { readonly body: BodyDecision }>(decision: Decided): Decided {
   return isReadAsJson(decision.body) ? decision : { ...decision, body: MAKE };
 }
 
-/** The format of a body that is rewritten as it comes; undefined for any other. One with a content coding is decoded whole. */
+/** The format of a body that is rewritten as it arrives; undefined for any other. A body with a content coding is decoded whole. */
 export function streamedFormat(decision: BodyDecision): StreamedFormat | undefined {
   if (decision.action !== 'rewrite' || decision.coding !== undefined) return undefined;
   return isStreamed(decision.format) ? decision.format : undefined;
 }
 
-/** Returns how the body of a request is written that rules apply to. */
+/** Returns the format of a request body that rules apply to. */
 export function formatOf(decision: BodyDecision): BodyFormat {
   return decision.action === 'rewrite' ? decision.format : 'json';
 }
@@ -660,8 +661,8 @@ interface MigratedHeadParts extends Pick<
 }
 
 /**
- * Returns the header fields of a migrated request, and the dated release that it asks for. Live exchanges, explanations and the library
- * all call it, so that none of them can differ from the others.
+ * Returns the header fields of a migrated request, and the dated release that it requests. Live exchanges, explanations and the
+ * library all call it, so that none of them can differ from the others.
  */
 export function migrateHead(
   received: RequestHead,
@@ -838,10 +839,10 @@ const FIRST_ZONE_MS = 14 * 3_600_000;
 
 /**
  * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would move the client to
- * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation.
- * A day that is still to come selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and
- * `future` stay even if a pin replaces the value, since the report lists those clients. `now` is in milliseconds since 1970.
- * Undefined where the rule book names no release.
+ * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation. A
+ * day in the future selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and `future`
+ * stay even if a pin replaces the value, because the report lists those clients. `now` is in milliseconds since 1970. Undefined
+ * if the rule book names no release.
  */
 export function chooseApiVersion(
   requested: string | undefined,
@@ -861,7 +862,7 @@ export function chooseApiVersion(
   return chosen(policies.future === 'replace' ? (pinned ?? version) : requested, 'future');
 }
 
-/** The HTTP version of a request; `other` is one that is not supported, `malformed` that of a request whose line or fields are invalid. */
+/** The HTTP version of a request; `other` is an unsupported one, `malformed` that of a request with an invalid line or field. */
 export type HttpVersion = '1.0' | '1.1' | '2' | '3' | 'other' | 'malformed';
 
 /** The parts of a request that decide whether its head is accepted. */

@@ -68,7 +68,7 @@ function formatOf(coding: Coding, body: Uint8Array): CompressionFormat | undefin
   }
 }
 
-/** Gives a body a content coding, and calls `done` once: with undefined where that fails. */
+/** Gives a body a content coding, and calls `done` once, with undefined if that fails. */
 export type EncodeBody = (
   coding: Coding,
   body: Uint8Array,
@@ -116,7 +116,7 @@ export interface DecoderReceiver {
   fail(): void;
 }
 
-/** Removes the content coding of a body that arrives in parts; each part is copied, and what it completes comes out at once. */
+/** Removes the content coding of a body that arrives in parts; copies each part, and outputs at once what it completes. */
 export interface StreamDecoder {
   /** False when it holds enough for now. */
   push(part: Uint8Array): boolean;

@@ -174,7 +174,7 @@ export function failure(code: FailureCode, detail?: string, headers: HeaderList 
   return new Failure({ code, status, title, detail: detail ?? sentence, headers });
 }
 
-/** Creates the failure of a client that has to wait for `reset` whole seconds, in the form that the service has for it. */
+/** Creates the failure for a client that has to wait `reset` whole seconds, in the service's form. */
 export function tooManyRequests(reset: number): Failure {
   const { code, status, title, detail } = failure('too-many-requests');
   return new Failure({ code, status, title, detail, reset, headers: ['Retry-After', String(reset)] });

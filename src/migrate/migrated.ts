@@ -19,7 +19,7 @@ import { ByteCollector } from '../http/byte-collector.ts';
 import type { Refusal } from '../rewrite/records.ts';
 import type { BodyStream } from '../rewrite/text-stream.ts';
 
-/** Returns the plan for the response to a request; for a HEAD that to the GET that it stands for (RFC 9110 §9.3.2). */
+/** Returns the plan for the response to a request; for a HEAD, that of the GET that it stands for (RFC 9110 §9.3.2). */
 export function representationPlan(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
@@ -38,9 +38,9 @@ export function transformsRepresentation(
 }
 
 /**
- * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
- * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They tell no length: nobody knows it before a body is rewritten. `keepsCoding` says
- * whether a rewritten body would get V2's content coding again.
+ * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a
+ * response to HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They have no length, which nobody knows before a body is rewritten.
+ * `keepsCoding` says whether a rewritten body would get V2's content coding again.
  */
 export function contentlessFields(
   request: RequestFacts,
@@ -248,7 +248,7 @@ type BegunBody =
   /** Its first bytes can be sent, and the rest follows. */
   | { readonly outcome: 'streamed' };
 
-/** Keeps the beginning of a body for people, up to a number of bytes and one more, which says that it is longer. */
+/** Keeps the beginning of a body for people, up to a number of bytes and one more, which shows that it is longer. */
 export class KeptBody {
   private readonly limit: number;
   private readonly copy = new ByteCollector();
@@ -267,7 +267,7 @@ export class KeptBody {
   }
 }
 
-/** The body of a request that is rewritten as it comes. Where it must not go on, it breaks, so that V2 never takes it for whole. */
+/** The body of a request that is rewritten as it arrives. If it must not go on, it breaks off, so that V2 never takes it for complete. */
 export class RewrittenBody implements AsyncIterable<Uint8Array> {
   /** Bytes for V2 so far. */
   sentBytes = 0;

@@ -9,9 +9,9 @@ const ALLOWED_METHODS = 'access-control-allow-methods';
 const ALLOWED_FIELDS = 'access-control-allow-headers';
 
 /**
- * A preflight of a browser (Fetch, "CORS-preflight request"): it asks about the method and the fields of a V1 request, and V2 knows
- * those of its own. V2 is asked about what it will get, and what it allows is told in V1's names: a browser compares them with what the
- * page wants to send, letter by letter for methods.
+ * A preflight of a browser (Fetch, "CORS-preflight request"): it asks about the method and fields of a V1 request, but V2 knows
+ * only its own. The gateway asks V2 about those that V2 will get, and translates its permission to V1's names: a browser compares
+ * them with those that the page wants to send, letter by letter for methods.
  */
 export class Preflight {
   /** The operation that it asks about; undefined for one that no rule book names. */

@@ -7,7 +7,7 @@ import { hasByteOrderMark } from '../json/document.ts';
 /** Milliseconds that a transform may take, unless `limits.transform` of the rule book says otherwise. */
 export const TRANSFORM_BUDGET_MS = 50;
 
-/** What a transform is told of its exchange. */
+/** The part of its exchange that a transform sees. */
 export interface TransformContext {
   /** The id of the operation. */
   readonly operation: string;
@@ -20,21 +20,21 @@ export interface TransformContext {
   readonly status: number | undefined;
 }
 
-/** What `request` of a transform returns: what is absent stays as it is, byte for byte. */
+/** The result of a transform's `request`: absent parts stay as they are, byte for byte. */
 export interface TransformedRequest {
   readonly body?: unknown;
   readonly query?: URLSearchParams | string | Readonly<Record<string, string>>;
 }
 
-/** What `response` of a transform returns: what is absent stays as it is. */
+/** The result of a transform's `response`: absent parts stay as they are. */
 export interface TransformedResponse {
   readonly body?: unknown;
   readonly status?: number;
 }
 
 /**
- * A module that a rule book names for an operation: `transform: ./pages.js`. A body is the parsed JSON value, undefined where there is none
- * that rules read.
+ * A module that a rule book names for an operation: `transform: ./pages.js`. A body is the parsed JSON value, undefined if there
+ * is no body that rules read.
  */
 export interface TransformModule {
   readonly request?: (
@@ -64,7 +64,7 @@ export interface TransformJob {
   readonly isUnread?: boolean;
 }
 
-/** What a transform made. */
+/** The result of a transform. */
 export interface TransformResult {
   /** Undefined where it stays. */
   readonly body: Uint8Array | undefined;
@@ -92,7 +92,7 @@ export type RunTransform = (job: TransformJob) => Promise<TransformOutcome>;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Calls a transform and reads what it returns. What it throws is an outcome. */
+/** Calls a transform and reads its result. An error that it throws is an outcome. */
 export async function callTransform(module: TransformModule, job: TransformJob): Promise<TransformOutcome> {
   try {
     const { before, returned } = calledWith(module, job);
@@ -103,7 +103,7 @@ export async function callTransform(module: TransformModule, job: TransformJob):
 }
 
 /**
- * Calls a transform in this thread, within a budget: at once, unless it returns a promise. One that never lets go is not ended here; one
+ * Calls a transform in this thread, within a budget: at once, unless it returns a promise. Cannot end one that never returns; one
  * that took too long is a failure all the same.
  */
 export function callWithin(
@@ -146,7 +146,7 @@ export function isAsynchronous(job: TransformJob): TransformFailure {
   return failed(job, 'returned a promise, and this call does not wait');
 }
 
-/** The call of the transform of an operation, of which `rest` is the path below the prefix and `query` has no question mark. */
+/** The call of an operation's transform; `rest` is the path below the prefix, and `query` has no question mark. */
 export function transformJob(
   direction: TransformJob['direction'],
   { id, template, transform = '' }: Operation,
@@ -172,7 +172,7 @@ export function transformJob(
   };
 }
 
-/** True where a response with that status is transformed. Errors have a shape of their own, which the rules for errors know. */
+/** True if the gateway transforms a response with that status. Errors have a shape of their own, which the rules for errors know. */
 export function transformsStatus(book: RuleBook, operation: Operation | undefined, status: number): boolean {
   return status >= 200 && status < 300 && isTransformed(book, operation, 'response');
 }
@@ -336,8 +336,8 @@ export function lineOf(stack: string): string | undefined {
 }
 
 /**
- * Returns the edits that a transform made, for people: one for a body that is another, and one for each name of a query parameter. The
- * `query` is the one before it; undefined for a response.
+ * Returns the edits that a transform made, for people: one for a changed body, and one for each name of a changed query
+ * parameter. The `query` is the one before it; undefined for a response.
  */
 export function transformRecords(
   result: TransformResult,

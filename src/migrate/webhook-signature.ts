@@ -2,7 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
-/** Returns the value of an environment variable, or of the file that stands for it; a fault in a sentence where that has none. */
+/** Returns the value of an environment variable, or of the file in its place; a fault as a sentence if that has none. */
 export type ReadSecret = (name: string) => string | { readonly fault: string } | undefined;
 
 /** The names of the fields of a signed delivery (Standard Webhooks 1.0.0), in lower case. */
@@ -21,7 +21,7 @@ const MIN_SECRET_BYTES = 24;
 /** Maximum number of signatures of one delivery that are read: rotating a secret takes two. */
 const MAX_SIGNATURES = 16;
 
-/** What is signed of a delivery beside its body. */
+/** The signed parts of a delivery besides its body. */
 export interface SignedHead {
   readonly id: string;
   /** Seconds since 1970, as the sender wrote them. */
@@ -47,7 +47,7 @@ function importWebhookKey(secret: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
 }
 
-/** The secrets of the webhooks of a rule book that are not there, or are none, as sentences; the values are in none of them. */
+/** A sentence for each webhook secret of a rule book that is missing or invalid; none contains a value. */
 export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSecret): string[] {
   const users = new Map<string, string>();
   for (const [name, { sign }] of Object.entries(webhooks))
@@ -66,7 +66,7 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
   });
 }
 
-/** The imported secrets of webhooks: each is imported once, and again when its file has another. */
+/** The imported secrets of webhooks: each is imported once, and again when its file changes. */
 export class WebhookKeys {
   private readonly secret: ReadSecret;
   private readonly known = new Map<string, { readonly text: string; readonly key: CryptoKey }>();
@@ -117,7 +117,7 @@ export function readSignedHead(headers: HeaderList, now: number): SignedHead | S
   return { id, timestamp, signatures };
 }
 
-/** True when one of the signatures of a delivery was made with one of the keys. */
+/** True if one of the keys made one of a delivery's signatures. */
 export async function isSignedBy(
   keys: readonly CryptoKey[],
   head: SignedHead,

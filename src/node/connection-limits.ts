@@ -43,7 +43,7 @@ export function connectionLimits(
   return { clients: Math.max(1, clients), upstream: Math.max(1, upstream) };
 }
 
-/** The line of the process log about settings that the process may not open enough files for; undefined where it may. */
+/** The line of the process log about settings that need more files than the process may open; undefined if it may open enough. */
 export function fewFilesLine(settings: Settings, files: number | undefined): ProcessLine | undefined {
   const { clients, upstream } = connectionLimits(settings, files);
   const cut = [

@@ -23,8 +23,8 @@ import type { DecodedBody, DecoderReceiver, StreamDecoder } from '../migrate/dec
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
- * Decodes a body off the main thread. Decoding stops when the result exceeds `limit` bytes (a bomb) or the memory there is; a body
- * with bytes after its end is undecodable: another reader might take them as part of it.
+ * Decodes a body off the main thread. Stops when the result exceeds `limit` bytes (a bomb) or the available memory. A body with
+ * bytes after its end is undecodable, because another reader might take them as part of it.
  */
 export function decodeBody(
   coding: Coding,
@@ -80,7 +80,7 @@ function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
   }
 }
 
-/** Returns what the first bytes of a body decode to, as far as they are whole; nothing for what does not match its coding. */
+/** Returns the decoded beginning of a body, as far as its first bytes are complete; nothing for bytes that do not match the coding. */
 export function peekBody(coding: Coding, begin: Uint8Array): Uint8Array {
   // Zlib gives either all that its input says or, beyond the limit, nothing. So few bytes of gzip say no more than the limit.
   const short = decodedBegin(coding, begin.subarray(0, SHORT_BYTES));

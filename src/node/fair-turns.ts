@@ -243,10 +243,7 @@ export class ReadThrottle implements ThrottledFlow {
     this.slot = this.turns.begin(this);
   }
 
-  /**
-   * Counts a part of so many pieces. Tiny ones end the reading for this turn: the kernel would deliver thirty times as many as fit
-   * one read.
-   */
+  /** Counts a part of so many pieces. Tiny ones end the reading for this turn: the kernel would deliver thirty times as many as fit one read. */
   count(bytes: number, pieces = 1): void {
     this.pieces += pieces;
     this.bytes += bytes;
@@ -387,10 +384,7 @@ export class StreamedBodies {
 
 let waiting: (() => void)[] = [];
 
-/**
- * Runs a function once all sockets that can be read in this turn of the event loop have been; one that is added meanwhile runs right
- * after.
- */
+/** Runs a function once all sockets that can be read in this turn of the event loop have been; one that is added meanwhile runs right after. */
 export function onCheckPhase(run: () => void): void {
   if (waiting.length === 0) setImmediate(runAll);
   waiting.push(run);
@@ -408,7 +402,7 @@ function runAll(): void {
   waiting = [];
 }
 
-/** Throws an error in a turn of its own: it keeps nothing else from running. */
+/** Throws an error in a turn of its own, so that it keeps nothing else from running. */
 export function throwLater(error: unknown): void {
   setImmediate(() => {
     throw error;

@@ -16,7 +16,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { ProcessLine } from './log/process-log.ts';
 
-/** Bytes that are not the text that they should be; the message is the end of a sentence. */
+/** Bytes that are not valid text; the message is the end of a sentence. */
 export class TextFault extends Error {}
 
 /** Reads a text file; throws what `readFileSync` does, and what `decodeText` does. */
@@ -26,7 +26,7 @@ export function readText(path: string): string {
 
 /**
  * Decodes the text of a file by its mark: UTF-8 with or without one, and UTF-16 with one, as PowerShell writes it. Throws a
- * `TextFault` for anything else: a decoder that replaces would change the text without a word.
+ * `TextFault` for anything else: a decoder that replaces bytes would silently change the text.
  */
 export function decodeText(bytes: Uint8Array): string {
   const [first, second, third, fourth] = bytes;
@@ -94,9 +94,9 @@ const POLL_MS = 1000;
 const GRACE_CHECKS = 3;
 
 /**
- * Watches files by their status, and reads changed ones again: rewritten in place, replaced by a rename, or behind a symbolic link that leads
- * elsewhere, as the kubelet swaps `..data` for a ConfigMap or Secret. Watching by events was rejected: an event of the kernel is bound to the
- * inode, or to the one folder, and a swapped link two folders above gives none.
+ * Watches files by their status, and reads changed ones again: rewritten in place, replaced by a rename, or behind a symbolic
+ * link that now leads elsewhere, as when the kubelet swaps `..data` for a ConfigMap or Secret. Kernel events were rejected,
+ * because they are bound to the inode or to one folder, and a swapped link two folders above causes none.
  */
 export class WatchedFiles {
   private readonly groups: readonly State[];
@@ -191,8 +191,8 @@ interface Replacement {
 const GROUP_RIGHTS = 0o070;
 
 /**
- * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, where the
- * process may, its owner; a link to a file stays a link. What is written first has a name that nobody can foresee, and is made
+ * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, where
+ * the process may, its owner; a link to a file stays a link. The temporary file has an unpredictable name and is created
  * exclusively (`O_EXCL`), so that no link put in its place is followed.
  */
 export async function replaceFile(path: string, text: string, how: Replacement = {}): Promise<void> {
@@ -297,7 +297,7 @@ export type CertificateUse = 'clients' | 'v2';
 const WARNING_MS = 14 * 86_400_000;
 const REPEAT_MS = 86_400_000;
 
-/** The certificates that the gateway shows, and when they end. */
+/** The certificates that the gateway presents, and when they end. */
 export class CertificatesInUse {
   private readonly all = new Map<CertificateUse, { readonly end: Date; warnedAt: number }>();
 

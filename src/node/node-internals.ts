@@ -49,7 +49,7 @@ function isPart(name: string): name is PrivatePart {
 
 const hidden = new Set<PrivatePart>();
 
-/** Runs the process from now on as if this Node did not have a part, until the result is called: what tests do to each of them. */
+/** Runs the process as if this Node lacked a part, until the returned function is called; for tests of each part. */
 export function hidePart(part: PrivatePart): () => void {
   hidden.add(part);
   return () => void hidden.delete(part);
@@ -239,8 +239,8 @@ export function setBacklog(server: Server, backlog: number): void {
 }
 
 /**
- * Binds an address without `SO_REUSEPORT`, and gives it back without listening; returns what the kernel says against it, undefined where it
- * has nothing, and a fault as well where this Node cannot ask.
+ * Binds an address without `SO_REUSEPORT`, and releases it without listening. Returns the kernel's objection, undefined if there
+ * is none, and also a fault if this Node cannot ask.
  */
 export function bindFault(host: string, port: number): string | undefined {
   const create = serverHandle();
@@ -260,13 +260,16 @@ function serverHandle(): ((host: string, port: number, family: 4 | 6) => unknown
   return typeof create === 'function' ? (...bound) => Reflect.apply(create, undefined, bound) : undefined;
 }
 
-/** True where the kernel says that a socket has a peer, false where it has none: one that was reset, for Linux; undefined where nobody says. */
+/**
+ * True if the kernel says that a socket has a peer, false if it has none (on Linux: one that was reset); undefined if the kernel
+ * does not say.
+ */
 export function hasPeer(socket: Socket): boolean | undefined {
   const fault = callHandle(socket, 'getpeername', {});
   return typeof fault === 'number' ? fault === 0 : undefined;
 }
 
-/** True while the kernel is asked for the bytes of a socket; undefined where nobody says. */
+/** True while the kernel is asked for the bytes of a socket; undefined if nothing tells. */
 export function isReading(socket: Socket): boolean | undefined {
   const handle = systemHandle(socket);
   const isRead = handle && partOf(handle, 'reading');

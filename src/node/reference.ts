@@ -294,7 +294,7 @@ function isRow(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** An option with which the reference service cannot start; the message has its value and the remedy, and goes on after its name. */
+/** An option with which the reference service cannot start; the message has its value and the remedy, and follows its name. */
 export class ReferenceFault extends Error {
   override readonly name = 'ReferenceFault';
   readonly option: FaultyOption;

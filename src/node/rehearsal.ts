@@ -36,8 +36,8 @@ const HERE = { host: '127.0.0.1', port: 0 };
 const NAME = 'rehearsed';
 
 /**
- * Plays one exchange of each kind with this rule book, and resolves to their entries; rejects where nobody may listen on 127.0.0.1, and
- * where it takes too long.
+ * Plays one exchange of each kind with this rule book, and resolves to their entries; rejects if it may not listen on 127.0.0.1,
+ * or takes too long.
  */
 export async function rehearse(rules: CompiledRuleBook, settings: Settings): Promise<readonly Entry[]> {
   const v2 = playedService(rules.ruleBook);

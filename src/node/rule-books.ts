@@ -159,7 +159,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Milliseconds after which the file of a secret is read again. */
 const SECRET_MS = 1000;
 
-/** Reads the secrets of webhooks from their variables, or from the files that variables with `_FILE` behind their names have. */
+/** Reads the secrets of webhooks from their variables, or from the files in the variables whose names end with `_FILE`. */
 export function secretReader(environment: Environment): ReadSecret {
   const known = new Map<string, { readonly text: ReturnType<ReadSecret>; readonly at: number }>();
   return (name) => {
@@ -193,7 +193,7 @@ export function secretFiles({ webhooks = {} }: RuleBook, environment: Environmen
   return [...new Set(names)].flatMap((name) => environment[`${name}_FILE`] || []);
 }
 
-/** Says which rule book is used where none was given and none is here; undefined where it is the one that was named. */
+/** Says which rule book is used if no setting names one and the working directory has none; undefined if a setting names one. */
 export function shippedSentence({ shippedAt }: Pick<LoadedRuleBook, 'shippedAt'>): string | undefined {
   if (shippedAt === undefined) return undefined;
   return `There is no ${settings.rules.value} here, so the rule book that ships with capture-gateway is used, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;

@@ -11,8 +11,8 @@ const REMEMBERED_HASHES = 1024;
 const MAX_STEPS = 4096;
 
 /**
- * Caches the result for a shape of bodies. Old clients send few shapes, again and again, and rules read names and containers,
- * and only maps values: without them, their effect on one body of a shape is the same for all.
+ * Caches the result for a shape of bodies. Old clients send few shapes, again and again. Rules read names and containers, and
+ * only maps read values, so without maps the effect on one body of a shape is the same for all.
  */
 export class ShapeCache<T> {
   private readonly maxNodes: number;

@@ -2,7 +2,7 @@ import { type HeaderList, headerValues } from '../http/header-list.ts';
 import { queryParts, valueOf } from '../http/target.ts';
 import type { ClientField, RuleBook } from '../rules/rule-book.ts';
 
-/** Where one version has the key of its clients, with the text around it. */
+/** The place of a client's key in one version, with the text around it. */
 interface KeyPlace {
   readonly field: ClientField;
   /** The text around the key, with braces in its place; undefined where the key stands alone. */
@@ -17,7 +17,7 @@ export interface KeyedHead {
 
 const AUTHORIZATION: ClientField = { header: 'Authorization' };
 
-/** Knows where the keys of clients are, by a rule book that names a place for them. */
+/** Finds the keys of clients in the place that a rule book names. */
 export class ClientKeys {
   private readonly v1: KeyPlace;
   private readonly v2: KeyPlace;
@@ -34,7 +34,7 @@ export class ClientKeys {
     return value === undefined || value === '' ? undefined : withoutFrame(value, as);
   }
 
-  /** True for a V1 request with two keys, of which two readers could take a different one each. */
+  /** True for a V1 request with two keys: two readers could each take a different one. */
   isAmbiguous(headers: HeaderList, target: string): boolean {
     return new Set(valuesAt(this.v1.field, headers, target)).size > 1;
   }
@@ -45,7 +45,7 @@ export function printClientField(field: ClientField): string {
   return 'header' in field ? field.header : `?${field.query}`;
 }
 
-/** The place of a key in V1 requests; that of a book that names none is Authorization. */
+/** The place of a key in V1 requests; Authorization by default. */
 export function clientField({ client }: Pick<RuleBook, 'client'>): ClientField {
   return client ?? AUTHORIZATION;
 }

@@ -120,8 +120,9 @@ export class CompiledRuleBook {
   }
 
   /**
-   * The methods that a form must not name for its request, whose rules are not those of `method` at the same path: a browser's form can
-   * only say them by a field, which is read when the rules are chosen. A form that no rule reads is at fault where another operation is meant.
+   * The methods that a form must not ask for, because their rules differ from those for `method` at the same path: a browser's
+   * form can only name them in a field, which the gateway reads after it has chosen the rules. Even a form that no rule reads is
+   * at fault if it means another operation.
    */
   methodsElsewhere(operation: Operation | undefined, method: string, path: string): readonly string[] {
     const isRead = !this.requestPlans.of(operation).isEmpty;
@@ -136,7 +137,7 @@ export class CompiledRuleBook {
     });
   }
 
-  /** True for a body that some client may send to V2 in V1's form: rules are about every body, but only a PUT that they name is read. */
+  /** True for a body that a client may send to V2 in V1's form: the gateway reads a PUT only if a rule names its operation. */
   leavesPut(method: string): boolean {
     return method === 'PUT' && this.rulesEvery;
   }
@@ -210,7 +211,7 @@ export class CompiledRuleBook {
     return links === undefined ? context : { ...context, links };
   }
 
-  /** The same for a webhook of V2, whose links lead to V1 at `gateway` afterwards, where the rule book has them followed. */
+  /** The same for a webhook from V2, whose links lead to V1 at `gateway` if the rule book follows body links. */
   deliveryContext(
     operation: Operation,
     { hosts, path }: { readonly hosts: readonly string[]; readonly path: string },

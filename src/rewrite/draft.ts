@@ -22,7 +22,7 @@ const COLON = Uint8Array.of(0x3a);
 
 const EMPTY = new Uint8Array();
 
-/** The V1 body while rules are applied: the parts that rules use, in their state after the rules so far. */
+/** The V1 body while rules apply: the parts that rules use, in their state after the rules so far. */
 export class Draft {
   readonly bytes: Uint8Array;
   readonly tape: Tape;
@@ -315,10 +315,7 @@ function containerOf(value: DraftObject | DraftArray): DraftObject | DraftArray 
   return value.up instanceof DraftElement ? value.up.array : value.up?.holder;
 }
 
-/**
- * Returns the RFC 6901 pointer of a member in the V1 body; undefined if a rule created it. `node` selects one of a group of
- * members.
- */
+/** Returns the RFC 6901 pointer of a member in the V1 body; undefined if a rule created it. `node` selects one of a group of members. */
 export function originPointer(
   draft: Draft,
   member: DraftMember,
@@ -652,8 +649,8 @@ interface Span {
 }
 
 /**
- * A new text in terms of an old one: the bytes that stay, those that are copied from elsewhere, and those that are inserted. It
- * refers to marks and not to offsets, so it applies to every text of the same shape.
+ * A new text in terms of an old one: the bytes that stay, those copied from elsewhere, and those inserted. It refers to marks
+ * instead of offsets, so it applies to every text of the same shape.
  */
 export class Recipe {
   private readonly spans: Span[] = [];

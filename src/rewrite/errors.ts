@@ -14,7 +14,7 @@ import { JsonWalker, type WalkedNode } from '../json/document.ts';
 export interface CompiledErrors extends CompiledResponseRule {
   readonly rule: 'errors';
   readonly v1: V1Names;
-  /** The same in texts, and in other spellings. */
+  /** The same for texts, and for other spellings. */
   readonly spellings: NameSpellings;
   /** V1's sentences by V2's. */
   readonly details: ReadonlyMap<string, string>;
@@ -30,7 +30,7 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly sentences: readonly number[];
   /** The member with errors by the name of what is wrong; absent in other forms. */
   readonly keyed?: { readonly id: number; readonly errors: RailsErrors };
-  /** What else a body may have errors in, which the form does not name; absent in the rules of the form. */
+  /** Other members that may contain errors, which the form does not name; absent in the rules of the form. */
   readonly any?: AnyErrors;
 }
 
@@ -49,7 +49,7 @@ const encoder = new TextEncoder();
 
 const BACKSLASH = 0x5c;
 
-/** Converts the pointer of an error, and the names and sentences in its text, back to those of V1. */
+/** Converts an error's pointer, and the names and sentences in its text, back to V1's. */
 export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
   if (rule.any !== undefined) anyErrors(rule, rule.any, run, error);
@@ -377,8 +377,8 @@ interface Entry {
 }
 
 /**
- * Turns the errors of Rails back to V1's names: names of attributes as keys of an object (`{"items[0].name":["is blank"]}`), or humanised
- * at the start of each sentence of a list (`["Highlight type is blank"]`).
+ * Turns Rails errors back to V1's names: names of attributes as keys of an object (`{"items[0].name":["is blank"]}`), or
+ * humanised at the start of each sentence of a list (`["Highlight type is blank"]`).
  */
 export class RailsErrors {
   private readonly v1: V1Names;

@@ -36,10 +36,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const EMPTY = new Uint8Array();
 
-/** The field that some frameworks take for the method of a POST. */
+/** The field that some frameworks read as the method of a POST. */
 const METHOD_FIELD = '_method';
 
-/** Services read the field as they read the parameter of the query: one that is not told of another method does not get it either. */
+/** Services read the field as they read the query parameter, so a service that must not see another method does not get the field either. */
 const NO_METHOD: Change = {
   id: METHOD_OVERRIDE,
   summary: 'The field that names another method.',
@@ -87,9 +87,9 @@ export interface FormChanges {
 }
 
 /**
- * The request rules of one operation, for forms. A form is read as the JSON text that says the same, in which all values are strings,
- * and the plan for JSON applies to that: so all rules and policies mean the same. What it did is then said in fields, and every
- * character outside of them stays.
+ * The request rules of one operation, for forms. A form is read as the JSON text that means the same, in which all values are
+ * strings, and the plan for JSON applies to that, so all rules and policies mean the same. The result is then written as fields,
+ * and every character outside them stays.
  */
 export class FormPlan {
   private readonly plan: Plan;
@@ -190,7 +190,7 @@ export class FormPlan {
       .find((value) => this.methods.includes(methodIn(value)));
   }
 
-  /** Refuses a form that cannot be read, or forwards it by the policy `malformed`. */
+  /** Refuses a form that cannot be read, or forwards it, as the policy `malformed` says. */
   refused(refusal: Refusal): Stopped {
     return this.book.policies.malformed === 'forward'
       ? { verdict: 'unchanged', body: EMPTY, records: [], note: refusal.code }
@@ -222,7 +222,7 @@ function otherMethod(value: string): Refusal {
   };
 }
 
-/** Returns the JSON text that says what a form says; undefined for one that cannot be read. */
+/** Returns the JSON text that means the same as a form; undefined for a form that cannot be read. */
 export function formModel(body: Uint8Array): Uint8Array | undefined {
   const read = readFields(body, splitForm(body));
   return 'offset' in read ? undefined : modelOfFields(read.fields);

@@ -13,7 +13,7 @@ import { clientFieldAtV2 } from './client-key.ts';
 import type { EditRecord, Refusal } from './records.ts';
 import { isAbout } from './response-rules.ts';
 
-/** The header fields of a message after the header rules, and what they did. */
+/** The header fields of a message after the header rules, and the rules' effects. */
 export interface RewrittenHeaders {
   readonly headers: HeaderList;
   /** A record for each field name that a rule concerned, however often it occurs; empty when nothing changed. */
@@ -210,8 +210,8 @@ class HeaderRun {
   }
 
   /**
-   * Renames a field in the list that another field is: a cache before the gateway would ignore what `Vary` names by a name that no V1
-   * request has (RFC 9110 §12.5.5), and a script could not read what is exposed by another name.
+   * Renames a field in the list of another field: a cache before the gateway would ignore a name in `Vary` that no V1 request has
+   * (RFC 9110 §12.5.5), and a script could not read a field that is exposed under another name.
    */
   renameIn(list: string, change: string, rule: RenameHeaderRule): void {
     const from = rule.field.toLowerCase();
@@ -237,7 +237,7 @@ class HeaderRun {
     return this.fields.filter((field) => isNamed(field.name, lower));
   }
 
-  /** V1 knew the old name only, so fields that have the new one are dropped. */
+  /** V1 knew only the old name, so fields with the new one are dropped. */
   private rename(
     change: string,
     { field, to, as }: RenameHeaderRule,
@@ -258,7 +258,7 @@ class HeaderRun {
     return undefined;
   }
 
-  /** Moves a credential out of the query, where logs of others would keep it. */
+  /** Moves a credential out of the query, because other parties' logs would keep it there. */
   private move(
     change: string,
     { parameter, to, as }: HeaderQueryRule,

@@ -26,13 +26,13 @@ const encoder = new TextEncoder();
 const NULL = encoder.encode('null');
 const EMPTY_OBJECT = encoder.encode('{}');
 
-/** Where V2 has what a pointer of V1 names; undefined for what it has not. */
+/** The place at V2 of the member that a V1 pointer names; undefined if V2 has none. */
 interface Place {
   readonly pointer: string;
   readonly records: readonly EditRecord[];
 }
 
-/** What became of one operation: the edits of its text, or its removal. */
+/** The result for one operation: the edits of its text, or its removal. */
 interface Migrated {
   readonly isDropped: boolean;
   readonly edits: readonly Edit[];
@@ -55,9 +55,10 @@ interface PatchOperationText {
 }
 
 /**
- * The request rules of one operation for a JSON Patch (RFC 6902). A pointer is read as the body in which nothing but the member that it
- * names is there: where the rules put that, the pointer leads at V2, and its value is what they make of it. An operation on what V2 has
- * not is dropped. Rules that add what is absent do not apply: a patch says nothing of what it does not name. All other bytes stay.
+ * The request rules of one operation for a JSON Patch (RFC 6902). A pointer is read as a body with only the member that it names:
+ * the pointer for V2 is the place where the rules put that member, with the value that they give it. An operation on a member
+ * that V2 lacks is dropped. Rules that add absent members do not apply, because a patch says nothing about members that it does
+ * not name. All other bytes stay.
  */
 export class JsonPatchPlan {
   /** The rules for a body that names what changes, such as a JSON Merge Patch (RFC 7396). */
@@ -253,7 +254,7 @@ function saysNothingOfAbsent({ rule }: RequestRule): boolean {
   return rule !== 'set' && rule !== 'default';
 }
 
-/** V2 has in several members what an operation names, or in one with others: no pointer says that. */
+/** V2 spreads a member that an operation names over several, or joins it with others: no pointer can express that. */
 function ofAnotherSize(pointer: string): Refusal {
   const detail =
     'V2 spreads a member that an operation names over several, or joins it with others: patch smaller parts, or send the whole resource.';

@@ -23,8 +23,8 @@ interface LinkRules {
 }
 
 /**
- * Returns a link to V2 as V1 has it: the path of a moved operation, and the query by the rules of this operation, or of the one that
- * the link leads to.
+ * Returns V1's form of a link to V2: the path of a moved operation, and the query by the rules of this operation, or of the one
+ * that the link leads to.
  */
 export function restoredLink(
   { method, rest, operation }: RequestFacts,
@@ -189,8 +189,9 @@ const ascii = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Turns back each string of a JSON text that is, as a whole, an address in the origin's API: absolute with one of its hosts, or a path
- * that begins with its prefix. Relative references stay: no other member of a body can be told from one. Undefined where there are none.
+ * Turns back each string of a JSON text that is, as a whole, an address in the origin's API: absolute with one of its hosts, or a
+ * path that begins with its prefix. Relative references stay, because any other member of a body may look like one. Undefined if
+ * there are none.
  */
 export function restoreBodyLinks(
   body: Uint8Array,

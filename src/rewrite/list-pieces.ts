@@ -29,7 +29,7 @@ const EMPTY = new Uint8Array();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What became of a list that was rewritten by pieces. */
+/** The result for a list that was rewritten in pieces. */
 export interface ListOutcome {
   readonly records: readonly ResponseRecord[];
   readonly omitted: number;
@@ -41,8 +41,8 @@ export interface ListOutcome {
 type ListNote = 'response-malformed' | 'response-buffer-full' | 'response-too-large';
 
 /**
- * Rewrites the elements of a list in a response, some of them at a time, while the response arrives: however long the list is, only the
- * elements that are worked on take memory. Each piece is a response of its own, with the members around the list, so that the plan for the
+ * Rewrites the elements of a list in a response, a few at a time, while the response arrives: however long the list is, only the
+ * elements in work take memory. Each piece is a response of its own, with the members around the list, so that the plan for the
  * whole response rewrites it; that plan must have rules for elements of this list only.
  *
  * What stands around the list is not checked: `outside` gets it, with an empty list in place of the one that was rewritten.

@@ -129,7 +129,7 @@ export class Run {
     return undefined;
   }
 
-  /** Applies the rule's `conflict` policy: drops `loser`, the V2 spelling of an attribute that the V1 spelling also sets. */
+  /** Applies the rule's `conflict` policy: drops `loser`, the V2 name of an attribute that the V1 name also sets. */
   settleConflict(rule: CompiledRule, code: number, loser: DraftMember): Stop | undefined {
     const { holder } = loser;
     if (holder === undefined) return undefined;
@@ -184,7 +184,7 @@ export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameT
   return { ...base, rule: 'unwrap', id: names.add(rule.member) };
 }
 
-/** Replaces the body by the object in the named member; members beside it were ignored by V1 and are dropped. */
+/** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */
 export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
   const { draft, recorder } = run;
   const wrapper = find(draft.root, rule.id);

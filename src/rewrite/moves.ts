@@ -10,7 +10,7 @@ export interface PathAndQuery {
   readonly query: string;
 }
 
-/** Where V1 has what a link leads to, and the operation there. */
+/** The place at V1 that a link leads to, and the operation there. */
 interface LedBack extends PathAndQuery {
   readonly operation: Operation;
 }
@@ -20,12 +20,12 @@ export interface MovedTarget extends PathAndQuery {
   readonly records: readonly EditRecord[];
 }
 
-/** The id that edits of a moved operation have in place of a change's. */
+/** The id in edits of a moved operation, in place of a change's. */
 export const MOVED = 'moved-operation';
 
 /**
- * The moved operations of a rule book, in both directions: requests go where V2 has them, and links of V2 lead back. The characters of
- * a parameter stay as they came wherever both places read them alike.
+ * The moved operations of a rule book, in both directions: requests go to their place at V2, and V2's links lead back. The
+ * characters of a parameter stay as they came wherever both places read them in the same way.
  */
 export class Moves {
   private readonly operations: readonly Operation[];
@@ -78,8 +78,8 @@ export class Moves {
   }
 
   /**
-   * Where V1 has what a link of V2 leads to, and the operation that reads it; undefined for a link to no moved operation, which V1 has
-   * at the same path.
+   * The place at V1 for a link of V2, and the operation that reads it; undefined if no moved operation matches, because V1 then
+   * has the same path.
    */
   back({ path, query }: PathAndQuery): LedBack | undefined {
     const { body, suffix } = splitSuffix(path);
@@ -167,8 +167,8 @@ function inPath(value: string): string | undefined {
 }
 
 /**
- * Drops the parameters of a request that its destination has itself. V1 ignored them, and a service that takes the last one, or reads
- * `name[]` as the same, would read another resource than the path names.
+ * Drops the parameters of a request that its destination has itself. V1 ignored them, but a service that takes the last one, or
+ * reads `name[]` as the same, would read a resource other than the one that the path names.
  */
 function withoutOwn(
   query: string,

@@ -45,7 +45,7 @@ const EMPTY = new Uint8Array();
 const encoder = new TextEncoder();
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a multipart body is rewritten by. */
+/** The rules and limits for a multipart body. */
 export interface MultipartRules {
   readonly boundary: string;
   readonly forms: Pick<FormPlan, 'apply' | 'refused'>;
@@ -83,9 +83,9 @@ interface PartHead {
 }
 
 /**
- * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it comes. Its fields are those of a form; a part
- * that is JSON is a body of its own; files are never changed but for their names. Fields wait for the others: what is sent is what would be
- * sent of the whole body, or the body is refused. Every byte outside of edits stays.
+ * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it arrives. Its fields are those of a
+ * form; a part that is JSON is a body of its own; only the names of files change. Fields wait for the others, so that V2 gets
+ * what it would get of the whole body, or the body is refused. Every byte outside edits stays.
  */
 export class MultipartStream implements BodyStream {
   private readonly kept: Edit[] | undefined;
@@ -454,7 +454,7 @@ export class MultipartStream implements BodyStream {
     this.waitingBytes += segment.bytes.length;
   }
 
-  /** Decides what becomes of all fields so far, and sends what waits. Fields that rules make stand behind all others. */
+  /** Decides on all fields so far, and sends those that wait. Fields that rules make come after all others. */
   private settle(isLast: boolean): Refusal | undefined {
     this.work += this.fields.length;
     if (this.hasSent && this.work > MAX_FIELDS_READ)
@@ -540,7 +540,9 @@ export class MultipartStream implements BodyStream {
     return this.malformed(reason) ?? 'next';
   }
 
-  /** Refuses a body that cannot be read, or lets it go on unread by the policy `malformed`, unless some of it was changed. */
+  /**
+   * Refuses a body that cannot be read, or forwards it unread if the policy `malformed` says so and nothing in it was changed.
+   */
   private malformed(reason: string): Refusal | undefined {
     const offset = this.at;
     const stopped = this.rules.forms.refused({
@@ -598,8 +600,8 @@ export class MultipartPlan {
 }
 
 /**
- * Returns the JSON text that says what the fields of a multipart body say, or its first part of JSON where it has no fields; undefined
- * for one that cannot be read.
+ * Returns the JSON text that means the same as the fields of a multipart body, or its first JSON part if it has no fields;
+ * undefined for a body that cannot be read.
  */
 export function multipartModel(body: Uint8Array, boundary: string): Uint8Array | undefined {
   let first: Uint8Array | undefined;

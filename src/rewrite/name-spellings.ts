@@ -42,9 +42,10 @@ interface Phrase {
 }
 
 /**
- * Turns names of V2 in texts for people back to V1's, however they are spelled: `street_address`, `streetAddress`, `StreetAddress`,
- * `street-address`, `STREET_ADDRESS`, `Street address`; and paths of them: `a.b`, `a[b]`, `a['b']`, `a/b`, `aB`, `A b`. Everything else
- * stays: a word that is also ordinary English counts only as part of a path, in quotes, behind a word such as `field`, or as the first.
+ * Turns names of V2 in texts for people back to V1's, however they are spelled: `street_address`, `streetAddress`,
+ * `StreetAddress`, `street-address`, `STREET_ADDRESS`, `Street address`; and paths of them: `a.b`, `a[b]`, `a['b']`, `a/b`, `aB`,
+ * `A b`. Everything else stays: a word that is also ordinary English counts only as part of a path, in quotes, after a word such
+ * as `field`, or as the first.
  */
 export class NameSpellings {
   private readonly v1: V1Names;
@@ -272,7 +273,7 @@ function plainRule(rule: RequestRule): RequestRule {
   }
 }
 
-/** The names of V1 that V2 has otherwise. */
+/** The names of V1 that differ in V2. */
 function v1NamesOf(rules: readonly RequestRule[]): readonly string[] {
   return rules.flatMap((rule) =>
     rule.rule === 'rename' ? [rule.member] : movesOf(rule).flatMap(({ from }) => from),
@@ -355,14 +356,14 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Converts pointers and names of a V2 body back to those of V1: applies the request rules of an operation in reverse. */
+/** Converts pointers and names in a V2 body back to V1's, by applying the request rules of an operation in reverse. */
 export class V1Names {
   /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
   readonly depth: number;
   /** Maximum characters of the text of a pointer, as spelled in JSON, up to the last of those tokens. */
   readonly spelledLength: number;
   private readonly rules: readonly RequestRule[];
-  /** Names of V2 that V1 has otherwise: a text without any of them stays as it is. */
+  /** Names of V2 that differ in V1: a text without any of them stays as it is. */
   private readonly others: ReadonlySet<string>;
 
   /** `rules` are the request rules of the operation, in order. */
@@ -388,12 +389,12 @@ export class V1Names {
     this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
   }
 
-  /** True for a name that V1 has otherwise, in some place. */
+  /** True for a name that differs in V1, in some place. */
   isOther(name: string): boolean {
     return this.others.has(name);
   }
 
-  /** True for a text with a name that V1 may have otherwise. */
+  /** True for a text with a name that may differ in V1. */
   mayRename(text: string): boolean {
     for (const name of this.others) if (text.includes(name)) return true;
     return false;
@@ -437,7 +438,7 @@ export class V1Names {
   }
 }
 
-/** The places in V2's body of what V1 has elsewhere or by another name; an index stands for any element. */
+/** The places in V2's body of members that V1 has elsewhere or under another name; an index stands for any element. */
 export function placesInV2(rules: readonly RequestRule[]): readonly Path[] {
   return rules
     .flatMap((rule): readonly Path[] => {

@@ -110,14 +110,14 @@ interface ShapeResults {
   readonly byPositions: Map<string, ShapeResult>;
 }
 
-/** The outcome of rules for a text that stands for a body in another format. */
+/** The outcome of rules for a JSON text that stands for a body in another format. */
 export type AppliedRules =
   | { readonly outcome: 'fault' | 'buffer-full' }
   | { readonly outcome: 'refuse'; readonly refusal: Refusal }
   | { readonly outcome: 'forward'; readonly note: string }
   | { readonly outcome: 'applied'; readonly draft: Draft; readonly records: Records };
 
-/** All request rules of one operation, compiled so that a body is read only once. */
+/** All request rules of one operation, compiled so that they read a body only once. */
 export class Plan {
   private readonly policies: Policies;
   private readonly depth: number;

@@ -12,7 +12,7 @@ import type {
 } from '../rules/rule.ts';
 import type { EditRecord } from './records.ts';
 
-/** A raw query after the query rules, and what they did: a record for each parameter of a rule, however often it occurs. */
+/** A raw query after the query rules, and their effects: one record for each parameter of a rule, however often it occurs. */
 export interface RewrittenQuery {
   /** With its question mark; empty without a query. */
   readonly query: string;
@@ -41,7 +41,7 @@ interface CompiledQueryRule {
 /** The query rules of one operation, in both directions. Every character outside an edit stays. */
 export class QueryPlan {
   private readonly rules: readonly CompiledQueryRule[];
-  /** True if a rule adds parameters, also to a request without any. */
+  /** True if a rule adds parameters, even to a request without any. */
   private readonly adds: boolean;
 
   /** `changes` are those that apply to the operation. */
@@ -66,7 +66,7 @@ export class QueryPlan {
     return run.finish();
   }
 
-  /** Turns the raw query of a link of V2 back: V1's names, and V1's values where only one of them leads to V2's. */
+  /** Turns the raw query of a link of V2 back: to V1's names, and to V1's values where only one of them maps to V2's. */
   restore(query: string): string {
     if (query === '') return query;
     let parts = queryParts(query.slice(1));
@@ -148,7 +148,7 @@ class QueryRun {
     };
   }
 
-  /** Renames each parameter of that name. V1 knew the old name only, so parameters that have the new one are dropped. */
+  /** Renames each parameter of that name. V1 knew only the old name, so parameters with the new one are dropped. */
   private rename(change: string, rule: QueryRenameRule): void {
     const renamed = this.byName.get(rule.parameter);
     if (renamed === undefined) return;

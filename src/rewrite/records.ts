@@ -37,7 +37,7 @@ export interface EditRecord {
 const MAX_POINTER_CHARACTERS = 32_768;
 const RECORD_CHARACTERS = 64;
 
-/** The id that edits have which drop the name of another method, in place of a change's. */
+/** The id in edits that drop the name of another method, in place of a change's. */
 export const METHOD_OVERRIDE = 'method-override';
 
 /** True for an edit of the query, whose places are parameters. */

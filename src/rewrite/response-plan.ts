@@ -183,8 +183,8 @@ export class ResponsePlan {
   }
 
   /**
-   * Rewrites a response; never throws, whatever the bytes are. A scalar is left unchanged, so is an array that no rule's path begins
-   * with, and so is a response for which `memory` is not enough.
+   * Rewrites a response; never throws, whatever the bytes are. Leaves a scalar unchanged, an array if no rule's path begins with
+   * `*`, and a response for which `memory` is not enough.
    */
   rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
     const outcome = this.rewriteWithin(body, context, memory);
@@ -196,8 +196,8 @@ export class ResponsePlan {
   }
 
   /**
-   * Returns what rewrites a response with a list in it while it arrives, by pieces that take little memory; undefined where rules are about
-   * more than the elements of one list.
+   * Returns a rewriter for a response with a list in it that works while it arrives, in pieces that take little memory; undefined
+   * if rules concern more than the elements of one list.
    */
   pieces(
     context: ResponseContext,
@@ -332,7 +332,7 @@ export class ResponsePlan {
     return result;
   }
 
-  /** True if an inverse applies to responses with this status: then a response without its resource is in V2's shape. */
+  /** True if an inverse applies to responses with this status: a response without its resource then keeps V2's shape. */
   private undoes(status: number): boolean {
     return this.resource !== undefined && status >= 200 && status < 300;
   }
@@ -374,7 +374,7 @@ export class ResponsePlan {
     return this.listRules.length === 0 ? this.listRules : this.rulesFor(status).filter(isOfList);
   }
 
-  /** First the requests' rules are undone, then the other rules apply to a response in V1's shape. */
+  /** First undoes the request rules; the other rules then apply to a response in V1's shape. */
   private compile(
     changes: readonly Change[],
     inverted: readonly InvertedRule[],
@@ -638,7 +638,7 @@ export interface ResponsePlans {
 
 /**
  * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
- * PATCH; what `inverse` undoes, it undoes in all responses, and errors of reads have the names of what writes the resource.
+ * PATCH; its `inverse` applies to all responses, and errors of reads get the names of the operations that write the resource.
  */
 export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyLinks): ResponsePlans {
   const changes = new ChangeIndex(book.changes);

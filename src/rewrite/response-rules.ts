@@ -57,7 +57,7 @@ export interface ResponseContext {
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;
-  /** What turns links back, where the rule book asks for it. */
+  /** Turns links back, if the rule book asks for it. */
   readonly links?: BodyLinks | undefined;
 }
 
@@ -70,8 +70,8 @@ interface Edited {
 }
 
 /**
- * The reason for a special case: the V1 name was there too, a member occurred twice, a value could not be converted, or a list has more
- * elements than the first.
+ * The reason for a special case: the response also had the V1 name, a member occurred twice, a value could not be converted, or a
+ * list has more than one element.
  */
 type ResponseNote = 'conflict' | 'duplicate' | 'value' | 'more';
 
@@ -331,7 +331,7 @@ export function memberPlace(
 
 /**
  * Moves the members of the sub-object to its place in `object`. V1 had no such sub-object, so it is dropped once it is empty, or
- * if it is null; what is neither is left alone.
+ * if it is null; any other value stays.
  */
 export function unnest(rule: CompiledUnnest, run: ResponseRun, object: DraftObject): void {
   const nested = find(object, rule.id);
@@ -488,7 +488,7 @@ export function compileRenameBack(
   return { change, rule: 'rename', status: rule.status, path, id: names.add(name), to: names.add(rule.to) };
 }
 
-/** Gives the member its V1 name. A member that has this name already is dropped, because V1 had one such attribute. */
+/** Gives the member its V1 name. Drops a member that already has this name, because V1 had only one such attribute. */
 export function renameBack(rule: CompiledRenameBack, run: ResponseRun, object: DraftObject): void {
   const member = find(object, rule.id);
   if (member === undefined) return;

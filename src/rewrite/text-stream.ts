@@ -20,7 +20,7 @@ const EMPTY = new Uint8Array();
 /** Edits of one stream that are recorded: further ones are applied and counted. */
 export const MAX_STREAM_RECORDS = 100;
 
-/** The rules that a stream of one kind of body is rewritten by. */
+/** The rules for a stream of one kind of body. */
 export interface StreamRules<Outcome> {
   /** Maximum bytes of one text, or of the fields of a form. */
   readonly limit: number;
@@ -30,7 +30,7 @@ export interface StreamRules<Outcome> {
   readonly rewrite: (text: Uint8Array) => Outcome;
 }
 
-/** What became of a part of a stream: bytes to send, and why it ends here. */
+/** The result for a part of a stream: bytes to send, and why it ends here. */
 export interface StreamOutput {
   /** May be memory of the part itself. Empty where nothing can be sent yet. */
   readonly bytes: Uint8Array;
@@ -50,7 +50,7 @@ export interface StreamFindings<Record, Note extends string = string> {
   readonly note: Note | undefined;
 }
 
-/** A body that is rewritten as it comes. */
+/** A body that is rewritten as it arrives. */
 export interface BodyStream<Record = EditRecord, Note extends string = string> {
   readonly findings: StreamFindings<Record, Note>;
   /** Takes the next part of the body, which it does not keep. */
@@ -70,8 +70,8 @@ interface Piece {
 }
 
 /**
- * Splits a body into JSON texts, however its bytes are cut into parts. A text is complete with its line feed: nothing of the next one
- * is awaited. In `json-seq` a text may have line feeds of its own (RFC 7464 §2.2), and a record separator ends one that is truncated.
+ * Splits a body into JSON texts, however its bytes are cut into parts. A text is complete with its line feed, without waiting for
+ * the next one. In `json-seq` a text may contain line feeds (RFC 7464 §2.2), and a record separator ends a truncated one.
  */
 class TextSplitter {
   private readonly format: TextFormat;
@@ -358,7 +358,7 @@ function inText<Place extends Placed>(place: Place, index: number): Place {
 
 type Position = NonNullable<Refusal['position']>;
 
-/** The texts of a request body: one that cannot be read refuses the body, as a JSON body is refused. */
+/** The texts of a request body: if one cannot be read, the gateway refuses the body as it does a JSON body. */
 export class RequestTexts extends TextStream<EditRecord, Rewrite, string> {
   protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): Refusal | undefined {
     return refusalOf(why, this.texts, this.rules.limit, this.offset);
@@ -430,7 +430,7 @@ export type TextNote =
   | 'response-buffer-full'
   | 'response-no-resource';
 
-/** The texts of a response: one that cannot be read crosses as it is, as a JSON response does, and the next one is rewritten. */
+/** The texts of a response: one that cannot be read passes unchanged, as a JSON response does, and the next one is rewritten. */
 export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, TextNote> {
   protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): undefined {
     this.note ??= why === 'no-separator' ? 'response-malformed' : `response-${why}`;

@@ -6,7 +6,7 @@ export interface ScaleConversion {
   readonly rule: 'scale';
   /** The decimal text of the factor. */
   readonly by: string;
-  /** The least number of decimals where the number becomes smaller: those of the larger unit. */
+  /** Minimum number of decimals when the number becomes smaller: those of the larger unit. */
   readonly digits: number;
 }
 
@@ -47,14 +47,14 @@ interface Decimal {
 /** A number as RFC 8259 §6 writes it. */
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Longer numbers, and larger exponents, are not computed with. */
+/** Longer numbers, and larger exponents, cannot be converted. */
 const MAX_NUMBER_CHARACTERS = 1024;
 const MAX_EXPONENT_DIGITS = 6;
 
-/** Numbers that are written with an exponent have it again where they would have more digits than this. */
+/** A number with an exponent keeps one if it would otherwise have more digits than this. */
 const MAX_PLAIN_DIGITS = 40;
 
-/** Maximum digits of a factor, so that its inverse is not long either. */
+/** Maximum digits of a factor, which keep its inverse short. */
 const MAX_FACTOR_CHARACTERS = 20;
 
 /** Returns the function that carries out a conversion. */
@@ -87,7 +87,7 @@ export function converterOf(conversion: Conversion): Converter {
   }
 }
 
-/** Returns the function that carries out a conversion on texts without a type, as those of a query or a form. */
+/** Returns the function that carries out a conversion on texts without a type, such as those of a query or a form. */
 export function textConverterOf(conversion: Conversion): (text: string) => string | undefined {
   const convert = converterOf(conversion);
   const isOfNumbers =
@@ -127,7 +127,7 @@ export function lossOf(conversion: Conversion): string | undefined {
   return `${conversion.to} has less of a date than ${conversion.from}`;
 }
 
-/** The values that a conversion takes, as in "must be a number". */
+/** The values that a conversion accepts, as in "must be a number". */
 export function expectedBy(conversion: Conversion): string {
   switch (conversion.rule) {
     case 'scale':
@@ -161,7 +161,7 @@ export function conversionWords(conversion: Conversion, name: string): string {
   }
 }
 
-/** The factor that undoes `by`, as decimal text; undefined if no decimal does, or `by` is none above zero. */
+/** The factor that undoes `by`, as decimal text; undefined if no decimal does, or if `by` is not a decimal above zero. */
 export function inverseFactor(by: string): string | undefined {
   const factor = by.length > MAX_FACTOR_CHARACTERS ? undefined : readDecimal(by);
   if (factor === undefined || factor.isNegative || factor.coefficient === 0n) return undefined;
@@ -186,16 +186,13 @@ export function inverseFactor(by: string): string | undefined {
   return coefficient === 1n ? printDecimal({ coefficient: inverse, exponent }, '', 0) : undefined;
 }
 
-/** Joins JSON strings by a text; undefined if one is no string. */
+/** Joins JSON strings with a text between them; undefined if one is not a string. */
 export function joinStrings(values: readonly string[], separator: string): string | undefined {
   if (!values.every(isString)) return undefined;
   return `"${values.map((json) => json.slice(1, -1)).join(spelled(separator))}"`;
 }
 
-/**
- * Splits a JSON string into `count` strings at the first or the last places where the separator is; undefined if it is there too few
- * times.
- */
+/** Splits a JSON string into `count` strings at the first or the last separators; undefined if it has too few. */
 export function splitString(
   json: string,
   separator: string,

@@ -20,7 +20,7 @@ type Part = { readonly field: Field } | { readonly text: string };
 
 const FIELDS: readonly Field[] = ['YYYY', 'MM', 'DD', 'HH', 'mm', 'ss'];
 
-/** Longer texts are no dates. */
+/** Longer texts are not dates. */
 const MAX_CHARACTERS = 64;
 
 const DAY = 86_400;
@@ -38,7 +38,7 @@ const EPOCH = /^(-?)(\d{1,18})(?:\.(\d{1,30}))?$/;
 
 const TIME = /^(\d\d):(\d\d)(?::(\d\d))?$/;
 
-/** Says what is wrong with a format, and the way out; undefined for one that can be used. */
+/** Says what is wrong with a format and how to fix it; undefined for a valid one. */
 export function formatFault(format: string): string | undefined {
   if (isWord(format)) return undefined;
   const parts = partsOf(format);
@@ -64,13 +64,13 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** The seconds of the day that a text such as `09:30` or `09:30:00` names; undefined if it names none. */
+/** The second of the day that a text such as `09:30` or `09:30:00` names; undefined for any other text. */
 export function secondsOfDay(text: string): number | undefined {
   const [, hour = '', minute = '', second = '0'] = TIME.exec(text) ?? [];
   return hour === '' ? undefined : timeOf(Number(hour), Number(minute), Number(second));
 }
 
-/** True if every text of one form is the same again once it was written in the other and back. */
+/** True if every text of one form survives the way to the other form and back. */
 export function isExactDate(from: string, to: string): boolean {
   // The offset that was written, and its zeros, are in no other form.
   if (from === 'datetime') return to === 'datetime';
@@ -89,7 +89,7 @@ export function isNumeric(format: string): boolean {
   return format === 'epoch' || format === 'epoch-ms';
 }
 
-/** Writes in the form `to` the date that `text` is in the form `from`; undefined if it is none. */
+/** Writes the date `text`, which has the form `from`, in the form `to`; undefined if it is not a date. */
 export function convertDate(text: string, from: DateForm, to: DateForm): string | undefined {
   if (text.length > MAX_CHARACTERS) return undefined;
   const instant = read(text, from);

@@ -78,7 +78,7 @@ const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 /** Returns the value at a path of the source as JSON text. */
 export type JsonAt = (path: SourcePath) => string;
 
-/** Converts the source of a change to a change; `index` is its position in the source. */
+/** Converts the source of a change; `index` is its position in the source. */
 export function declareChange(source: ChangeSource, index: number, jsonAt: JsonAt): DeclaredChange {
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) =>

@@ -27,8 +27,8 @@ export const DEFAULT_ROLLBACK = {
 } as const;
 
 /**
- * Reads the rollout part of a source; undefined when it has none. `ids` are those of the operations, `indexes` the positions of the
- * changes where some are left out.
+ * Reads the rollout part of a source; undefined if there is none. `ids` are those of the operations, `indexes` the positions of
+ * the changes if some are left out.
  */
 export function declareRollout(
   source: RuleBookSource,

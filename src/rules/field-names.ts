@@ -27,7 +27,7 @@ const STEERED_FIELDS: ReadonlySet<string> = new Set([
   'set-cookie',
 ]);
 
-/** Returns why a rule book cannot name this field, and what to do instead; undefined for one that it can. */
+/** Returns why a rule book cannot name this field, and what to do instead; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (!isFieldName(name)) return 'is not the name of a header field; write a name such as X-Account';
@@ -46,7 +46,7 @@ export function fieldFault(name: string): string | undefined {
   return undefined;
 }
 
-/** True for a text that is the value of one header field: nothing in it or around it would be lost on the way (RFC 9110 §5.5). */
+/** True for a valid value of one header field, which loses nothing on the way (RFC 9110 §5.5). */
 export function isOneValue(text: string): boolean {
   return text !== '' && text === text.trim() && isFieldValue(text);
 }

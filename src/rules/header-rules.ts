@@ -6,7 +6,7 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import { isReleaseDate, type Operation, VERSION_HEADER, type VersionField } from './rule-book.ts';
 import type { HeaderRule } from './rule.ts';
 
-/** Fields that each request has a use of its own for, so that none of them can name a release. */
+/** Fields that requests use for something else, so none of them can name a release. */
 const TAKEN_FIELDS: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie', 'user-agent']);
 
 /** Reads `version`, in its short or long form, and checks what depends on it. */
@@ -86,8 +86,9 @@ export function declareVersion({
 }
 
 /**
- * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that takes their field or value
- * away. A change on every is stale only where no other change applies, one for operations where it is for any of them.
+ * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that removes their field
+ * or value. A change `on: every` is stale only if it is so where no other change applies; a change for operations, if it is so
+ * for any of them.
  */
 export function staleHeaderRules(
   changes: readonly DeclaredChange[],

@@ -66,7 +66,7 @@ export class InverseIndex {
     this.hasInverse = changes.some(isInverse);
   }
 
-  /** The rules for responses to `operation`, in the order in which they apply: the last request rule is undone first. */
+  /** The rules for responses to `operation`, in the order in which they apply: they undo the last request rule first. */
   of(operation: Operation | undefined): readonly InvertedRule[] {
     if (!this.hasInverse) return [];
     const at = resourcePath(operation, this.resource);
@@ -128,12 +128,12 @@ export function resourceOf(operation: Pick<Operation, 'template' | 'to'>): strin
   return shapeAtV2(operation).replace(/\/\{\}$/, '');
 }
 
-/** True for a change whose request rules are undone in responses. */
+/** True for a change that undoes its request rules in responses. */
 export function isInverse({ response }: Change): boolean {
   return response.some(({ rule }) => rule === 'inverse');
 }
 
-/** True for a request rule that can be undone in a response. An `unwrap` has nothing to undo: responses are always wrapped. */
+/** True for a request rule with an inverse. An `unwrap` has nothing to undo, because responses are always wrapped. */
 export function isInvertible(rule: RequestRule): boolean {
   return invert(rule, [], undefined) !== undefined;
 }
@@ -162,7 +162,7 @@ function hasNulls({ response }: Change): boolean {
   return response.some((rule) => rule.rule === 'inverse' && rule.members === 'null');
 }
 
-/** The rules that give V1 the members which V2 left out. */
+/** The rules that restore members that V2 left out. */
 function nulls({ path, members = [], status }: UnnestRule): readonly ResponseSetRule[] {
   return members.map((member) => ({
     rule: 'default',
@@ -249,7 +249,7 @@ function scalarOfJson({ json, value }: SetRule): JsonScalar | undefined {
   return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
 }
 
-/** The rule that undoes a header rule in a response; undefined where there is nothing to undo. */
+/** The rule that undoes a header rule in a response; undefined if there is nothing to undo. */
 export function inverseHeaderRule(rule: HeaderRule): ResponseHeaderRule['rule'] | undefined {
   if (rule.rule === 'rename' && rule.as === undefined)
     return { rule: 'rename', field: rule.to, to: rule.field };
@@ -259,8 +259,8 @@ export function inverseHeaderRule(rule: HeaderRule): ResponseHeaderRule['rule'] 
 }
 
 /**
- * Returns the values of a map in the other direction. A value that several values lead to has no inverse, and is left out: it stays
- * as it is.
+ * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out and
+ * stays as it is.
  */
 export function inverseValues(values: readonly MappedValue[]): readonly MappedValue[] {
   const times = new Map<string, number>();

@@ -13,7 +13,7 @@ export interface DestinationParameter {
   readonly value: PatternText;
 }
 
-/** Where V2 has an operation of V1 that moved: `PATCH /invoices/inv_{id}`, or `GET /lines?invoice={id}`. */
+/** The place at V2 of a V1 operation that moved: `PATCH /invoices/inv_{id}`, or `GET /lines?invoice={id}`. */
 export interface Destination {
   readonly method: string;
   /** The path below V2's prefix, as it is written. */
@@ -46,7 +46,7 @@ export function printDestination({ method, template, query }: Destination): stri
   return `${method} ${template}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
 }
 
-/** A key that is equal for destinations that lead to the same requests, whatever the names of their parameters. */
+/** A key that is equal for destinations that make the same requests, whatever the names of their parameters. */
 export function destinationShape({ method, path, query }: Destination): string {
   const shape = ({ before, parameter, after }: PatternText): string =>
     plainSpelling(`${before}${parameter === undefined ? '' : '{}'}${after}`);

@@ -54,7 +54,7 @@ const DEFAULT_POLICIES: Policies = {
 const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
 
 /**
- * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. All faults are reported at once, in the order of the
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. Reports all faults at once, in the order of the
  * text. Never throws, whatever the text is.
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
@@ -88,7 +88,9 @@ function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
   return { faults: [...faults, ...check(rest.data, subset, jsonAt).faults], meaning: undefined };
 }
 
-/** Where nothing moved, links in bodies are as they always were: only their prefix is another, and the service may have written V1's. */
+/**
+ * If nothing moved, links in bodies are as they always were: only their prefix differs, and the service may have written V1's.
+ */
 function followsBodyLinks(
   { 'body-links': links }: RuleBookSource,
   operations: readonly Operation[],

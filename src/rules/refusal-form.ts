@@ -1,9 +1,9 @@
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 
-/** The form of the gateway's own errors that a rule book declares: one with a name, or a template. `json-api` is that of a book that names none. */
+/** The form of the gateway's own errors that a rule book declares: a named one, or a template. `json-api` if it declares none. */
 export type RefusalForm = 'problem' | 'rails' | RefusalTemplate;
 
-/** A body of the operator's own for the gateway's errors. */
+/** An operator's own body for the gateway's errors. */
 export interface RefusalTemplate {
   /** The media type of the body. */
   readonly type: string;
@@ -11,7 +11,7 @@ export interface RefusalTemplate {
   readonly body: unknown;
 }
 
-/** What a template may have in braces, and what stands there. */
+/** The placeholders of a template, and their meanings. */
 export const REFUSAL_PLACEHOLDERS = {
   status: 'the status; a number where nothing stands beside it',
   'status-text': 'the status as text',
@@ -36,7 +36,7 @@ export function isPlaceholder(name: string): name is RefusalPlaceholder {
   return Object.hasOwn(REFUSAL_PLACEHOLDERS, name);
 }
 
-/** Finds what no template may have: placeholders that do not exist, in texts and in names. */
+/** Finds placeholders that do not exist, in texts and in names. */
 export function templateFaults(template: unknown, path: SourcePath): readonly SourceFault[] {
   if (typeof template === 'string') return placeholderFaults(template, path, 'value');
   if (typeof template !== 'object' || template === null) return [];

@@ -8,7 +8,7 @@ export interface Scope {
   readonly operations?: readonly string[];
 }
 
-/** The announcements of the end of V1 in V1 responses. Times are milliseconds since 1970. */
+/** The fields in V1 responses that announce the end of V1. Times are milliseconds since 1970. */
 export interface Signals {
   /** `Deprecation` (RFC 9745). */
   readonly since?: number;
@@ -23,19 +23,19 @@ export interface Signals {
 /** Link relations for the end of V1. */
 export type LinkRelation = 'deprecation' | 'sunset' | 'successor-version';
 
-/** The end of one operation or change; what is absent is that of V1 as a whole. */
+/** The end of one operation or change; absent parts are those of V1 as a whole. */
 export interface End extends Pick<Signals, 'since' | 'sunset' | 'links'> {
   /** The requests that get 410 after the sunset; operations only. */
   readonly gone?: Omit<Scope, 'operations'>;
 }
 
-/** What ends before V1 as a whole does, by id. */
+/** Operations and changes that end before V1 as a whole, by id. */
 export interface Ends {
   readonly operations: Readonly<Record<string, End>>;
   readonly changes: Readonly<Record<string, End>>;
 }
 
-/** A time window in which V1 requests are refused on purpose, so that clients that still depend on V1 notice before its end. */
+/** A time window in which the gateway deliberately refuses V1 requests, so that clients that still depend on V1 notice before its end. */
 export interface Brownout extends Scope {
   readonly id: string;
   /** Start in milliseconds since 1970; absent if it has already started. */
@@ -49,7 +49,8 @@ export interface Brownout extends Scope {
 }
 
 /**
- * How V1 traffic is handled; `share` is the percentage of clients that a canary migrates, or of reads that `verify` also asks V1 for.
+ * How the gateway handles V1 traffic; `share` is the percentage of clients that a canary migrates, or of reads that `verify` also
+ * sends to V1.
  */
 export interface Mode {
   readonly mode: 'migrate' | 'observe' | 'canary' | 'shadow' | 'verify';
@@ -60,13 +61,13 @@ export interface Mode {
 export interface RollbackRule {
   /** Length of the observed window in milliseconds. */
   readonly window: number;
-  /** Percentage points by which V2 fails more often than V1 where that counts as harm; half of it must have been seen. */
+  /** Percentage points by which V2 must fail more often than V1 to count as harm; at least half of it must have been seen. */
   readonly margin: number;
-  /** How many times V1's median and 99 % quantile of latencies V2's may be; false where latencies roll nothing back. */
+  /** The multiple of V1's median and 99 % latency that V2's may reach; false if latencies roll nothing back. */
   readonly slower: number | false;
   /** Minimum number of requests to a service for a decision. */
   readonly requests: number;
-  /** Percentage of harmless canaries that are never rolled back, however long and often they are looked at. */
+  /** Percentage of harmless canaries that are never rolled back, however long they run and however often somebody looks. */
   readonly certainty: number;
 }
 
@@ -104,7 +105,7 @@ export interface Rollout {
   readonly gone?: Scope;
   /** Operations and changes with an end of their own; absent for none. */
   readonly ends?: Ends;
-  /** Least days between the announcement of the sunset and the sunset, while clients still use V1. */
+  /** Minimum days between the announcement of the sunset and the sunset, while clients still use V1. */
   readonly leadDays?: number;
   readonly newcomers?: Newcomers;
   readonly brownouts: readonly Brownout[];
@@ -118,7 +119,7 @@ export interface Newcomers {
   /** Milliseconds since 1970; before, they are only counted. */
   readonly from: number;
   readonly answer: 'refuse' | 'warn';
-  /** Client hashes that are no newcomers, beside those with a name. */
+  /** Client hashes that are not newcomers, besides those with a name. */
   readonly except: readonly string[];
   /** Address of a page that tells a refused client what to do; absent for its own guide, or the pages about the end of V1. */
   readonly guide?: string;

@@ -19,7 +19,7 @@ export interface RuleBookFault {
   readonly message: string;
 }
 
-/** Lists the questions that a rule book leaves open: comments that begin with TODO, as `draft` and `init` write them. */
+/** Lists the open questions of a rule book: comments that begin with TODO, as `draft` and `init` write them. */
 export function openQuestions(text: string, file: string): readonly RuleBookFault[] {
   return text.split('\n').flatMap((content, index): readonly RuleBookFault[] => {
     const comment = content.trimStart();

@@ -53,7 +53,7 @@ const address = z
 
 const links = strict({ deprecation: address, sunset: address, 'successor-version': address }).exactOptional();
 
-/** What an operation and a change can have of their own. */
+/** Settings that an operation and a change can have of their own. */
 const ownEnd = {
   deprecation: instant
     .exactOptional()
@@ -238,7 +238,7 @@ const only = strict({
   in: inside,
 }).describe('Removes from an object every member that is not listed.');
 
-/** Half of a surrogate pair can be written in no query. */
+/** No query can contain half of a surrogate pair. */
 const wellFormed = z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
 
 const scalar = z.union(
@@ -268,7 +268,7 @@ const map = strict({
   in: inside,
 }).describe('Replaces the value of a member that is listed; any other value stays.');
 
-/** A value of YAML that JSON can write: all but infinity and what is not a number. */
+/** A YAML value that JSON can write: any but infinities and NaN. */
 const jsonValue = z.unknown().refine((value) => isJson(value), 'is not a JSON value; write a finite number');
 
 function isJson(value: unknown): boolean {

@@ -29,7 +29,7 @@ export interface Operation {
   readonly resource?: Path;
   /** Other resources that responses of this operation's resource contain; absent for none. */
   readonly embeds?: readonly Embedding[];
-  /** The module for what no rule can say, as a path from the rule book's folder; absent for none. */
+  /** The module for conversions that no rule can describe, as a path from the rule book's folder; absent for none. */
   readonly transform?: string;
 }
 
@@ -76,9 +76,9 @@ export interface Policies {
   readonly media: 'strict' | 'known' | 'sniff';
   /** A request that its client signed reaches V2 changed, or is refused. */
   readonly signed: 'forward' | 'refuse';
-  /** A client that closes its side behind its request is taken for gone, or gets its response. */
+  /** A client that closes its side after its request counts as gone, or gets its response. */
   readonly 'half-close': 'abort' | 'answer';
-  /** `x-api-version` is a day that is still to come: V2 gets it, or the release of the rule book. */
+  /** `x-api-version` is a day in the future: V2 gets it, or the release of the rule book. */
   readonly future: 'forward' | 'replace';
 }
 
@@ -114,19 +114,19 @@ export interface Change {
   readonly assumed: boolean;
 }
 
-/** Deliveries of V2 to a subscriber that was built for V1. */
+/** Deliveries from V2 to a subscriber that was built for V1. */
 export interface Webhook {
   /** The address of the subscriber. */
   readonly to: string;
-  /** The id of the operation as whose response the body is rewritten; absent where it goes on as V2 wrote it. */
+  /** The id of the operation as whose response the gateway rewrites the body; absent if it stays as V2 wrote it. */
   readonly as?: string;
-  /** Scheme and host at which the subscriber reaches V1; absent where it is the one that V2 posts to. */
+  /** Scheme and host at which the subscriber reaches V1; absent for the one that V2 posts to. */
   readonly gateway?: string;
   readonly sign: {
     readonly scheme: 'standard-webhooks';
-    /** Names of environment variables with the secrets by which V2 signs: any of them. */
+    /** Names of environment variables with the secrets with which V2 may sign. */
     readonly verify: readonly string[];
-    /** The same for the subscriber, which gets a signature by each. */
+    /** The same for the subscriber, which gets a signature with each. */
     readonly with: readonly string[];
   };
 }
@@ -134,10 +134,10 @@ export interface Webhook {
 /** The path below which V2 posts deliveries to the gateway, followed by the name of the webhook. */
 export const WEBHOOK_PATH = '/webhooks';
 
-/** The header field that names V2's release where a rule book says nothing else. */
+/** The header field that names V2's release by default. */
 export const VERSION_HEADER = 'x-api-version';
 
-/** How requests for V2 name its release. */
+/** How requests to V2 name its release. */
 export interface VersionField {
   /** The name of the header field, in lower case. */
   readonly header: string;
@@ -156,27 +156,27 @@ export interface RuleBook {
   readonly to: string;
   /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
   readonly other: 'refuse' | 'pass';
-  /** True where links in the bodies of responses are turned back as those in header fields are. */
+  /** True if the gateway turns links in the bodies of responses back, as it does those in header fields. */
   readonly followsBodyLinks: boolean;
-  /** How to handle a POST that names another method for itself: rules go by it, as V2 does, or V2 is not told. */
+  /** How to handle a POST that asks for another method: apply the rules for that method, as V2 does, or hide it from V2. */
   readonly override: 'follow' | 'drop';
-  /** The V2 release that the rules target, a day (`YYYY-MM-DD`) unless `versionField` says otherwise; undefined where no field names it. */
+  /** The V2 release that the rules target, a day (`YYYY-MM-DD`) unless `versionField` says otherwise; undefined if no field names it. */
   readonly version: string | undefined;
   /** The field that names it; absent for a day in `x-api-version`. */
   readonly versionField?: VersionField;
-  /** The form of V2's errors, and nothing else; absent for `json-api` and any shape that other code gives errors. */
+  /** The only form of V2's errors to read; absent for `json-api` and errors of any other shape. */
   readonly errors?: ErrorForm;
   /** The form of the gateway's own errors, as V1 clients read them; absent for `json-api`. */
   readonly refusals?: RefusalForm;
   /** Pages that can read the gateway's own responses before V2 has allowed it. */
   readonly cors?: CorsOrigins;
-  /** Where V1 requests have the key that their client is known by; absent for Authorization. */
+  /** Where V1 requests have the key that identifies their client; absent for Authorization. */
   readonly client?: ClientField;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
   readonly operations: readonly Operation[];
   readonly changes: readonly Change[];
-  /** Deliveries of V2 in V1's form, by name; absent for none. */
+  /** Deliveries from V2 in V1's form, by name; absent for none. */
   readonly webhooks?: Readonly<Record<string, Webhook>>;
   readonly policies: Policies;
   readonly limits: RuleBookLimits;
@@ -190,7 +190,7 @@ export interface RuleBook {
 
 const SLASH = 0x2f;
 
-/** The first dated release that `x-api-version` names is that of the first day of this year. */
+/** The first dated release that `x-api-version` can name is that of the first day of this year. */
 const FIRST_YEAR = 2025;
 
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
@@ -207,10 +207,10 @@ export class OperationTable {
   }
 
   /**
-   * Returns the operation for `method` and the raw path below V1's prefix, ignoring one trailing slash, a `.json` suffix of the
-   * last segment and the encoding of unreserved characters: no spelling evades a rule. A path that matches no operation as sent
-   * is matched again as a service reads it that decodes or merges slashes or drops path parameters. A literal segment of a
-   * template takes precedence over a parameter.
+   * Returns the operation for `method` and the raw path below V1's prefix. Ignores one trailing slash, a `.json` suffix of the
+   * last segment and the encoding of unreserved characters, so that no spelling evades a rule. If a path matches no operation as
+   * sent, it is matched again as read by a service that decodes or merges slashes or drops path parameters. A literal segment of
+   * a template takes precedence over a parameter.
    */
   match(method: string, path: string): Operation | undefined {
     const root = this.roots.get(method);
@@ -293,14 +293,14 @@ export class ChangeIndex {
 }
 
 /**
- * True for a method that changes `on: every` apply to, named as an operation or not. This is what the rules promise and no fact
- * of HTTP, which lets PUT have a body too: so it stands here, where every folder that applies rules can read it.
+ * True for a method that changes `on: every` apply to, named as an operation or not. The rules promise this; it is not a fact of
+ * HTTP, where PUT has a body as well. It is here so that every folder that applies rules can read it.
  */
 export function isRewritten(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
 }
 
-/** The rule book without its transforms, for what runs no modules. */
+/** The rule book without its transforms, for code that runs no modules. */
 export function withoutTransforms(ruleBook: RuleBook): RuleBook {
   const operations = ruleBook.operations.map((operation) => {
     const { transform, ...rest } = operation;
@@ -319,12 +319,12 @@ export function isTransformed(
   return modules?.[operation.transform]?.exports.includes(direction) === true;
 }
 
-/** True for a method whose bodies can have request rules: also PUT, where a change names an operation of it. */
+/** True for a method whose bodies can have request rules: even PUT, if a change names an operation with it. */
 export function canBeRewritten(method: string): boolean {
   return isRewritten(method) || method === 'PUT';
 }
 
-/** The header field, in lower case, by which requests for V2 name its release; undefined where none does. */
+/** The header field, in lower case, in which requests to V2 name its release; undefined if none does. */
 export function versionHeader({
   version,
   versionField,
@@ -333,8 +333,8 @@ export function versionHeader({
 }
 
 /**
- * True for a calendar day that exists, `YYYY-MM-DD`; in `x-api-version` not before the first dated release of V2. Other fields are of
- * other services, whose first release nobody told.
+ * True for a calendar day that exists, `YYYY-MM-DD`; in `x-api-version` not before V2's first dated release. Other fields belong
+ * to other services, whose first release is unknown.
  */
 export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
   if (text.length !== 10 || text[4] !== '-' || text[7] !== '-') return false;

@@ -96,7 +96,7 @@ export interface ListRule {
 /** Joins strings, or splits one, at a separator. */
 interface Separated {
   readonly with: string;
-  /** Where a string is split that has the separator more often than parts have a place between them. */
+  /** Which separators split a string that has more of them than the parts need. */
   readonly at: 'first' | 'last';
 }
 
@@ -114,7 +114,7 @@ export interface SplitRule extends Separated {
   readonly member: string;
   readonly in: Path;
   readonly to: readonly string[];
-  /** True where every value is a text, as in a form, which says null by an empty one. */
+  /** True where every value is a text, as in a form, which writes null as an empty text. */
   readonly isOfTexts?: true;
 }
 
@@ -168,7 +168,7 @@ const REQUEST_RULES: Readonly<Record<RequestRuleName, boolean>> = {
 export const REQUEST_RULE_NAMES: readonly RequestRuleName[] =
   Object.keys(REQUEST_RULES).filter(isRequestRuleName);
 
-/** Every response rule that says itself what it does, and whether it gives a member another value. */
+/** Every explicit response rule, and whether it gives a member another value. */
 const RESPONSE_RULES: Readonly<Record<ResponseRuleName, boolean>> = {
   rename: false,
   unnest: false,
@@ -201,7 +201,7 @@ function isResponseRuleName(text: string): text is ResponseRuleName {
   return Object.hasOwn(RESPONSE_RULES, text);
 }
 
-/** True for a rule that gives a member another value: V2 has others there than V1. */
+/** True for a rule that gives a member another value, because V2's values differ from V1's. */
 export function changesValue(rule: string): boolean {
   if (isRequestRuleName(rule)) return REQUEST_RULES[rule];
   return isResponseRuleName(rule) && RESPONSE_RULES[rule];
@@ -383,12 +383,12 @@ export interface ResponseSplitRule extends Separated {
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
-  /** What V1 has where V2's object of a `nest` lacks a member: nothing, when absent, or null. */
+  /** V1's value where V2's object of a `nest` lacks a member: null, or nothing when absent. */
   readonly members?: 'null';
   readonly status: readonly StatusPattern[];
 }
 
-/** A response rule that says itself what it does, and where. */
+/** A response rule that states its effect and its place, unlike `inverse`. */
 export type ExplicitResponseRule =
   | RenameBackRule
   | UnnestRule
@@ -519,16 +519,13 @@ export function plainSpelling(path: string): string {
   });
 }
 
-/**
- * The path as read by a service that decodes slashes, merges them and drops path parameters; the same text for a path without any
- * of these.
- */
+/** The path as read by a service that decodes slashes, merges them and drops path parameters; the same text for a path without any of these. */
 export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
 
-/** Where error bodies of V2 have what an `errors` rule turns back: nothing else is touched. */
+/** The places in V2's error bodies that an `errors` rule turns back: it changes nothing else. */
 export interface ErrorForm {
   /** The path to the list of errors. */
   readonly list: Path;
@@ -542,7 +539,7 @@ export interface ErrorForm {
   readonly isKeyed?: true;
 }
 
-/** The forms of errors that have a name; `json-api` is that of a rule book that names none. */
+/** The named forms of errors; `json-api` is the default. */
 export const ERROR_FORMS = {
   'json-api': { list: ['errors'], pointer: ['source', 'pointer'], text: ['title', 'detail'], about: [] },
   // RFC 9457 §3: the members of the problem, and the extension that its examples have for several.

@@ -353,7 +353,7 @@ function missingRuleFault(path: SourcePath, value: object, words: readonly strin
   };
 }
 
-/** The policies that apply to whole bodies and requests, so that no change has its own. */
+/** The policies that apply to whole bodies and requests, so no change can override them. */
 const BOOK_POLICIES: ReadonlySet<unknown> = new Set([
   'malformed',
   'unsupported',

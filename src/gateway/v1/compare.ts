@@ -27,9 +27,10 @@ const REPEAT = 1;
 const V2 = 2;
 
 /**
- * Compares V2's response, after response rules, with V1's, field by field. Members of objects that only V2 has are tolerated; a list
- * of another length, or in another order, is different: a filter may be lost. Fields in which a second response of V1 differs from
- * the first are noise: an age, a request id, a timestamp. The work is proportional to the bodies, whose size is limited.
+ * Compares V2's response, after response rules, with V1's, field by field. Tolerates members of objects that only V2 has. A list
+ * of another length, or in another order, is different, because a filter may be lost. Fields in which a second response of V1
+ * differs from the first are noise: an age, a request id, a timestamp. The work is proportional to the bodies, whose size is
+ * limited.
  */
 export function compareResponses(
   v1: ComparedResponse,

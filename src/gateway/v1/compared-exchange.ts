@@ -21,7 +21,7 @@ import { hasFailed } from '../../rewrite-log/entry.ts';
 import type { Body } from '../exchange.ts';
 import { type CheckableBody, DryRun, type DryRunParts } from './dry-run.ts';
 
-/** Forwards a V1 request to V1 unchanged and logs the outcome that migrating it would have had. */
+/** Forwards a V1 request to V1 unchanged, and logs the outcome that a migration would have had. */
 export class ObserveExchange extends V1Exchange {
   private dryRun: DryRun | undefined = undefined;
   protected isFlushed = false;
@@ -199,10 +199,10 @@ function unknown(reason: string): Comparison {
 }
 
 /**
- * Compares both origins on a read: the client gets V1's response; afterwards the request is sent to V2, and to V1 once more to
- * find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other requests:
- * the exchange no longer counts as in flight, and both requests run in the background, within half of the connections and of the
- * bytes.
+ * Compares both origins on a read: the client gets V1's response; afterwards the gateway sends the request to V2, and to V1 once
+ * more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
+ * requests: the exchange no longer counts as in flight, and both requests run in the background, within half of the connections
+ * and of the bytes.
  */
 export class ShadowExchange extends ObserveExchange {
   private v1Outcome: Outcome | undefined = undefined;
@@ -334,9 +334,9 @@ const CONDITIONAL = new FieldNames([
 ]);
 
 /**
- * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it came, and
- * once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
- * requests. Whatever V1 does, or does not, is in the log alone: its circuit and its failures are nobody's but the comparison's.
+ * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it
+ * came, and once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not,
+ * nor do other requests. V1's behaviour only reaches the log: its circuit and its failures concern nothing but the comparison.
  */
 export class VerifyExchange extends MigrateExchange {
   private readonly v1: Origin;

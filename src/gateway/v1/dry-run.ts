@@ -29,7 +29,7 @@ import type { Operation } from '../../rules/rule-book.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 
-/** Outcome that migrating a request would have had. */
+/** Outcome that a request's migration would have had. */
 export interface DryRunOutcome {
   readonly would: Would;
   readonly edits: readonly EditRecord[];
@@ -85,7 +85,7 @@ export interface DryRunParts {
   readonly copyLost: OnLost;
 }
 
-/** Forwards a body untouched and migrates a copy as the decision says; the request is delayed by no more than that. */
+/** Forwards a body untouched and migrates a copy as the decision says, which is all that delays the request. */
 export class DryRun {
   private readonly decision: MigrateDecision;
   private readonly parts: DryRunParts;
@@ -293,13 +293,13 @@ function ignore(): void {}
 /** Maximum bytes of a body to check. The steps of one check are bounded by {@link BodySchemas}, all of them by the budget. */
 const MAX_BYTES = 16 * 1024;
 
-/** A body for V2, or why it is not there. */
+/** A body for V2, or the reason why there is none. */
 export type CheckableBody = Uint8Array | 'not-read' | 'too-large';
 
 /** Request schemas of V2; `unread` while its description could not be read yet, undefined when none is configured. */
 export type V2Schemas = BodySchemas | 'unread' | undefined;
 
-/** Checks bodies that were not sent to V2 against V2's description, as many as the observation budget allows, failures first. */
+/** Checks bodies that V2 did not get against V2's description, as many as the observation budget allows, failures first. */
 export class BodyChecks {
   private readonly budget: ObservationBudget;
   private readonly schemas: () => V2Schemas;

@@ -269,9 +269,9 @@ const SHARED_FIELDS = new FieldNames([
 ]);
 
 /**
- * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110 §9.3.2). The
- * request is migrated as any other, so that V2 sees its credentials and decides; a response that is no OpenAPI description is
- * forwarded.
+ * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110
+ * §9.3.2). Migrates the request like any other, so that V2 sees its credentials and decides; forwards a response that is not an
+ * OpenAPI description.
  */
 export class DescriptionExchange extends MigrateExchange {
   private derived: DescriptionText | undefined = undefined;
@@ -434,8 +434,8 @@ function sharedMs(headers: HeaderList): number {
 }
 
 /**
- * Migrates a request of an operation with a `transform`: after the rules for the request, and before those for the response, its module
- * makes other values. Where that fails, nothing is sent on: the client gets 502 `transform-failed`, and the log says what happened.
+ * Migrates a request of an operation with a `transform`: its module runs after the rules for the request, and before those for
+ * the response. If it fails, nothing is sent on: the client gets 502 `transform-failed`, and the log says what happened.
  */
 export class TransformExchange extends MigrateExchange {
   /** The status that the module gave the response. */

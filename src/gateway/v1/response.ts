@@ -84,7 +84,7 @@ export interface DecodedParts {
   fail(): void;
 }
 
-/** How a response is read that is rewritten. */
+/** How to read a response that is rewritten. */
 export interface ResponseHandling {
   readonly coding: Coding | undefined;
   /** True for a response that is too long to be collected: it is rewritten by pieces, or not at all. */
@@ -140,7 +140,7 @@ interface GuessedTexts {
   readonly texts: TextFormat;
 }
 
-/** Collects the responses that response rules apply to, and streams all others; those of several texts are rewritten text by text. */
+/** Collects the responses that response rules apply to, and streams all others; rewrites those of several texts text by text. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private pending: PendingResponse | undefined;
@@ -627,7 +627,7 @@ export class ResponseCopy implements UpstreamReceiver {
 const MAX_BYTES = 32 * 1024;
 const MAX_ERROR_BYTES = 8 * 1024;
 
-/** Passes a response on as it comes, and keeps a short JSON body, as the service sent it, for the log entry. */
+/** Passes a response on as it arrives, and keeps a short JSON body, as the service sent it, for the log entry. */
 export class ResponseSample implements UpstreamReceiver {
   /** Status of the service, 0 before its response. */
   status = 0;
@@ -697,7 +697,7 @@ export class ResponseSample implements UpstreamReceiver {
 /** Maximum differences of one response. */
 const MAX_DIFFERENCES = 64;
 
-/** Adds the findings of a service's own response to the entry of its exchange, for census and report. */
+/** Adds the findings from a service's own response to the entry of its exchange, for the census and the report. */
 export function addFindings(
   entry: OpenEntry,
   sample: ResponseSample,

@@ -8,7 +8,7 @@ import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import type { UpstreamReceiver } from '../upstream.ts';
 
-/** The exchange that a stream of texts is the response of. */
+/** The exchange whose response is a stream of texts. */
 export interface TextResponseOwner extends UpstreamReceiver {
   /** Opens a decoder for a body that arrives in parts. */
   readonly openDecoder: OpenDecoder;

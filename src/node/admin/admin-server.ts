@@ -16,7 +16,7 @@ interface AdminParts {
   readonly mounted?: Hono | undefined;
 }
 
-/** Creates the admin server: on a port of its own, so that no client can reach it through the gateway's. */
+/** Creates the admin server, on a port of its own, so that no client can reach it through the gateway's port. */
 export function createAdminServer({ ready, aloneSince, mounted }: AdminParts): Server {
   const app = new Hono();
   app.get('/livez', (c) => c.json({ data: { status: 'live' } }));

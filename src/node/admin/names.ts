@@ -50,7 +50,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The names in a file while the gateway runs: read again when it has changed; while it is faulty, the names stay as they were. */
+/** The names in a file while the gateway runs: reads it again when it has changed, and keeps the earlier names while it is faulty. */
 export class ClientNames {
   private readonly path: string;
   private names: ReadonlyMap<string, string> = new Map();
@@ -83,8 +83,8 @@ export class ClientNames {
 const MAX_NAME = 100;
 
 /**
- * Gives a client a name in the names file, or takes it away without one. A YAML file keeps its comments, and the file is replaced
- * whole; one that does not exist is made. Returns a fault when nothing was changed.
+ * Gives a client a name in the names file, or removes its name if none is given. A YAML file keeps its comments. Replaces the
+ * file whole, and creates it if it does not exist. Returns a fault if nothing was changed.
  */
 export function nameClient(path: string, client: string, name: string | undefined): NamesFault | undefined {
   const hash = client.toLowerCase();

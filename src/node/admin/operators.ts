@@ -82,10 +82,7 @@ const DAY_MS = 86_400_000;
 /** Milliseconds after which the clock is compared with one that nobody sets. */
 const CLOCK_CHECK_MS = 10_000;
 
-/**
- * Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a
- * token.
- */
+/** Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a token. */
 export function adminFault(settings: Settings): string | undefined {
   const { host } = settings.get(table.adminListen);
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
@@ -330,7 +327,7 @@ function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits'
 /** Maximum number of rule books that are kept. */
 const MAX_RULE_BOOKS = 8;
 
-/** The rule books that were last in force, by hash: their entries can still be inspected. */
+/** The rule books that were last in force, by hash, so that operators can still inspect their entries. */
 export class RecentRuleBooks {
   private readonly byHash = new Map<string, CompiledRuleBook>();
   private last: CompiledRuleBook | undefined;

@@ -554,7 +554,7 @@ export class WholeBody {
   }
 }
 
-/** Bytes of a body that are still read after an early response, one that is complete before its request. */
+/** Bytes of a body that are still read after an early response, which is complete before its request. */
 export const SMALL_REST_BYTES = 1024 * 1024;
 
 /** A request whose body has not arrived. */

@@ -21,7 +21,7 @@ import { readProxied } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
 
-/** How clients are served. Times are milliseconds; 0 is no limit. */
+/** How the server treats clients. Times are milliseconds; 0 is no limit. */
 export interface GatewayServerOptions extends ReaderLimits {
   /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;

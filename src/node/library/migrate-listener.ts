@@ -11,8 +11,9 @@ import { decodeBody } from '../decode-body.ts';
 import { rewriteResponse } from './rewritten-response.ts';
 
 /**
- * Wraps the request listener of a V2 service (a `node:http` listener, an Express application, …) so that it serves V1 clients, too:
- * requests under V1's prefix reach `v2` migrated, all others untouched. For HTTP/1.1 servers, with or without TLS; over HTTP/2 a request under V1's prefix gets 505.
+ * Wraps the request listener of a V2 service (a `node:http` listener, an Express application, …) so that it also serves V1
+ * clients: it migrates requests under V1's prefix before they reach `v2`, and leaves all others untouched. For HTTP/1.1 servers,
+ * with or without TLS; over HTTP/2 a request under V1's prefix gets 505.
  */
 export function migrateListener(migration: Migration, v2: RequestListener): RequestListener {
   return (incoming, outgoing) => {

@@ -10,7 +10,7 @@ import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import { decodeBodySync } from '../decode-body.ts';
 
 /**
- * Makes everything that a V2 service writes to `outgoing` the response to a migrated request, as its V1 client reads it. The
+ * Turns everything that a V2 service writes to `outgoing` into the response that the V1 client of a migrated request reads. The
  * methods of this one object are replaced, as compression middleware does, so that any framework can write to it.
  */
 export function rewriteResponse(

@@ -13,7 +13,7 @@ const MAX_BYTES = 256 * CHUNK_BYTES;
 
 /**
  * Finds the newest entry of a request in a log file and in the rotated ones beside it, from the newest line backwards within 256
- * MiB. Undefined when it is not there; files that cannot be read are passed over.
+ * MiB. Undefined if it is not there; skips files that it cannot read.
  */
 export async function findLoggedEntry(path: string, requestId: string): Promise<Entry | undefined> {
   const search = new EntrySearch(requestId);

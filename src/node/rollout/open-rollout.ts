@@ -97,7 +97,7 @@ export async function openRollout(
   };
 }
 
-/** Returns why the gateway would not start with the rollout in its file, as a sentence; starts nothing, and asks no server. */
+/** Returns as a sentence why the gateway would not start with the rollout in its file; starts nothing, and asks no server. */
 export function storedRolloutFault(settings: Settings, book: RuleBook): string | undefined {
   const path = modesFile(settings.get(table.store));
   if (path === undefined || !existsSync(path)) return v1Fault(settings, book, initialRollout);

@@ -26,8 +26,8 @@ interface QueuedWork {
 }
 
 /**
- * Does work for operators in a thread, one piece after the other. It starts with the first piece, or when somebody may soon have
- * some. Work that is not done in time is answered with 503, and another thread takes the place of the one that is stuck.
+ * Does work for operators in a thread, one piece after the other. The thread starts with the first piece, or when work may soon
+ * arrive. Work that is not done in time gets 503, and another thread replaces the one that is stuck.
  */
 export class OperatorThread {
   private readonly deadlineMs: number;

@@ -152,7 +152,7 @@ class TransformThread {
   }
 }
 
-/** Tries of a command. */
+/** Attempts at a command. */
 export const PATIENT_TRIES = 4;
 
 /** Milliseconds that a call may take. */
@@ -221,7 +221,7 @@ function textsOf(modules: Readonly<Record<string, TransformSource>>): Readonly<R
   return Object.fromEntries(Object.entries(modules).map(([path, { text = '' }]) => [path, text]));
 }
 
-/** A fault of a module, at a line of its file from 1, or of what names it. */
+/** A fault of a module, at a line of its file (from 1), or of the operation that names it. */
 export interface ModuleFault {
   /** The ids of the operations that name the module. */
   readonly operations: readonly string[];

@@ -131,7 +131,7 @@ class Service {
   }
 }
 
-/** How requests are put on the wire. */
+/** How to put requests on the wire. */
 export interface SenderOptions {
   /** Sends bodies in chunks, without a length. */
   readonly isChunked?: boolean;
@@ -370,10 +370,7 @@ export async function startWorkerd(
   return { ...running, port: ports.get('http') ?? 0 };
 }
 
-/**
- * Serves a configuration in Cap'n Proto with so many sockets, of which the ports are by name. Embedded files are looked for in
- * `folder`.
- */
+/** Serves a configuration in Cap'n Proto with so many sockets, of which the ports are by name. Embedded files are looked for in `folder`. */
 export async function serveWorkerd(
   folder: string,
   text: string,

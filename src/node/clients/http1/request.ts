@@ -27,7 +27,7 @@ export interface H1Request {
   readonly hasNoRest: boolean;
 }
 
-/** The beginning of a request that the gateway refuses: what comes behind it cannot be told from its body. */
+/** The beginning of a request that the gateway refuses: the bytes after it cannot be told from its body. */
 export class RefusedHead {
   readonly failure: Failure;
   /** True for HEAD, whose response has no body (RFC 9110 §9.3.2). */
@@ -72,9 +72,9 @@ export function emptyLinesAt(bytes: Uint8Array): number {
 }
 
 /**
- * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses what RFC 9112 does not allow where
- * another reader could see another request: `headerBytes` is the maximum size of a head. What is left is decided on with the whole head
- * (`decide`), such as a second `Host`, another coding than chunked, or an expectation.
+ * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses what RFC 9112 does not allow if
+ * another reader could see another request; `headerBytes` is the maximum size of a head. `decide` judges the rest with the whole
+ * head, such as a second `Host`, a coding other than chunked, or an expectation.
  */
 export function readRequest(bytes: Buffer, headerBytes: number): H1Request | RefusedHead | undefined {
   const headEnd = findHeadEnd(bytes, 0);

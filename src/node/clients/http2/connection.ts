@@ -557,7 +557,7 @@ export class H2Connections {
 const FRAMES_PER_TURN = 2048;
 /** Requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
 const REQUESTS_PER_TURN = 24;
-/** What a request costs that begins, in frames. */
+/** The cost of a new request, in frames. */
 export const REQUEST_COST = Math.ceil(FRAMES_PER_TURN / REQUESTS_PER_TURN);
 
 /** A connection that has bytes to read. */

@@ -1,7 +1,7 @@
 import { isFieldName, readDecimal } from '../../../http/header-list.ts';
 import type { FieldReceiver } from './hpack.ts';
 
-/** How large a header section may be that is read; the gateway refuses a request whose section is larger, with 431. */
+/** The maximum size of a header section that is read; the gateway refuses a request with a larger one with 431. */
 export interface HeaderBlockLimits {
   /** Bytes of names, values and their separators. */
   readonly headerBytes: number;

@@ -339,8 +339,8 @@ interface Decoder {
 let decoder: Decoder | undefined;
 
 /**
- * Decodes a Huffman text (RFC 7541 §5.2) into `target`, which has room for 8/5 of its bytes; returns the bytes written, and -1 for what
- * is no such text.
+ * Decodes a Huffman text (RFC 7541 §5.2) into `target`, which has room for 8/5 of its bytes; returns the number of bytes written,
+ * or -1 for invalid text.
  */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number, target: Uint8Array): number {
   decoder ??= makeDecoder();
