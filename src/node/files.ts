@@ -47,7 +47,7 @@ export function decodeText(bytes: Uint8Array): string {
   throw new TextFault(UNMARKED);
 }
 
-const UNMARKED = 'it has NUL characters, as UTF-16 without its mark has: save it as UTF-8';
+const UNMARKED = 'it has NUL characters, like UTF-16 without a byte order mark: save it as UTF-8';
 
 /** Where the first byte stands that is no UTF-8. */
 function placeOfFault(bytes: Uint8Array, encoding: string): string {
@@ -343,7 +343,7 @@ function endLine(use: CertificateUse, notAfter: number, now: number): ProcessLin
     event: 'certificate-ends',
     message: isOver
       ? `certificate: ${name} ended at ${when}; connections fail until its file is renewed.`
-      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; renew the file, and the running gateway takes it up.`,
+      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; renew the file, and the running gateway picks it up.`,
     fields: { use, notAfter: when },
   };
 }
@@ -366,7 +366,7 @@ export function readTlsFiles(files: {
   if (unread.length > 0) return { fault: unread.join('\n') };
   if ((texts.cert === undefined) !== (texts.key === undefined)) {
     return {
-      fault: `${files.cert?.name} and ${files.key?.name} belong together; set both or none.`,
+      fault: `${files.cert?.name} and ${files.key?.name} belong together; set both or neither.`,
     };
   }
   if (texts.ca !== undefined && !areCertificates(texts.ca))

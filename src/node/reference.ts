@@ -75,7 +75,7 @@ function checkDeprecated(names: readonly string[]): void {
     if (schemas.every((known) => isFreeName(name, known))) continue;
     throw new ReferenceFault(
       'deprecated',
-      `${JSON.stringify(name)}: V2 has an attribute of this name, or it is no plain word. Choose another, such as legacy_code.`,
+      `${JSON.stringify(name)}: V2 has an attribute with this name, or it is not a plain word. Choose another, such as legacy_code.`,
     );
   }
 }

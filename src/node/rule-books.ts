@@ -196,7 +196,7 @@ export function secretFiles({ webhooks = {} }: RuleBook, environment: Environmen
 /** Says which rule book is used if no setting names one and the working directory has none; undefined if a setting names one. */
 export function shippedSentence({ shippedAt }: Pick<LoadedRuleBook, 'shippedAt'>): string | undefined {
   if (shippedAt === undefined) return undefined;
-  return `There is no ${settings.rules.value} here, so the rule book that ships with capture-gateway is used, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;
+  return `There is no ${settings.rules.value} here, so capture-gateway uses the rule book that it ships, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;
 }
 
 /** What the build writes: the rule book that ships, checked, and the SHA-256 of its text in hex digits. */

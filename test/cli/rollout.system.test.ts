@@ -158,7 +158,7 @@ test('without V1 there is nothing but migrating, and a random secret is told', a
   expect((await rollout(alone, 'observe')).err).toMatch(/start the gateway with GATEWAY_V1_UPSTREAM/);
   const random = await spawnGateway({ upstream, ...v1 });
   expect(random.stderr()).toMatch(
-    /client hashes are new at each start.*GATEWAY_CLIENT_SECRET, the same for every replica/,
+    /client hashes are new at each start.*GATEWAY_CLIENT_SECRET to the same value on every replica/,
   );
   expect((await rollout(random)).out).toContain('careful');
 });

@@ -43,9 +43,13 @@ test.each([
   [
     'UTF-16 without its mark, with é',
     Buffer.from('{"é":1}', 'utf16le'),
-    /NUL characters, as UTF-16 without its mark/,
+    /NUL characters, like UTF-16 without a byte order mark/,
   ],
-  ['UTF-16 without its mark', Buffer.from('{}', 'utf16le'), /NUL characters, as UTF-16 without its mark/],
+  [
+    'UTF-16 without its mark',
+    Buffer.from('{}', 'utf16le'),
+    /NUL characters, like UTF-16 without a byte order mark/,
+  ],
   [
     'half a character of UTF-16',
     Buffer.from([0xff, 0xfe, 0x00, 0xd8]),

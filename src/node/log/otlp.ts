@@ -291,7 +291,7 @@ function otlpOptions(
   const base = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '';
   const protocol = of('PROTOCOL');
   if (protocol !== undefined && protocol !== 'http/json')
-    onNotice(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, and http/json is sent`);
+    onNotice(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but the gateway sends http/json`);
   const timeout = Number(of('TIMEOUT'));
   return {
     url: environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base.replace(/(?<!\/)\/+$/, '')}/v1/traces`,

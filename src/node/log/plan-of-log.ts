@@ -64,7 +64,7 @@ export async function planOfLog(
           ]),
       ...(lines.withoutInfo.length === 0
         ? []
-        : ['The log has failures only, so when clients are awake is not known: set the log level to info.']),
+        : ['The log has only failures, so it does not show when clients call: set the log level to info.']),
     ],
     parts: plan === undefined ? [] : planParts(plan).map((one) => shortened(one, limits.rows)),
     clients: plan?.clients.slice(0, limits.rows).map(({ client }) => client) ?? [],

@@ -82,7 +82,7 @@ export async function openRollout(
       level: 'warn',
       event: 'client-secret-random',
       message:
-        'rollout: client hashes are new at each start, so that shares, pins and names do not hold; set GATEWAY_CLIENT_SECRET, the same for every replica.',
+        'rollout: client hashes are new at each start, so shares, pins and names do not last; set GATEWAY_CLIENT_SECRET to the same value on every replica.',
     });
   }
   return {
@@ -112,7 +112,7 @@ function v1Fault(settings: Settings, { rollout }: RuleBook, state: RolloutState)
 }
 
 function damageOf(place: string): string {
-  return `${place} is not a stored rollout; name another file, or, if it was one, remove it to start over.`;
+  return `${place} is not a stored rollout; name another file, or remove it to start over if it was one.`;
 }
 
 /** Makes this gateway one of those that share the store. */

@@ -91,7 +91,7 @@ export class OperatorThread {
     if (this.current !== stuck) return;
     this.end();
     this.next();
-    stuck.resolve(this.tooLate('was not done', 'Its thread was ended, and another takes its place.'));
+    stuck.resolve(this.tooLate('was not done', 'The gateway ended its thread, and starts another.'));
   }
 
   private tooLate(what: string, why: string): OperatorText {

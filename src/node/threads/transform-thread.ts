@@ -264,7 +264,7 @@ async function readModule(module: string, book: string): Promise<TransformSource
     // A link may lead out of the folder.
     const [real, around] = await Promise.all([realpath(file), realpath(folder)]);
     if (!real.startsWith(around + sep) && !(await isSwappedFolder(real, book)))
-      return ofBook(`${module} is a link that leads out of the folder of the rule book; put the file there`);
+      return ofBook(`${module} is a link that leads out of the rule book's folder; put the file there`);
     text = decodeText(await readFile(file));
   } catch (error) {
     if (error instanceof TextFault) return ofBook(`${module} cannot be read: ${error.message}`);

@@ -79,7 +79,7 @@ test.each([
   ['', 'it is empty'],
   ['# nothing\n', 'it is empty'],
   ['openapi: 3.1.0\npaths: {}\n---\nopenapi: 3.1.0\n', 'it has a second document at line 3, column 1'],
-  ['o\0p\0e\0n\0', 'it has NUL characters, as UTF-16 without its mark has: save it as UTF-8'],
+  ['o\0p\0e\0n\0', 'it has NUL characters, like UTF-16 without a byte order mark: save it as UTF-8'],
 ])('%j is refused with its cause: %s', async (text, cause) => {
   expect(await read(text)).toContain(cause);
 });

@@ -60,9 +60,11 @@ test('a rule book that nobody named is called what it is: the one that ships, wh
   };
   const shipped = join(root, 'config/rules.yaml');
   expect(run('check').out.replaceAll(/\s+/g, ' ')).toContain(
-    `There is no config/rules.yaml here, so the rule book that ships with capture-gateway is used, for the property-capture API (${shipped}). Name your own with --rules (GATEWAY_RULES). It is sound.`,
+    `There is no config/rules.yaml here, so capture-gateway uses the rule book that it ships, for the property-capture API (${shipped}). Name your own with --rules (GATEWAY_RULES). It is sound.`,
   );
   expect(JSON.parse(run('check', '--json').out)).toMatchObject({ rules: shipped });
   const { err } = run('explain', '-', '--operation', 'create_client');
-  expect(err).toContain(`note: There is no config/rules.yaml here, so the rule book that ships`);
+  expect(err).toContain(
+    `note: There is no config/rules.yaml here, so capture-gateway uses the rule book that it ships`,
+  );
 });

@@ -699,7 +699,7 @@ describe('faults of a module are faults of the rule book', () => {
     symlinkSync(secret, join(rules, '../pages.js'));
     const outcome = await loadRuleBook(rules);
     expect('faults' in outcome && outcome.faults.join('\n')).toMatch(
-      /is a link that leads out of the folder/,
+      /is a link that leads out of the rule book's folder/,
     );
   });
 });

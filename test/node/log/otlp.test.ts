@@ -264,7 +264,7 @@ describe('traces', () => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     const traces = await openTraces(environment, '1', (trouble) => troubles.push(trouble));
     await traces?.close(10);
-    expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and http/json is sent']);
+    expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but the gateway sends http/json']);
   });
 });
 

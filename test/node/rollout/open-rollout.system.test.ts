@@ -140,7 +140,7 @@ test('a damaged file without a good copy stops the start, and so does one that c
   const path = join(made, 'rollout.json');
   writeFileSync(path, 'x');
   expect(await open({ store: `file:${path}` })).toEqual({
-    fault: `--store ${path} is not a stored rollout; name another file, or, if it was one, remove it to start over.`,
+    fault: `--store ${path} is not a stored rollout; name another file, or remove it to start over if it was one.`,
   });
   mkdirSync(join(made, 'directory'));
   expect(await open({ store: `file:${join(made, 'directory')}` })).toEqual({
