@@ -469,7 +469,13 @@ describe('the guide', () => {
       brownouts: [
         { id: 'mine', from: Date.parse('2027-03-02T09:00:00Z'), share: 20, status: 503 },
         { id: 'other', clients: ['ffff0000'], share: 100, status: 410 },
+        // The client calls no such operation.
+        { id: 'elsewhere', operations: ['heartbeat'], share: 100, status: 410 },
       ],
+      ends: {
+        operations: { heartbeat: { sunset: Date.parse('2027-01-01'), links: [] } },
+        changes: {},
+      },
     };
     const guide = new Guide('3fa9');
     guide.add(order());
@@ -489,6 +495,7 @@ describe('the guide', () => {
     expect(guideMarkdown(document)).toContain(`## When V1 ends\n\n- ${sentences[0]}`);
     const [digest] = digests(makeReport(tallyOf([order()]), options), [], rollout);
     expect(digest?.sentences[0]).toBe(`${sentences[0]} https://example.com/a?b=1&c=2`);
+    expect(digest?.sentences.join(' ')).not.toContain('heartbeat');
   });
 
   test('shows no example that V2 is known to refuse, and no outage', () => {
@@ -510,6 +517,7 @@ describe('the guide', () => {
     const texts = [guideMarkdown(guide), guideHtml(guide), guideMail(guide)];
     texts.push(...digests(makeReport(tallyOf(entries), options), []).map((one) => one.sentences.join(' ')));
     expect(texts).toHaveLength(4);
+    expect(guideMarkdown(guideOf(order({ status: 500 })))).not.toContain('Responses: ');
     for (const text of texts)
       expect(text).not.toMatch(/\b50[0-9]\b|upstream-|circuit|overloaded|buffer-full/);
     expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');

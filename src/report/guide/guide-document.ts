@@ -44,16 +44,26 @@ export interface EndOfV1 {
   readonly link?: string;
 }
 
-/** The steps of V1's end, as the rule book dates them, that concern a client (a hash); brownouts of some operations are among them. */
-export function endOfV1(rollout: Rollout | undefined, client: string): readonly EndOfV1[] {
+/**
+ * The steps of V1's end, as the rule book dates them, that concern a client (a hash). `calls` are all operations that it calls; where
+ * not all are known, those of any operation concern it.
+ */
+export function endOfV1(
+  rollout: Rollout | undefined,
+  client: string,
+  calls?: ReadonlySet<string>,
+): readonly EndOfV1[] {
   const { signals, gone, ends, brownouts = [] } = rollout ?? {};
   const { since, sunset, links = [] } = signals ?? {};
   const linkOf = (relation: LinkRelation, own = links): Pick<EndOfV1, 'link'> => {
     const link = own.find(([known]) => known === relation)?.[1];
     return link === undefined ? {} : { link };
   };
-  const concerns = ({ clients, except }: Scope): boolean =>
-    (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
+  const isCalled = (operation: string): boolean => calls === undefined || calls.has(operation);
+  const concerns = ({ clients, except, operations }: Scope): boolean =>
+    (clients === undefined || clients.includes(client)) &&
+    except?.includes(client) !== true &&
+    (operations === undefined || operations.some(isCalled));
   const refused = gone !== undefined && concerns(gone) ? ' From then on these requests get 410.' : '';
   return [
     ...(since === undefined
@@ -61,6 +71,7 @@ export function endOfV1(rollout: Rollout | undefined, client: string): readonly 
       : [{ text: `V1 is deprecated as of ${dateText(since)}.`, ...linkOf('deprecation') }]),
     ...(['operation', 'change'] as const).flatMap((kind) =>
       Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
+        if (kind === 'operation' && !isCalled(id)) return [];
         const what = kind === 'operation' ? `Operation ${id}` : `What change ${id} translates`;
         const own410 =
           end.gone !== undefined && concerns(end.gone) ? ' From then on its requests get 410.' : '';

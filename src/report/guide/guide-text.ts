@@ -150,7 +150,7 @@ function htmlCallSection(call: GuideCall): string {
   const { name, last, bodies, unread, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
   return [
     `<h2>${htmlText(name)}</h2>`,
-    `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}. Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+    `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}.${responsesWords(outcomes, htmlText)}</p>`,
     call.moved === undefined
       ? ''
       : `<p><code>${htmlText(call.moved.v1)}</code> is now <code>${htmlText(call.moved.v2)}</code>.</p>`,
@@ -229,7 +229,7 @@ export function guideMarkdown(guide: GuideDocument): string {
 function callSection(call: GuideCall): string {
   return [
     `## ${markdownText(call.name)}`,
-    `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}. Responses: ${markdownText(outcomeWords(call.outcomes))}.`,
+    `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}.${responsesWords(call.outcomes, markdownText)}`,
     ...(call.moved === undefined
       ? []
       : [`${markdownCode(call.moved.v1)} is now ${markdownCode(call.moved.v2)}.`]),
@@ -265,6 +265,10 @@ function bodySection(body: GuideBody): string {
 function dryRunWords({ dryRuns }: GuideDocument): string {
   const words = wouldFailWords(dryRuns);
   return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
+}
+
+function responsesWords(outcomes: GuideCall['outcomes'], escaped: (text: string) => string): string {
+  return outcomes.length === 0 ? '' : ` Responses: ${escaped(outcomeWords(outcomes))}.`;
 }
 
 /** What is known to fail is not called *After*: whoever follows the guide copies that. */
@@ -322,12 +326,22 @@ export function digests(
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
       sentences: [
-        ...endOfV1(rollout, client.client).map(({ text, link }) =>
+        ...endOfV1(rollout, client.client, callsOf(client)).map(({ text, link }) =>
           link === undefined ? text : `${text} ${link}`,
         ),
         ...sentencesOf(client, summaries),
       ],
     }));
+}
+
+/** Operations of a client that are counted at least, of however many it calls. */
+const ALL_OPERATIONS = 60;
+
+/** All operations that a client calls; undefined where there may be more than are counted. */
+function callsOf({ operations }: ClientReport): ReadonlySet<string> | undefined {
+  return operations.length < ALL_OPERATIONS
+    ? new Set(operations.map(({ operation }) => operation))
+    : undefined;
 }
 
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {

@@ -150,6 +150,12 @@ export class Guide {
     call.add(entry);
   }
 
+  /** All operations that the client calls; undefined where there may be more than are kept. */
+  private get called(): ReadonlySet<string> | undefined {
+    if (this.omitted > 0 || this.mistakes.size >= MAX_MISTAKES) return undefined;
+    return new Set([...this.calls.keys(), ...[...this.mistakes.values()].map(({ call }) => call)]);
+  }
+
   /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; without it, that of the latest one. */
   document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
     const { from, to, version, changes } = book;
@@ -165,7 +171,7 @@ export class Guide {
       to,
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
-      end: endOfV1(book.rollout, client),
+      end: endOfV1(book.rollout, client, this.called),
       calls: calls.map((call) => call.document(book, inForce)),
       mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
@@ -290,7 +296,10 @@ class CallGuide {
       responses: readMembers(responsesOf(this.members), book.changes),
       responsesUnknown: this.isUnknown && !this.isCompared,
       // A guide is sent to the client's owner, who can do nothing about an outage.
-      outcomes: outcomesOf(this.outcomes).filter(({ code }) => code === undefined || !isOutage(code)),
+      // What failed for no reason of the client's is nothing that it has to change.
+      outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
+        code === undefined ? status < 500 : !isOutage(code),
+      ),
       ...(checks === undefined ? {} : { bodyChecks: checks }),
       unread: this.unread,
       omitted: this.omitted + hidden,
