@@ -1,3 +1,4 @@
+import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import type { DiffMark, State } from '../api.ts';
 
 const clock = new Intl.DateTimeFormat('en-GB', {
@@ -85,6 +86,18 @@ export function whoseWords(replica: State['replica']): string | undefined {
   if (replica === undefined) return undefined;
   const { name, replicas } = replica;
   return `Of the replica ${name}; the other ${replicas === 2 ? 'keeps its' : `${count(replicas - 1)} keep their`} own.`;
+}
+
+/** Says in how many exchanges a value is searched for, where a filter has one and others were beyond the sample; undefined elsewhere. */
+export function searchedWords(
+  state: Pick<State, 'capture' | 'latest' | 'structurePerSecond'> | undefined,
+  filter: string,
+): string | undefined {
+  if (state?.capture.mode !== 'bodies' || state.capture.entries >= state.latest) return undefined;
+  const read = parseFilter(filter);
+  if (isFilterFault(read) || read.terms.every(({ field }) => field !== undefined && field !== 'has'))
+    return undefined;
+  return `Values are searched for in ${counted(state.capture.entries, 'exchange')} of ${count(state.latest)}: the gateway keeps the bodies of failures, and of ${count(state.structurePerSecond)} others a second.`;
 }
 
 /** Bytes in a readable unit. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../../src/inspector/api.ts';
 import { pairsOf } from '../../../src/inspector/page/entry/diff-pane.ts';
 import { foldLines, markedLines, type MarkedSpan } from '../../../src/inspector/page/entry/code-lines.ts';
+import { searchedWords } from '../../../src/inspector/page/format.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
 import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/charts.ts';
@@ -159,6 +160,26 @@ describe('the sampler', () => {
     expect(sampler.stride).toBe(10);
   });
 });
+
+test.each<[filter: string, entries: number, mode: 'bodies' | 'off', isTold: boolean]>([
+  ['FP-1003', 57, 'bodies', true],
+  ['has:FP-1003 status:201', 57, 'bodies', true],
+  // All are searched, no value is asked for, or none is kept.
+  ['FP-1003', 160, 'bodies', false],
+  ['status:4xx', 57, 'bodies', false],
+  ['', 57, 'bodies', false],
+  ['FP-1003', 57, 'off', false],
+])(
+  'a search for a value says in how many exchanges it searched: %j, %d, %s',
+  (filter, entries, mode, isTold) => {
+    const capture = { mode, entries, masks: [], maxEntries: 1000, maxBytes: 1, bytes: 1 };
+    expect(searchedWords({ capture, latest: 160, structurePerSecond: 50 }, filter)).toBe(
+      isTold
+        ? 'Values are searched for in 57 exchanges of 160: the gateway keeps the bodies of failures, and of 50 others a second.'
+        : undefined,
+    );
+  },
+);
 
 describe('scales', () => {
   test('stay within their capacity', () => {

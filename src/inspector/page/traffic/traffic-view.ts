@@ -12,7 +12,7 @@ import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
-import { count, counted, dayTime, type HueOf } from '../format.ts';
+import { count, counted, dayTime, type HueOf, searchedWords } from '../format.ts';
 import { type Go, linkTo, type PageState } from '../page-state.ts';
 import { type Announce, classes, CompletionList, el, PaneSplitter, part, visibleText } from '../parts.ts';
 import { EntryList } from './entry-list.ts';
@@ -78,7 +78,9 @@ export function TrafficView(props: TrafficViewProps): VNode {
       { class: 'toolbar' },
       part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
       flow(view, live),
-      props.whose !== undefined && el('p', { class: 'whose' }, visibleText(props.whose)),
+      [props.whose, searchedWords(view.state, filter)].map(
+        (words) => words !== undefined && el('p', { key: words, class: 'whose' }, visibleText(words)),
+      ),
       part(TimeBar, {
         filter,
         hasRows: view.rows.length > 0,
