@@ -107,7 +107,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [SUCCESS, 'Success.'],
   [
     FAILURE,
-    'The command ran, and the result is negative: a request is refused, responses differ, an input file cannot be parsed, or the gateway refuses what was asked.',
+    'The command ran, but the result is negative: a request is refused, responses differ, an input file cannot be parsed, or the gateway refuses the change.',
   ],
   [
     NOT_STARTED,

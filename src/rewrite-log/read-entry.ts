@@ -117,7 +117,7 @@ const editRecord = z.strictObject({
   note: z
     .exactOptional(z.string())
     .describe(
-      'Reason of a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
+      'Reason for a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
     ),
 });
 
@@ -150,7 +150,7 @@ const responseRecord = z.strictObject({
   note: z
     .exactOptional(z.string())
     .describe(
-      'Reason for a special case: conflict (the V1 name was there as well), duplicate, value (it could not be converted) or more (of a list).',
+      'Reason for a special case: conflict (the response also had the V1 name), duplicate, value (it could not be converted) or more (of a list).',
     ),
 });
 
@@ -242,12 +242,12 @@ export const entrySchema = z
     newcomer: z
       .exactOptional(z.enum(['refused', 'warned', 'would', 'not-known']))
       .describe(
-        'The client is new to V1: refused for it, warned, not known yet (one that still is not on the day is refused), or served because nobody can say.',
+        'The client is new to V1: refused, warned, not known yet (refused if still unknown on the day), or served because the gateway cannot tell.',
       ),
     verdict: z
       .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
       .describe(
-        'Effect on the exchange: `rewritten` when the request was, or the body of its response; `edits` and `responseEdits` say which.',
+        'Effect on the exchange: `rewritten` if the request was rewritten, or only the body of its response; `edits` and `responseEdits` say which.',
       ),
     edits: z
       .array(editRecord)
