@@ -5,7 +5,7 @@ import { unmarkedTag } from '../../http/fields.ts';
 import { concatBytes } from '../../http/byte-collector.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { PATIENT_TRIES, TransformThreads } from '../../node/threads/transform-thread.ts';
+import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Ends } from '../../rules/rollout.ts';
@@ -247,7 +247,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
         newTraceHex: () => '0'.repeat(48),
         clientOf: () => '0'.repeat(16),
         decode: decodeBody,
-        transform: new TransformThreads(PATIENT_TRIES).run,
+        transform: new TransformThreads().run,
         after: (milliseconds, run) => void setTimeout(run, milliseconds),
         random: () => 0,
         onUnexpectedError: (error) => void bugs.push(error),

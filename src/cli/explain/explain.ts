@@ -11,7 +11,7 @@ import { decodeText, readText } from '../../node/files.ts';
 import { terminalLines, terminalText } from '../../report/text.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
-import { PATIENT_TRIES, TransformThreads } from '../../node/threads/transform-thread.ts';
+import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import type { HeaderFields, ResponseVerdict } from '../../library/verdicts.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type EditRecord, placesOfEdit, refusalText } from '../../rewrite/records.ts';
@@ -181,7 +181,7 @@ async function explainResponse(
   }
   const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  const threads = new TransformThreads(PATIENT_TRIES);
+  const threads = new TransformThreads();
   // The words of an error are shown: whoever tries a rule book may read the values.
   const detailed = async (job: TransformJob): Promise<TransformOutcome> => {
     const outcome = await threads.run(ruleBook, job);

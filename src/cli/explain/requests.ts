@@ -1,7 +1,7 @@
 import type { EntriesPage, EntryDetail, ExplainRequest, Explanation } from '../../inspector/api.ts';
 import { type NamedRequest, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
-import { PATIENT_TRIES, TransformThreads } from '../../node/threads/transform-thread.ts';
+import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
@@ -259,7 +259,7 @@ export function offlineExplainer(
     rules,
     limits: { count: constants.headerCount, bytes: settings.headerBytes.value },
     decode: decodeBody,
-    transform: new TransformThreads(PATIENT_TRIES).run,
+    transform: new TransformThreads().run,
     gatewayOrigin: 'http://127.0.0.1:8080',
     origin: 'https://captur3d.io',
   };

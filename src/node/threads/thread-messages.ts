@@ -44,7 +44,8 @@ export type FromTransforms =
       readonly isSyntax: boolean;
       readonly line: number | undefined;
     }
-  | { readonly kind: 'began' }
+  // With the milliseconds of processor time that the thread has used, where the runtime tells.
+  | { readonly kind: 'began'; readonly workedMs: number | undefined }
   | { readonly kind: 'outcome'; readonly outcome: TransformOutcome };
 
 /** Values of the cell by which memory is granted: the thread waits while it is `ASKED`. */

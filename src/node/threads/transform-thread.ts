@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import {
   type RunTransform,
@@ -24,6 +25,18 @@ const START_MS = 5000;
 interface QueuedJob {
   readonly job: TransformJob;
   readonly done: (outcome: TransformOutcome) => void;
+}
+
+/** A call that has begun in a thread. */
+interface RunningCall {
+  readonly call: QueuedJob;
+  readonly worker: Worker;
+  readonly began: {
+    readonly at: number;
+    /** Milliseconds of processor time that the thread had used before. */
+    readonly workedMs: number | undefined;
+    readonly loop: EventLoopUtilization | undefined;
+  };
 }
 
 /**
@@ -112,9 +125,10 @@ class TransformThread {
         return;
       case 'began': {
         clearTimeout(this.deadline);
-        // An outcome that has come while this thread was busy is taken first: the check phase is behind the one for messages.
-        const { current } = this;
-        this.deadline = setTimeout(() => setImmediate(() => this.replace(current)), this.budgetMs);
+        const { current, worker } = this;
+        if (current === undefined || worker === undefined) return;
+        const began = { at: performance.now(), workedMs: message.workedMs, loop: loopOf(worker) };
+        this.watch({ call: current, worker, began }, this.budgetMs);
         return;
       }
       case 'fault':
@@ -126,8 +140,21 @@ class TransformThread {
     }
   }
 
-  private replace(late: QueuedJob | undefined): void {
-    if (late === undefined || this.current !== late) return;
+  /** Judges a call after so many milliseconds, and ends the thread if the call has used up its budget. */
+  private watch(running: RunningCall, milliseconds: number): void {
+    const isCurrent = (): boolean => this.current === running.call && this.worker === running.worker;
+    const judge = async (): Promise<void> => {
+      if (!isCurrent()) return;
+      const rest = this.budgetMs - (await usedBy(running, this.budgetMs));
+      if (!isCurrent()) return;
+      if (rest > 0) this.watch(running, rest);
+      else this.replace(running.call);
+    };
+    // An outcome that has come while this thread was busy is taken first: the check phase is behind the one for messages.
+    this.deadline = setTimeout(() => setImmediate(() => void judge()), milliseconds);
+  }
+
+  private replace(late: QueuedJob): void {
     this.end();
     this.settle(tookTooLong(late.job, this.budgetMs));
     this.next();
@@ -152,9 +179,6 @@ class TransformThread {
   }
 }
 
-/** Attempts at a command. */
-export const PATIENT_TRIES = 4;
-
 /** Milliseconds that a call may take. */
 function budgetOf({ limits }: RuleBook): number {
   return limits.transform ?? TRANSFORM_BUDGET_MS;
@@ -163,21 +187,10 @@ function budgetOf({ limits }: RuleBook): number {
 /** Runs the transforms of the rule books in force: exchanges finish on the one that they began with. */
 export class TransformThreads {
   private readonly threads = new Map<string, TransformThread>();
-  private readonly tries: number;
-
-  /** A call that took too long is tried `tries` times: for commands, whose outcome should not depend on what else the machine does. */
-  constructor(tries = 1) {
-    this.tries = tries;
-  }
 
   /** Calls a transform of `book`. */
-  readonly run = async (book: RuleBook, job: TransformJob): Promise<TransformOutcome> => {
-    const late = tookTooLong(job, budgetOf(book)).why;
-    for (let tried = 1; ; tried += 1) {
-      const outcome = await this.threadOf(book).run(job);
-      if (tried >= this.tries || !('why' in outcome) || outcome.why !== late) return outcome;
-    }
-  };
+  readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> =>
+    this.threadOf(book).run(job);
 
   /** Starts the thread of a rule book that is about to be in force, so that no request waits for it. */
   readonly warm = (book: RuleBook): Promise<void> =>
@@ -201,6 +214,30 @@ export class TransformThreads {
   close(): void {
     for (const thread of this.threads.values()) thread.end();
     this.threads.clear();
+  }
+}
+
+/** What the loop of a thread has done; undefined where the runtime does not tell. */
+function loopOf({ performance: own }: Worker): EventLoopUtilization | undefined {
+  return typeof own?.eventLoopUtilization === 'function' ? own.eventLoopUtilization() : undefined;
+}
+
+/**
+ * Returns how many milliseconds of its budget a call has used: those in which it worked, by the processor time of its thread, and those
+ * in which it waited. On a busy machine, or in a throttled container, the thread does neither for a while. That is not the module's
+ * fault, and a 502 would be wrong: V2 may have carried out the request by then. The whole budget is used after `START_MS`, and where the
+ * runtime does not tell.
+ */
+async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise<number> {
+  const { at, workedMs, loop } = began;
+  if (workedMs === undefined || loop === undefined || performance.now() - at > START_MS) return budgetMs;
+  const { idle } = worker.performance.eventLoopUtilization(loop);
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1000 - workedMs + idle;
+  } catch {
+    // The thread has ended, and reports that itself.
+    return budgetMs;
   }
 }
 

@@ -56,8 +56,14 @@ async function warmUp(): Promise<void> {
 }
 
 async function respond(job: TransformJob): Promise<void> {
-  send({ kind: 'began' });
+  send({ kind: 'began', workedMs: workedMs() });
   send({ kind: 'outcome', outcome: await callTransform(modules.get(job.module) ?? {}, job) });
+}
+
+function workedMs(): number | undefined {
+  if (typeof process.threadCpuUsage !== 'function') return undefined;
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 function send(message: FromTransforms): void {

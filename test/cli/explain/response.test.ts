@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandRun } from '../../support/command-runs.ts';
-import { command as startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = temporaryFolder('response');
@@ -94,26 +93,4 @@ changes:
   c       strip   X-D:  dropped
   c       move    ?key  X-E:
 `);
-});
-
-test('a transform that was late once, as on a busy machine, is called again', async () => {
-  const late = join(folder, 'late.yaml');
-  const mark = JSON.stringify(join(folder, 'mark'));
-  writeFileSync(
-    late,
-    'from: /v1\nto: /v2\noperations: { list: { match: GET /bills, transform: ./late.js } }\nchanges: []\n',
-  );
-  writeFileSync(
-    join(folder, 'late.js'),
-    `import { existsSync, writeFileSync } from 'node:fs';
-export const request = () => {
-  if (existsSync(${mark})) return {};
-  writeFileSync(${mark}, '');
-  for (;;);
-};
-`,
-  );
-  const explained = startCommand(['explain', '--rules', late, '--curl', 'curl http://localhost/v1/bills']);
-  expect(await explained.exit).toBe(0);
-  expect(explained.stdout()).toContain('GET /v2/bills');
 });

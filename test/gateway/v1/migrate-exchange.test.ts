@@ -572,6 +572,18 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
     expect(gateway.surprises).toEqual([]);
   });
 
+  // As on a busy machine or in a throttled container: the thread is blocked, and neither works nor waits in its loop.
+  test('not while its thread is held up', async () => {
+    const module = `export const request = (body) => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+      return { body };
+    };`;
+    const { gateway, v2 } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
+    const held = await exchange(gateway.port, send('POST', '/api/v1/bills/1', '{"data":{"x":1}}'));
+    expect(statusOf(held)).toBe(200);
+    expect(v2.received).toHaveLength(1);
+  });
+
   test('of a response', async () => {
     const module = 'export const response = (body) => ({ body: body.data.map((x) => x) });';
     const { gateway, v2 } = await serve('{"data":"S3CR3T"}', { ...FILES, 'bill.mjs': module });
