@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AssembledImage } from './assemble-image.ts';
 
 /** A container of the image, without an engine. */
@@ -8,6 +9,12 @@ export interface StartedImage {
   readonly waiting: ChildProcess;
   /** Sends a signal to the first process of the container, as an engine does. */
   signal(name: NodeJS.Signals): void;
+}
+
+/** A folder of the machine, and where the container has it. */
+export interface Volume {
+  readonly folder: string;
+  readonly path: string;
 }
 
 /**
@@ -19,6 +26,7 @@ mount --make-rprivate /
 mount --bind "$0" "$0"
 mount --bind /dev/null "$0/dev/null"
 mount -t proc proc "$0/proc"
+for volume in $VOLUMES; do mount --bind "\${volume%%:*}" "$0\${volume#*:}"; done
 mount -o remount,bind,ro "$0"
 exec unshare --root="$0" "$@"
 `;
@@ -28,6 +36,7 @@ export function startImage(
   { root, dockerfile }: AssembledImage,
   command: readonly string[],
   env: Readonly<Record<string, string>>,
+  volumes: readonly Volume[] = [],
 ): StartedImage {
   const { user, workdir } = dockerfile;
   const [uid = '', gid = uid] = user.split(':');
@@ -37,9 +46,11 @@ export function startImage(
   const become = isRoot ? [`--setgid=${gid}`, `--setuid=${uid}`] : [];
   const namespaces = [...rights, '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL'];
   const inside = ['sh', '-ec', START, root, `--wd=${workdir}`, ...become, '--', ...command];
+  for (const { path } of volumes) mkdirSync(join(root, path), { recursive: true });
+  const mounted = { VOLUMES: volumes.map(({ folder, path }) => `${folder}:${path}`).join(' ') };
   const waiting = spawn('unshare', [...namespaces, ...inside], {
     // Of the machine's environment, the tools that mount need their path; the command gets the image's.
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...dockerfile.env, ...env },
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...dockerfile.env, ...env, ...mounted },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   return {

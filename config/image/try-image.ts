@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { AssembledImage } from './assemble-image.ts';
-import { type StartedImage, startImage } from './start-image.ts';
+import { type StartedImage, startImage, type Volume } from './start-image.ts';
 
 /** The outcome of a trial of the image. */
 export interface ImageTrial {
@@ -21,13 +21,23 @@ export interface ImageTrial {
   readonly events: readonly string[];
 }
 
+/** What a container gets beside its image. */
+export interface GivenToImage {
+  readonly env: Readonly<Record<string, string>>;
+  readonly volumes: readonly Volume[];
+}
+
+const NOTHING: GivenToImage = { env: {}, volumes: [] };
+
 /** Starts the gateway of an image on free ports, sends it a V1 request, asks for its health, tries to write, and stops it. */
-export async function tryImage(image: AssembledImage): Promise<ImageTrial> {
+export async function tryImage(image: AssembledImage, given: GivenToImage = NOTHING): Promise<ImageTrial> {
   const { entrypoint, cmd, healthcheck } = image.dockerfile;
-  const gateway = startImage(image, [...entrypoint, ...cmd], {
-    GATEWAY_LISTEN: '127.0.0.1:0',
-    GATEWAY_ADMIN_LISTEN: '127.0.0.1:0',
-  });
+  const gateway = startImage(
+    image,
+    [...entrypoint, ...cmd],
+    { ...given.env, GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN_LISTEN: '127.0.0.1:0' },
+    given.volumes,
+  );
   const exited = once(gateway.waiting, 'exit');
   try {
     const said: ProcessLine[] = [];

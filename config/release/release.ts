@@ -17,6 +17,9 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { assembleImage } from '../image/assemble-image.ts';
+import { removeImage } from '../image/remove-image.ts';
+import { chartTrialFault, tryChart } from '../image/try-chart.ts';
 import { auditDependencies } from './audit.ts';
 import { cutChangelog, sectionOf, tagMessage } from './changelog.ts';
 import { licenseList } from './license-list.ts';
@@ -201,6 +204,18 @@ export async function tryPackage(tarball: string, version: string): Promise<read
   }
 }
 
+/** The image of `root` with a packed chart, tried without an engine; or a sentence that says why it was not. */
+async function triedChart(root: URL, chart: string): Promise<string> {
+  const fault = chartTrialFault();
+  if (fault !== undefined) return `The image was not tried with the chart: ${fault}.`;
+  const image = assembleImage(root);
+  try {
+    return await tryChart(image, chart);
+  } finally {
+    removeImage(image);
+  }
+}
+
 const ANY_PORTS = [
   '--listen',
   '127.0.0.1:0',
@@ -264,6 +279,8 @@ async function main(): Promise<void> {
     console.log(readFileSync(new URL(`${folder}/SHA256SUMS`, root), 'utf8'));
     const tarball = fileURLToPath(new URL(`${folder}/capture-gateway-${version}.tgz`, root));
     for (const sentence of await tryPackage(tarball, version)) console.log(sentence);
+    const chart = fileURLToPath(new URL(`${folder}/capture-gateway-chart-${version}.tgz`, root));
+    console.log(await triedChart(root, chart));
     console.log(
       `From the tag v${version}, .github/workflows/release.yml publishes:\n${publications(version).join('\n')}`,
     );

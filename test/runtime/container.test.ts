@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type AssembledImage, assembleImage } from '../../config/image/assemble-image.ts';
 import { scratchSteps } from '../../config/image/build-image.ts';
 import { readDockerfile } from '../../config/image/dockerfile.ts';
 import { removeImage } from '../../config/image/remove-image.ts';
+import { tryChart } from '../../config/image/try-chart.ts';
 import { tryImage } from '../../config/image/try-image.ts';
 
 const project = new URL('../../', import.meta.url);
@@ -81,3 +83,12 @@ function bytesOf(path: string): number {
   if (!stat.isDirectory()) return stat.size;
   return readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
 }
+
+test(
+  'starts with the settings, secrets and folders that the chart gives its pod',
+  { tags: ['helm'] },
+  async () => {
+    const chart = fileURLToPath(new URL('deploy/helm/capture-gateway', project));
+    expect(await tryChart(image, chart)).toContain('V2 gets a V1 request migrated');
+  },
+);
