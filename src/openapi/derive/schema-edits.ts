@@ -198,7 +198,8 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
     case 'set':
     case 'default': {
       const schema: JsonObject = rule.rule === 'set' ? { const: rule.value } : {};
-      return [{ change, path, edit: addMember(change, name, schema), status, words: undefined }];
+      const added = { change, path, edit: addMember(change, name, schema), status, words: undefined };
+      return rule.value === null ? [added, { ...added, edit: orNull(change, name) }] : [added];
     }
     case 'strip':
       // The value that it removes is one of many.
@@ -276,6 +277,25 @@ function addMember(change: string, name: string, schema: JsonObject): SchemaEdit
       const properties = objectIn(holder, 'properties');
       if (!isObjectSchema(holder) || Object.hasOwn(properties, name)) return holder;
       return withProperties(holder, [...Object.entries(properties), [name, marked(schema, change)]]);
+    },
+    value: (value) => value,
+  };
+}
+
+/** Lets a member that has a schema be null as well, by a form that OpenAPI 3.0 and 3.1 both know. */
+function orNull(change: string, name: string): SchemaEdit {
+  return {
+    key: JSON.stringify(['or null', change, name]),
+    schema: (holder) => {
+      const properties = objectIn(holder, 'properties');
+      const schema = properties[name];
+      const isOpen = isObject(schema) && Object.keys(schema).every((keyword) => keyword === 'x-change');
+      if (!Object.hasOwn(properties, name) || isOpen) return holder;
+      const widened = marked({ anyOf: [schema, { enum: [null] }] }, change);
+      return withProperties(
+        holder,
+        Object.entries(properties).map(([key, value]) => [key, key === name ? widened : value]),
+      );
     },
     value: (value) => value,
   };

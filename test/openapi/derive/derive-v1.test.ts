@@ -151,6 +151,25 @@ test('a component that every user needs edited keeps its name, and one that nobo
   expect(Object.keys(gone.components.schemas)).toEqual(['Thing', 'Unused']);
 });
 
+test('a member that V1 had as null where V2 leaves it out may be null', async () => {
+  const thing = {
+    type: 'object',
+    properties: { address: { type: 'object', properties: { city: text } }, kind: text },
+  };
+  const rules = `{ id: c, summary: s, on: [create], request: [{ unwrap: data }, { nest: [city, zip], under: address }],
+    response: [{ inverse: true, members: null }] }`;
+  const bodies = v2({ type: 'object' });
+  const content = { 'application/json': { schema: { type: 'object', properties: { data: thing } } } };
+  bodies.paths['/api/v2/things'].post.responses = { 201: { description: 'Created', content } };
+  const v1 = deriveV1(bodies, await rulesOf(rules)).description as any;
+  const { responses } = v1.paths['/api/v1/things'].post;
+  expect(responses[201].content['application/json'].schema.properties.data.properties).toEqual({
+    city: { anyOf: [{ ...text, 'x-change': ['c'] }, { enum: [null] }], 'x-change': ['c'] },
+    zip: { 'x-change': ['c'] },
+    kind: text,
+  });
+});
+
 test('schemas that refer to themselves, to parts and to alternatives are edited to the depth of the path', async () => {
   const schemas = {
     Node: {
