@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import nodeModule from 'node:module';
 import fc from 'fast-check';
 import { afterAll, beforeEach } from 'vitest';
 import { fuzzRuns } from './fuzz.ts';
@@ -6,8 +6,9 @@ import './overwritten-memory.ts';
 import { removeTemporaryFolders } from './temporary-folder.ts';
 import { IS_CI, TOOLS } from './tools.ts';
 
-// Each file of the slow tiers has a process of its own: they compile the modules once, into the run's folder.
-enableCompileCache();
+// Each file of the slow tiers has a process of its own: they compile the modules once, into the run's folder. Deno, which runs
+// the contract's tests, has no such cache.
+if ('enableCompileCache' in nodeModule) nodeModule.enableCompileCache();
 
 // Properties that name no number of runs.
 fc.configureGlobal({ numRuns: fuzzRuns(100) });

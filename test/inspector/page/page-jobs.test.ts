@@ -339,9 +339,9 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   }
   await banner.getByRole('button', { name: 'Show the exchanges' }).click();
   await expect.poll(() => page.locator('.entry').count()).toBe(failures);
-  expect(new Set(await page.locator('.entry .reason').allInnerTexts())).toEqual(
-    new Set(['V2 422 at /name: is taken']),
-  );
+  // In a busy second, V2's sentence is kept with a sample of the bodies only.
+  for (const reason of await page.locator('.entry .reason').allInnerTexts())
+    expect(reason).toMatch(/^V2 422 at \/name(?:: is taken)?$/);
   expect(await barriers(page)).toEqual([]);
   await page.getByRole('navigation').getByRole('link', { name: 'Rollout' }).click();
   await page.getByText(`${why} It stays until you choose a mode`).waitFor();
