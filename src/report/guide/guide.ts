@@ -575,15 +575,15 @@ function conversionRemark(conversion: Conversion): string {
     case 'scale':
       return `multiply the number by ${conversion.by}`;
     case 'prefix':
-      return `the text begins with ${conversion.with}`;
+      return `put ${conversion.with} in front of the text`;
     case 'unprefix':
-      return `the text lacks ${conversion.with} at its start`;
+      return `remove ${conversion.with} from the start of the text`;
     case 'date':
       return dateRemark(conversion);
     case 'quote':
-      return 'a text now, with the same characters';
+      return 'write the number as a text, with the same characters';
     case 'unquote':
-      return 'a number now, with the same digits';
+      return 'write the text as a number, with the same digits';
   }
 }
 

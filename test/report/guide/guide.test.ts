@@ -49,10 +49,10 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
   ['{ set: { a: 7 } }', '{"b":1}', ['not sent > /a: V2 needs the value 7']],
   ['{ default: { a: AUD } }', '{"b":1}', ['not sent > /a: V2 needs a value; "AUD" is sent for you today']],
   ['{ scale: a, by: 100 }', '{"a":10.50}', ['/a > /a: multiply the number by 100']],
-  ['{ quote: a }', '{"a":7}', ['/a > /a: a text now, with the same characters']],
-  ['{ unquote: a }', '{"a":"7"}', ['/a > /a: a number now, with the same digits']],
-  ['{ prefix: a, with: inv_ }', '{"a":"7"}', ['/a > /a: the text begins with inv_']],
-  ['{ unprefix: a, with: inv_ }', '{"a":"inv_7"}', ['/a > /a: the text lacks inv_ at its start']],
+  ['{ quote: a }', '{"a":7}', ['/a > /a: write the number as a text, with the same characters']],
+  ['{ unquote: a }', '{"a":"7"}', ['/a > /a: write the text as a number, with the same digits']],
+  ['{ prefix: a, with: inv_ }', '{"a":"7"}', ['/a > /a: put inv_ in front of the text']],
+  ['{ unprefix: a, with: inv_ }', '{"a":"inv_7"}', ['/a > /a: remove inv_ from the start of the text']],
   [
     '{ date: a, from: date, to: epoch }',
     '{"a":"2026-01-31"}',
@@ -127,7 +127,7 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
   [
     `request: [{ quote: a }, { prefix: a, with: inv_ }], ${INVERSE}`,
     [edit('unprefix', '/a'), edit('unquote', '/a')],
-    "/a > /a, with other values; for today's: the text lacks inv_ at its start, a number now, with the same digits",
+    "/a > /a, with other values; for today's: remove inv_ from the start of the text, write the text as a number, with the same digits",
   ],
   [
     `request: [{ map: { open: outstanding }, of: a }, { scale: other, by: 10 }], ${INVERSE}`,
