@@ -295,7 +295,7 @@ export class ResponseCollector implements UpstreamReceiver {
       }
       if (
         decoded !== 'undecodable' &&
-        this.isDecodedInPieces(pending, coding, body, NOTE_OF_UNDECODED[decoded])
+        this.isDecodedInPieces(pending, coding, body, trailers, NOTE_OF_UNDECODED[decoded])
       )
         return;
       if (decoded === 'buffer-full' && this.isRefused()) return;
@@ -464,6 +464,7 @@ export class ResponseCollector implements UpstreamReceiver {
     { head, holdsHead }: PendingResponse,
     coding: Coding,
     body: Uint8Array,
+    trailers: HeaderList,
     reason: ResponseInPieces['reason'],
   ): boolean {
     if (holdsHead || this.hasBegun || !this.beginPieces(head, NO_BYTES, reason)) return false;
@@ -483,7 +484,7 @@ export class ResponseCollector implements UpstreamReceiver {
           return;
         }
         owner.noteResponse('response-undecodable');
-        this.send(head, body, []);
+        this.send(head, body, trailers);
       },
     });
     return true;

@@ -269,8 +269,7 @@ function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, strin
   return new Map([...Object.entries(rollout?.clients ?? {}), ...namesFile.names()]);
 }
 
-function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
-  const { parts, view } = state;
+function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gateway): RolloutAdmin {
   const { settings, ruleBooks, replica, records, v1Origin, mergeRollout } = parts;
   const { rollout, comparisons, bodyChecks } = gateway;
   const own: RolloutCounts = {
@@ -287,7 +286,7 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
     counts: mergeRollout?.(own) ?? own,
     replica,
     hasStore: records !== undefined,
-    names: () => namesOf(state),
+    names: namesFile.names,
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,
     v1Origin,

@@ -137,6 +137,8 @@ function wideDecoder(encoding: 'utf-16le' | 'utf-16be'): Transform {
   const decoder = new TextDecoder(encoding);
   return new Transform({
     transform: (chunk: Buffer, _, done) => done(null, decoder.decode(chunk, { stream: true })),
+    // Half a character at the end of a log that is being written.
+    flush: (done) => done(null, decoder.decode()),
   });
 }
 

@@ -19,6 +19,9 @@ import { type FromTransforms, threadPath, type TransformModules } from './thread
 /** MiB of memory of the thread: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
 const MEMORY_MIB = 256;
 
+/** Milliseconds between looks at a call that the machine holds up, at least. */
+const LOOK_MS = 5;
+
 /** Milliseconds that reading the modules may take: what they do at the top is done once. */
 const START_MS = 5000;
 
@@ -147,7 +150,7 @@ class TransformThread {
       if (!isCurrent()) return;
       const rest = this.budgetMs - (await usedBy(running, this.budgetMs));
       if (!isCurrent()) return;
-      if (rest > 0) this.watch(running, rest);
+      if (rest > 0) this.watch(running, Math.max(rest, LOOK_MS));
       else this.replace(running.call);
     };
     // An outcome that has come while this thread was busy is taken first: the check phase is behind the one for messages.
@@ -236,7 +239,7 @@ async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise
     const { user, system } = await worker.cpuUsage();
     return (user + system) / 1000 - workedMs + idle;
   } catch {
-    // The thread has ended, and reports that itself.
+    // The thread has ended, which it reports itself, or the runtime does not tell.
     return budgetMs;
   }
 }

@@ -33,8 +33,8 @@ const V1_LAST = 3;
 const V2_COUNT = 4;
 const V2_LAST = 6;
 
-/** Maximum rows of each list in a record, the most frequent first: one client cannot fill a store. */
-const MAX_CALLS = 60;
+/** Maximum rows of calls in a record, and of each other list, the most frequent first: one client cannot fill a store. */
+export const MAX_CALLS = 60;
 const MAX_CHANGES = 60;
 const MAX_OUTCOMES = 20;
 const MAX_POINTERS = 5;

@@ -6,6 +6,7 @@ import {
   outcomeWords,
   reasonsOf,
 } from '../client-report.ts';
+import { MAX_CALLS } from '../fleet/client-shard.ts';
 import type { Rollout } from '../../rules/rollout.ts';
 import type { Report } from '../report.ts';
 import {
@@ -334,14 +335,9 @@ export function digests(
     }));
 }
 
-/** Operations of a client that are counted at least, of however many it calls. */
-const ALL_OPERATIONS = 60;
-
 /** All operations that a client calls; undefined where there may be more than are counted. */
 function callsOf({ operations }: ClientReport): ReadonlySet<string> | undefined {
-  return operations.length < ALL_OPERATIONS
-    ? new Set(operations.map(({ operation }) => operation))
-    : undefined;
+  return operations.length < MAX_CALLS ? new Set(operations.map(({ operation }) => operation)) : undefined;
 }
 
 function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string>): string[] {

@@ -295,8 +295,7 @@ class CallGuide {
       bodies: bodies.slice(0, MAX_SHOWN),
       responses: readMembers(responsesOf(this.members), book.changes),
       responsesUnknown: this.isUnknown && !this.isCompared,
-      // A guide is sent to the client's owner, who can do nothing about an outage.
-      // What failed for no reason of the client's is nothing that it has to change.
+      // A guide is sent to the client's owner, who can do nothing about an outage or a service's own failure.
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
         code === undefined ? status < 500 : !isOutage(code),
       ),
