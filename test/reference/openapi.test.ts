@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { createReference } from '../../src/reference/reference.ts';
@@ -29,9 +29,12 @@ function validator(api: any): (schema: unknown, value: unknown) => string {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: api.components });
+  const compiled = new Map<string, ValidateFunction>();
   return (schema, value) => {
-    const located = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'));
-    return ajv.validate(located, value) ? '' : ajv.errorsText();
+    const text = JSON.stringify(schema).replaceAll('"#/', '"api#/');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    return validate(value) ? '' : ajv.errorsText(validate.errors);
   };
 }
 

@@ -182,6 +182,8 @@ interface Planning {
   readonly report: ClientReport;
   readonly rhythm: ClientRhythm;
   readonly forecaster: Forecaster;
+  /** Its busiest hour, which its first window spares; undefined when it is awake in no other. */
+  readonly spareHour: number | undefined;
   readonly isKnown: boolean;
   readonly replaced: string | undefined;
 }
@@ -261,7 +263,8 @@ function planningOf(
     const rhythm = past === undefined ? own : ClientRhythm.of(past, own);
     const forecaster = new Forecaster(rhythm, calendar);
     const isKnown = rhythm.requests >= LEAST.requests && rhythm.last - rhythm.first >= LEAST.days * DAY_MS;
-    return [{ report: client, rhythm, forecaster, isKnown, replaced: old }];
+    const spareHour = rhythm.hasOneHour ? undefined : rhythm.busiestHour;
+    return [{ report: client, rhythm, forecaster, spareHour, isKnown, replaced: old }];
   });
   const { endings = [] } = report;
   return { clients, rotated, endings, observedDays: Math.floor((until - since) / DAY_MS) };
@@ -482,10 +485,10 @@ class WindowChooser {
 
   /** True when the window would be the first that the client meets, in its busiest hour, although it has others. */
   private isFirstInBusiestHour(client: Planning, window: WindowCells): boolean {
+    const { spareHour } = client;
+    if (spareHour === undefined || !coversHour(window, spareHour)) return false;
     const before = this.met.get(client);
-    if (before !== undefined && before < beginOf(window)) return false;
-    const { rhythm } = client;
-    return !rhythm.hasOneHour && coversHour(window, rhythm.busiestHour);
+    return before === undefined || before >= beginOf(window);
   }
 }
 
@@ -501,8 +504,8 @@ function beginOf({ day, start }: WindowCells): number {
 /** True when a window has a part of an hour of the day. */
 export function coversHour({ start, length }: Omit<WindowCells, 'day'>, hour: number): boolean {
   if (length >= CELLS_A_DAY) return true;
-  const begin = hour * 4;
-  return [begin, begin + CELLS_A_DAY].some((from) => start < from + 4 && start + length > from);
+  const begins = (from: number): boolean => start < from + 4 && start + length > from;
+  return begins(hour * 4) || begins(hour * 4 + CELLS_A_DAY);
 }
 
 /** False for a window that daylight saving leaves out, repeats, or makes longer or shorter. */

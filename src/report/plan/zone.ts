@@ -41,8 +41,11 @@ export class Zone {
    * daylight saving leaves out.
    */
   utc(local: number): number | undefined {
-    const candidates = [local - this.offset(local - DAY_MS), local - this.offset(local + DAY_MS)];
-    return candidates.filter((time) => this.local(time) === local).sort((one, other) => one - other)[0];
+    const [before, after] = [this.offset(local - DAY_MS), this.offset(local + DAY_MS)];
+    const earlier = local - Math.max(before, after);
+    if (this.local(earlier) === local) return earlier;
+    const later = local - Math.min(before, after);
+    return this.local(later) === local ? later : undefined;
   }
 
   /** The first time at or after a local time that the clock shows. */

@@ -94,7 +94,7 @@ export function simulatedFleet(
           case 'rotated':
             if (!isWorkday || (kind === 'holiday' && day >= pause && day < pause + 21)) break;
             for (let hour = 8; hour < 18; hour += 1)
-              for (let n = 0; n < (hour === peak ? 9 : 3); n += 1) at(day, hour * HOUR + random() * HOUR);
+              for (let n = 0; n < (hour === peak ? 6 : 2); n += 1) at(day, hour * HOUR + random() * HOUR);
             break;
           case 'around-the-clock':
             for (let hour = 0; hour < 24; hour += 1)
