@@ -2,22 +2,22 @@ import type { CollectorMemory } from '../http/byte-collector.ts';
 import { IS_NODE } from './runtime.ts';
 import type { Socket } from 'node:net';
 
-/** Sizes in bytes of the buffers that are used again. */
+/** Sizes in bytes of pooled buffers. */
 const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);
-/** Maximum bytes of buffers that wait for their next use. */
+/** Maximum bytes of free buffers in the pool. */
 const FREE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Memory for bodies on their way, used again and again; larger buffers go back to the kernel as soon as they are released. New
- * memory for each of them, freed by V8, costs more than reading and writing it: V8 looks for what is free among all objects each time
- * that some twenty megabytes of buffers are new.
+ * A pool of buffers for bodies in flight; larger buffers go back to the kernel as soon as they are released. Allocating one for each
+ * body and leaving it to V8 costs more than reading and writing it: V8 searches its whole heap after every twenty megabytes or so of
+ * new buffers.
  */
 export class BodyMemory implements CollectorMemory {
   private readonly free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
   private readonly acquired = new WeakSet<Uint8Array>();
   private freeBytes = 0;
 
-  /** Returns a buffer of at least so many bytes, with whatever it held before. */
+  /** Returns a buffer of at least `bytes` bytes, which may still hold old content. */
   acquire(bytes: number): Buffer {
     if (bytes < (SIZES[0] ?? 0) / 2) return Buffer.allocUnsafeSlow(bytes);
     const size = SIZES.find((each) => each >= bytes) ?? bytes;
@@ -28,12 +28,12 @@ export class BodyMemory implements CollectorMemory {
     return buffer;
   }
 
-  /** Takes back a buffer that nobody reads or writes any more; any other is ignored, and one that has moved to another thread. */
+  /** Takes back a buffer that nobody reads or writes any more. Ignores buffers of other origin, and those moved to another thread. */
   release(buffer: Uint8Array): void {
     if (!Buffer.isBuffer(buffer) || !this.acquired.delete(buffer) || buffer.length === 0) return;
     const sameSize = this.free.get(buffer.length);
     if (sameSize === undefined || this.freeBytes + buffer.length > FREE_BYTES) {
-      // Others may still read what a socket says is flushed.
+      // Other runtimes may still read bytes that their socket reports as flushed.
       if (IS_NODE && buffer.buffer instanceof ArrayBuffer) buffer.buffer.transfer(0);
       return;
     }
@@ -48,15 +48,15 @@ export class BodyMemory implements CollectorMemory {
   }
 }
 
-/** Bytes up to which a write is small. */
+/** Maximum bytes of a small write. */
 export const SMALL_WRITE_BYTES = 4 * 1024;
 
 let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
 
 /**
- * Writes texts in latin1 and the bytes between them as one write, and returns what `socket.write` does. Small writes share memory, for
- * the kernel takes nearly all of them at once: new memory for each is garbage outside V8's heap, and much of that makes V8 search the
- * whole heap.
+ * Writes two latin1 texts and the bytes between them in one write; returns the result of `socket.write`. Small writes share memory,
+ * because the kernel takes nearly all of them at once; a new buffer for each would be garbage outside V8's heap, and much of that makes
+ * V8 search the whole heap.
  */
 export function writeTogether(
   socket: Socket,
@@ -70,12 +70,12 @@ export function writeTogether(
   const target = isShared ? room.subarray(0, length) : Buffer.allocUnsafe(length);
   fill(target, before, bytes, after);
   const isRoom = socket.write(target, done);
-  // The socket goes on reading what the kernel has not taken.
+  // The socket still reads the bytes that the kernel has not taken.
   if (isShared && socket.writableLength > 0) room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
   return isRoom;
 }
 
-/** Copies texts in latin1 and the bytes between them to the beginning of `target`. */
+/** Copies two latin1 texts and the bytes between them to the beginning of `target`. */
 export function fill(target: Buffer, before: string, bytes: Uint8Array, after: string): void {
   target.write(before, 0, 'latin1');
   target.set(bytes, before.length);

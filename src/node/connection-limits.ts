@@ -3,7 +3,7 @@ import type { Settings } from '../settings/read-settings.ts';
 import { environmentName, settings as table, type Setting } from '../settings/settings.ts';
 import type { ProcessLine } from './log/process-log.ts';
 
-/** Maximum numbers of connections of one process. */
+/** Maximum connections of one process. */
 export interface ConnectionLimits {
   /** With clients. */
   readonly clients: number;
@@ -11,10 +11,10 @@ export interface ConnectionLimits {
   readonly upstream: number;
 }
 
-/** Files and sockets that a process opens besides these: ports, logs, threads, and connections of operators. */
+/** Files and sockets that a process opens besides these: ports, logs, threads, operators' connections. */
 const OTHER_FILES = 64;
 
-/** Maximum number of files and sockets that this process may open; undefined where the kernel does not say: only Linux does. */
+/** Maximum number of files and sockets that this process may open; undefined except on Linux. */
 export function openFilesLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -25,15 +25,15 @@ export function openFilesLimit(): number | undefined {
 }
 
 /**
- * The connections of the settings, as far as the process may open so many files: otherwise idle clients would take all of them, and
- * V2 could not be connected to. Those with origins come first, up to half of the files.
+ * Lowers the connection settings to the number of files that the process may open; otherwise idle clients could use up all files and
+ * leave none for connections to V2. Connections to origins come first, with up to half of the files.
  */
 export function connectionLimits(
   settings: Settings,
   files: number = Number.POSITIVE_INFINITY,
 ): ConnectionLimits {
   const room = Math.max(0, files - OTHER_FILES);
-  // Of a connection with the embedded V2 both ends are here.
+  // A connection to the embedded V2 has both ends in this process.
   const ends =
     1 +
     Number(settings.get(table.upstream) === undefined) +
@@ -43,7 +43,7 @@ export function connectionLimits(
   return { clients: Math.max(1, clients), upstream: Math.max(1, upstream) };
 }
 
-/** The line of the process log about settings that need more files than the process may open; undefined if it may open enough. */
+/** Returns a warning for the process log if the settings need more files than the process may open. */
 export function fewFilesLine(settings: Settings, files: number | undefined): ProcessLine | undefined {
   const { clients, upstream } = connectionLimits(settings, files);
   const cut = [

@@ -19,12 +19,12 @@ import { type Coding, isZlib } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import type { DecodedBody, DecoderReceiver, StreamDecoder } from '../migrate/decode-web-body.ts';
 
-/** Output bytes that zlib produces at once: few large buffers, so that 10 MiB are not copied out of a thousand small ones. */
+/** Bytes of zlib's output buffers: large, so that 10 MiB are not copied out of a thousand small ones. */
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
- * Decodes a body off the main thread. Stops when the result exceeds `limit` bytes (a bomb) or the available memory. A body with
- * bytes after its end is undecodable, because another reader might take them as part of it.
+ * Decodes a body off the main thread. Stops when the result exceeds `limit` bytes (a bomb) or the available memory. Bytes after the
+ * end make the body undecodable, because another reader might take them as part of it.
  */
 export function decodeBody(
   coding: Coding,
@@ -54,7 +54,7 @@ export function decodeBody(
   decoder.end(body);
 }
 
-/** Decodes a body as {@link decodeBody} does, but before it returns. */
+/** Decodes a body like {@link decodeBody}, but synchronously. */
 export function decodeBodySync(coding: Coding, body: Uint8Array, limit: number): DecodedBody {
   try {
     const decoded = decodeWhole(coding, body, limit);
@@ -67,7 +67,7 @@ export function decodeBodySync(coding: Coding, body: Uint8Array, limit: number):
   }
 }
 
-/** Returns what zlib's types leave out: with `info`, the output and its engine. */
+/** With `info`, zlib returns the output and its engine; its types do not say so. */
 function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
   const options = { chunkSize: chunkSizeFor(body), maxOutputLength: limit, info: true };
   switch (coding) {
@@ -80,9 +80,9 @@ function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
   }
 }
 
-/** Returns the decoded beginning of a body, as far as its first bytes are complete; nothing for bytes that do not match the coding. */
+/** Decodes as much of a body's beginning as its first bytes allow; returns no bytes if they do not match the coding. */
 export function peekBody(coding: Coding, begin: Uint8Array): Uint8Array {
-  // Zlib gives either all that its input says or, beyond the limit, nothing. So few bytes of gzip say no more than the limit.
+  // zlib returns the whole output or, beyond the limit, none of it. 256 bytes of gzip cannot exceed the limit.
   const short = decodedBegin(coding, begin.subarray(0, SHORT_BYTES));
   return short.length > 0 || begin.length <= SHORT_BYTES ? short : decodedBegin(coding, begin);
 }
@@ -134,7 +134,7 @@ class ZlibDecoder implements StreamDecoder {
   push(part: Uint8Array): boolean {
     if (part.length === 0 || this.isOver) return true;
     this.decoder ??= this.open(part);
-    // zlib reads it after this call.
+    // A copy: zlib reads it after this call.
     return this.decoder.write(new Uint8Array(part));
   }
 

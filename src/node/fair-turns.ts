@@ -8,10 +8,10 @@ export interface Flow {
   resume(): void;
 }
 
-/** Resumes in its turn. */
+/** A paused flow that waits for its turn. */
 type WaitingFlow = Pick<Flow, 'destroyed' | 'resume'>;
 
-/** A flow of which tiny pieces are read. */
+/** A flow that may consist of tiny pieces. */
 export interface ThrottledFlow {
   /** Stops reading until the turn of the event loop is over. */
   pauseForTick(): void;
@@ -22,17 +22,17 @@ export interface ThrottledFlow {
 const FREE_PIECES = 256;
 /** Minimum size in bytes of a piece that does not count as tiny. */
 const SMALL_PIECE_BYTES = 128;
-/** Tiny pieces of all bodies in one turn of the event loop: then all bodies wait for the next one. */
+/** Tiny pieces of all bodies in one turn of the event loop; after that, all bodies wait for the next turn. */
 const PIECES_PER_TURN = 8192;
-/** Bytes of all bodies in one turn of the event loop; each may have its share, and one read: one that fills its buffer is followed by up to 31 more. */
+/** Bytes of all bodies in one turn of the event loop. Each body may exceed its share by one read: Node follows a read that fills its buffer with up to 31 more. */
 const BYTES_PER_TURN = 8 * 1024 * 1024;
-/** Milliseconds that all bodies wait for each piece that Node's parser reads: that takes a quarter of it, so others get the rest. */
+/** Milliseconds that all bodies wait for each tiny piece: reading one takes a quarter of that, so others get the rest. */
 const WAIT_PER_PIECE_MS = 0.004;
 
 /**
- * Reads bodies that are cut into tiny pieces one after the other, with time for all others in between: a piece of one byte costs
- * as much as one of a thousand, and one read of the socket brings ten thousand of them. However many connections and clients send
- * this way, together they get a fixed share of the time, and of one turn of the event loop.
+ * Reads bodies that arrive in tiny pieces one at a time, and leaves time for everything else in between: a piece of one byte costs
+ * as much as one of a thousand, and one socket read brings ten thousand of them. However many clients send this way, together they
+ * get a fixed share of the time and of each turn of the event loop.
  */
 export class TickBudget {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
@@ -57,23 +57,23 @@ export class TickBudget {
     return this.pieces >= this.piecesPerTurn;
   }
 
-  /** True when so many pieces and bytes in one turn of the event loop are too small to read on. */
+  /** True when the pieces of one turn of the event loop are too small on average to keep reading. */
   areTooSmall(pieces: number, bytes: number): boolean {
     return pieces > FREE_PIECES && bytes < pieces * SMALL_PIECE_BYTES;
   }
 
-  /** True when a body that has brought so many bytes in this turn of the event loop waits for the next one. */
+  /** True when a body with so many bytes in this turn of the event loop must wait for the next one. */
   isShareUsed(bytes: number): boolean {
     return this.bytes >= BYTES_PER_TURN || bytes >= BYTES_PER_TURN / this.flows.size;
   }
 
-  /** A body is read from now on; returns its slot, for `close`. */
+  /** Starts counting a body; returns its slot, for `close`. */
   begin(flow: ThrottledFlow): number {
     if (this.isFull) flow.pauseForTick();
     return this.flows.add(flow);
   }
 
-  /** No more is read of the body in a slot. */
+  /** Stops counting the body in a slot. */
   close(slot: number): void {
     this.flows.remove(slot);
   }
@@ -89,7 +89,6 @@ export class TickBudget {
     for (const flow of this.flows) flow.pauseForTick();
   }
 
-  /** The turn of the event loop is over. */
   private endTurn(): void {
     this.end = undefined;
     const wasFull = this.isFull;
@@ -104,7 +103,6 @@ export class TickBudget {
     this.schedule();
   }
 
-  /** Resumes the next flow. */
   private next(): void {
     this.timer = undefined;
     let next = this.waiting.shift();
@@ -128,30 +126,29 @@ export class TickBudget {
   }
 }
 
-/** Work that waits. */
 interface WaitingWork {
   readonly size: number;
   readonly work: () => void;
 }
 
 /**
- * Runs work, little of it in one turn of the event loop: very many connections may bring work at once, and each of them a lot. The
- * work of one group is done in its order, and groups, such as connections, take turns. Sizes are in any unit.
+ * Spreads work over turns of the event loop, for example when thousands of connections bring much of it at once. Groups, such as
+ * connections, take turns; the work of one group runs in order. Sizes are in any unit.
  */
 export class FairQueue<Group> {
-  /** Pieces of work that wait. */
+  /** Number of waiting pieces of work. */
   waiting = 0;
   private readonly limit: number;
   private readonly groups = new Map<Group, WaitingWork[]>();
   private size = 0;
   private end: NodeJS.Immediate | undefined = undefined;
 
-  /** `limit` is the size of the work in one turn, besides the last one that begins in it. */
+  /** `limit` is the size of the work in one turn; the last piece may exceed it. */
   constructor(limit: number) {
     this.limit = limit;
   }
 
-  /** Does work of that size: at once, or in a later turn of the event loop. */
+  /** Runs work now or in a later turn of the event loop. */
   add(group: Group, size: number, work: () => void): void {
     if (this.waiting === 0 && this.size < this.limit) {
       this.run(size, work);
@@ -164,7 +161,6 @@ export class FairQueue<Group> {
     this.end?.ref();
   }
 
-  /** The turn of the event loop is over. */
   private endTurn(): void {
     this.end = undefined;
     this.size = 0;
@@ -189,7 +185,7 @@ export class FairQueue<Group> {
 
   private run(size: number, work: () => void): void {
     this.size += size;
-    // Before the work: should it throw, the rest still has its turn. Where nothing waits, this makes no turn of its own.
+    // Before the work, so that the rest still has its turn if it throws. Unreferenced while nothing waits.
     if (this.size > 0) this.end ??= setImmediate(FairQueue.endQueueTurn, this).unref();
     if (this.waiting > 0) this.end?.ref();
     work();
@@ -201,16 +197,16 @@ export class FairQueue<Group> {
 }
 
 /**
- * Reads one body, and pauses while its consumer wants no more, and while bodies in tiny pieces take turns. It pauses the
- * connection: a paused stream would still buffer, one by one, the parts that a read brings.
+ * Reads one body, and pauses while its consumer is busy or bodies in tiny pieces take turns. It pauses the connection: a paused
+ * stream would still buffer the parts of a read one by one.
  */
 export class ReadThrottle implements ThrottledFlow {
   private readonly flow: Flow;
   private readonly turns: TickBudget;
   private readonly onTurnChange: () => void;
-  /** Its slot among the flows of bodies that are read. */
+  /** Its slot in `turns`. */
   private slot: number | undefined = undefined;
-  /** Parts and bytes of this turn of the event loop. */
+  /** Pieces and bytes in this turn of the event loop. */
   private pieces = 0;
   private bytes = 0;
   private isPaused = false;
@@ -218,10 +214,10 @@ export class ReadThrottle implements ThrottledFlow {
   private isWaiting = false;
   /** True while all bodies wait for the next turn of the event loop. */
   private isTickFull = false;
-  /** True while it waits for that alone, because it has read its share. */
+  /** True while only this body waits for it, because it has read its share. */
   private hasReadShare = false;
 
-  /** `onTurnChange` is called when it begins or ends to wait for its turn. */
+  /** `onTurnChange` is called when it starts or stops waiting for its turn. */
   constructor(flow: Flow, turns: TickBudget, onTurnChange: () => void) {
     this.flow = flow;
     this.turns = turns;
@@ -238,12 +234,11 @@ export class ReadThrottle implements ThrottledFlow {
     return this.flow.destroyed;
   }
 
-  /** Takes control of reading. */
   start(): void {
     this.slot = this.turns.begin(this);
   }
 
-  /** Counts a part of so many pieces. Tiny ones end the reading for this turn: the kernel would deliver thirty times as many as fit one read. */
+  /** Counts a part of so many pieces. Tiny ones end reading for this turn: the kernel would deliver thirty times as many as fit into one read. */
   count(bytes: number, pieces = 1): void {
     this.pieces += pieces;
     this.bytes += bytes;
@@ -258,7 +253,7 @@ export class ReadThrottle implements ThrottledFlow {
     this.onTurnChange();
   }
 
-  /** The body is complete, or nobody reads it any more. */
+  /** Call it when the body is complete, or nobody reads it any more. */
   end(): void {
     if (this.slot !== undefined) this.turns.close(this.slot);
     this.slot = undefined;
@@ -288,21 +283,21 @@ export class ReadThrottle implements ThrottledFlow {
     this.maybeResume();
   }
 
-  /** Resumes in its turn, among bodies that are cut into tiny pieces. */
+  /** Resumes when its turn among bodies in tiny pieces has come. */
   resume(): void {
     this.isWaiting = false;
     this.maybeResume();
     this.onTurnChange();
   }
 
-  /** Pauses: the consumer wants no more for now. */
+  /** Pauses because the consumer is busy. */
   pause(): void {
     if (this.isPaused) return;
     this.isPaused = true;
     this.flow.pause();
   }
 
-  /** Resumes: the consumer wants more. */
+  /** Resumes because the consumer is ready. */
   readMore(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
@@ -314,13 +309,13 @@ export class ReadThrottle implements ThrottledFlow {
   }
 }
 
-/** A body that is forwarded while it arrives, on a connection to V2 that no other request can use meanwhile. */
+/** A body that is forwarded while it arrives. No other request can use its connection to V2 meanwhile. */
 export interface StreamedBody {
   /** Bytes so far. */
   readonly bytes: number;
   /** True while the exchange waits for the client, not for V2. */
   readonly isWaitingForClient: boolean;
-  /** Ends the body: its client is too slow. */
+  /** Ends the body because its client is too slow. */
   tooSlow(): void;
 }
 
@@ -330,9 +325,8 @@ const CHECK_MS = 2500;
 const FAIR_RATE_BYTES = 16 * 1024;
 
 /**
- * Keeps connections to V2 for requests that make use of them. While streamed bodies hold more than a share of the connections,
- * the slowest of those below 16 KiB per second are ended: 128 clients that send a byte now and then would block all other
- * requests.
+ * Keeps slow bodies from holding all connections to V2. While streamed bodies hold more than their share, it ends the slowest of
+ * those below 16 KiB per second; otherwise 128 clients that send a byte now and then would block all other requests.
  */
 export class StreamedBodies {
   private readonly limit: number;
@@ -377,21 +371,21 @@ export class StreamedBodies {
   }
 
   private static endSlowest(this: void, bodies: StreamedBodies): void {
-    // After the process stood still, what came in time is read first.
+    // After a stall of the process, read first the bytes that arrived in time.
     onCheckPhase(() => bodies.endSlowest());
   }
 }
 
 let waiting: (() => void)[] = [];
 
-/** Runs a function once all sockets that can be read in this turn of the event loop have been; one that is added meanwhile runs right after. */
+/** Runs a function once all readable sockets of this turn of the event loop have been read; one that is added meanwhile runs right after. */
 export function onCheckPhase(run: () => void): void {
   if (waiting.length === 0) setImmediate(runAll);
   waiting.push(run);
 }
 
 function runAll(): void {
-  // Those that are added meanwhile are part of it.
+  // The loop also visits those that are added meanwhile.
   for (const run of waiting) {
     try {
       run();
@@ -402,7 +396,7 @@ function runAll(): void {
   waiting = [];
 }
 
-/** Throws an error in a turn of its own, so that it keeps nothing else from running. */
+/** Throws an error in a turn of its own, so that it interrupts nothing else. */
 export function throwLater(error: unknown): void {
   setImmediate(() => {
     throw error;

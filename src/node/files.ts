@@ -16,16 +16,16 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { ProcessLine } from './log/process-log.ts';
 
-/** Bytes that are not valid text; the message is the end of a sentence. */
+/** Bytes that are not valid text; the message ends a sentence. */
 export class TextFault extends Error {}
 
-/** Reads a text file; throws what `readFileSync` does, and what `decodeText` does. */
+/** Reads a text file; throws the errors of `readFileSync` and `decodeText`. */
 export function readText(path: string): string {
   return decodeText(readFileSync(path));
 }
 
 /**
- * Decodes the text of a file by its mark: UTF-8 with or without one, and UTF-16 with one, as PowerShell writes it. Throws a
+ * Decodes a file's text by its byte order mark: UTF-8 with or without one, and UTF-16 with one, as PowerShell writes it. Throws a
  * `TextFault` for anything else: a decoder that replaces bytes would silently change the text.
  */
 export function decodeText(bytes: Uint8Array): string {
@@ -49,17 +49,17 @@ export function decodeText(bytes: Uint8Array): string {
 
 const UNMARKED = 'it has NUL characters, like UTF-16 without a byte order mark: save it as UTF-8';
 
-/** Where the first byte stands that is no UTF-8. */
+/** Describes the first byte that is not UTF-8, with its line. */
 function placeOfFault(bytes: Uint8Array, encoding: string): string {
   if (encoding !== 'utf-8') return '';
-  // What a strict decoder takes of a stream, up to the byte at fault, is found by halves.
+  // A binary search for the longest beginning that a strict streaming decoder accepts.
   let [good, bad] = [0, bytes.length];
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
     if (isUtf8(bytes.subarray(0, middle), true)) good = middle;
     else bad = middle;
   }
-  // The first bytes of a character are taken until the next one shows that they are none.
+  // A streaming decoder also accepts an incomplete character at the end.
   while (good > 0 && !isUtf8(bytes.subarray(0, good), false)) good -= 1;
   let line = 1;
   for (let at = 0; at < good; at += 1) if (bytes[at] === 0x0a) line += 1;
@@ -77,33 +77,33 @@ function isUtf8(bytes: Uint8Array, stream: boolean): boolean {
 
 /** Files that are read together again when one of them changes. */
 export interface WatchedGroup {
-  /** They may be others at each check. */
+  /** Read at each check, and may change. */
   readonly files: readonly string[];
-  /** Reads all of them again, and returns what is wrong with them, as sentences; while there is something, what was read before stays in use. */
+  /** Reads all of them again, and returns their faults as sentences; with any fault, the earlier content stays in use. */
   readonly reload: () => Promise<readonly string[]> | readonly string[];
-  /** Called once with faults that did not go away, until the next change. */
+  /** Called once with faults that persist, until the next change. */
   readonly onFaults: (faults: readonly string[]) => void;
 }
 
 /** Milliseconds between two checks. */
 const POLL_MS = 1000;
 /**
- * Checks for which faults may go away before they are told: certificate and key are written one after the other, and a file that is
- * rewritten in place is empty for a moment.
+ * Checks for which faults may go away before they are reported: certificate and key are written one after the other, and a file that
+ * is rewritten in place is empty for a moment.
  */
 const GRACE_CHECKS = 3;
 
 /**
  * Watches files by their status, and reads changed ones again: rewritten in place, replaced by a rename, or behind a symbolic
- * link that now leads elsewhere, as when the kubelet swaps `..data` for a ConfigMap or Secret. Kernel events were rejected,
- * because they are bound to the inode or to one folder, and a swapped link two folders above causes none.
+ * link that now leads elsewhere, as when the kubelet swaps `..data` for a ConfigMap or Secret. Kernel events were rejected: they
+ * watch an inode or one folder, and a swapped link two folders above causes none.
  */
 export class WatchedFiles {
   private readonly groups: readonly State[];
   private timer: NodeJS.Timeout | undefined = undefined;
   private checking: Promise<void> | undefined = undefined;
 
-  /** `since` is milliseconds since 1970 before which everything was read: what changed later is read again at the first check. */
+  /** `since` (milliseconds since 1970) is before the files were first read; the first check reads those changed later again. */
   constructor(groups: readonly WatchedGroup[], since: number) {
     this.groups = groups
       .filter(({ files }) => files.length > 0)
@@ -133,30 +133,29 @@ export class WatchedFiles {
 
 interface State {
   readonly group: WatchedGroup;
-  /** One for each file when it was last checked; undefined before the first check. */
+  /** One for each file at the last check; undefined before the first. */
   stamps: readonly string[] | undefined;
   readonly since: number;
-  /** Checks in a row that met faults; beyond those of the grace, they were told. */
+  /** Checks in a row that met faults; from `GRACE_CHECKS` on they are reported. */
   faulty: number;
 }
 
 async function checkGroup(state: State): Promise<void> {
   const { group, stamps: before, since } = state;
-  // Before the files are read: a change during the reading is found at the next check.
+  // Before the files are read, so that the next check finds a change during the reading.
   const found = await Promise.all(group.files.map((file) => stampOf(file)));
   state.stamps = found.map(({ text }) => text);
   const isChanged =
     before === undefined
       ? found.some(({ changedAt }) => changedAt >= since)
       : state.stamps.length !== before.length || state.stamps.some((stamp, index) => stamp !== before[index]);
-  const isInGrace = state.faulty > 0 && state.faulty <= GRACE_CHECKS;
+  const isInGrace = state.faulty > 0 && state.faulty < GRACE_CHECKS;
   if (!isChanged && !isInGrace) return;
   const faults = await faultsOf(group);
   if (faults.length === 0) state.faulty = 0;
   else if (isChanged) state.faulty = 1;
   else state.faulty += 1;
   if (state.faulty === GRACE_CHECKS) group.onFaults(faults);
-  if (state.faulty === GRACE_CHECKS) state.faulty = GRACE_CHECKS + 1;
 }
 
 async function faultsOf(group: WatchedGroup): Promise<readonly string[]> {
@@ -167,10 +166,10 @@ async function faultsOf(group: WatchedGroup): Promise<readonly string[]> {
   }
 }
 
-/** The status of what a path leads to, links included, and the latest time at which it can have changed; a missing file has one, too. */
+/** The status of the file that a path leads to through links, with the latest time at which it can have changed; a missing file has a status as well. */
 async function stampOf(file: string): Promise<{ readonly text: string; readonly changedAt: number }> {
   try {
-    // In nanoseconds: a file can be rewritten within a millisecond, with as many bytes.
+    // In nanoseconds: a file can be rewritten within a millisecond, at the same size.
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
     return { text: [dev, ino, size, mtimeNs, ctimeNs].join(' '), changedAt: Number(ctimeNs / 1_000_000n) };
   } catch (error) {
@@ -181,18 +180,18 @@ async function stampOf(file: string): Promise<{ readonly text: string; readonly 
 
 /** How a file is replaced. */
 interface Replacement {
-  /** Mode of a file that was not there, before the umask; one that was there keeps its own. */
+  /** Mode of a new file, before the umask; an existing file keeps its own. */
   readonly mode?: number;
-  /** False for a file that nobody misses after a crash of the machine. */
+  /** False for a file that may be lost when the machine crashes. */
   readonly isDurable?: boolean;
 }
 
-/** Rights of the group: they go where the group itself cannot be kept, since another would have them. */
+/** The group's rights: removed where the group cannot be kept, since another group would get them. */
 const GROUP_RIGHTS = 0o070;
 
 /**
  * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, where
- * the process may, its owner; a link to a file stays a link. The temporary file has an unpredictable name and is created
+ * the process has the right, its owner; a link to a file stays a link. The temporary file has an unpredictable name and is created
  * exclusively (`O_EXCL`), so that no link put in its place is followed.
  */
 export async function replaceFile(path: string, text: string, how: Replacement = {}): Promise<void> {
@@ -225,7 +224,7 @@ export async function replaceFile(path: string, text: string, how: Replacement =
   }
 }
 
-/** `replaceFile` for a text that was read just before: nothing else runs in between. */
+/** `replaceFile` for text that was just read, with nothing running in between. */
 export function replaceFileSync(path: string, text: string, { mode = 0o600 }: Replacement = {}): void {
   const target = realpathOf(path);
   const known = statSync(target, { throwIfNoEntry: false });
@@ -284,7 +283,7 @@ function modeFor(mode: number, isOwnerKept: boolean): number {
 /** PEM texts, as TLS takes them. */
 export type TlsTexts = Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>;
 
-/** A file of a setting; the name is how the setting was set. */
+/** A file that a setting names; `name` is the option or variable that set it. */
 export interface NamedFile {
   readonly name: string;
   readonly path: string | undefined;
@@ -293,7 +292,7 @@ export interface NamedFile {
 /** Whose connections a certificate is for. */
 export type CertificateUse = 'clients' | 'v2';
 
-/** Milliseconds before the end of a certificate from which the process log warns, and between two warnings. */
+/** Milliseconds before a certificate's end from which the process log warns, and between two warnings. */
 const WARNING_MS = 14 * 86_400_000;
 const REPEAT_MS = 86_400_000;
 
@@ -301,15 +300,15 @@ const REPEAT_MS = 86_400_000;
 export class CertificatesInUse {
   private readonly all = new Map<CertificateUse, { readonly end: Date; warnedAt: number }>();
 
-  /** Notes the certificate of these texts; those without one change nothing. */
+  /** Notes the certificate in these texts, if they have one. */
   take(use: CertificateUse, tls: TlsTexts | undefined): void {
     if (typeof tls?.cert !== 'string') return;
-    // The first one is the gateway's own; those after it are of authorities, which clients may replace by others.
+    // The first one is the gateway's own; the others belong to authorities, and clients may use different ones.
     const end = new X509Certificate(tls.cert).validToDate;
     this.all.set(use, { end, warnedAt: Number.NEGATIVE_INFINITY });
   }
 
-  /** Why a renewed certificate must not replace the one in use: it has ended, and that one has not. A name is how its setting was set. */
+  /** Why a renewed certificate must not replace the one in use: it has expired, and the current one has not. */
   refusal(use: CertificateUse, { cert }: TlsTexts, name: string, now: number): string | undefined {
     const current = this.all.get(use);
     if (typeof cert !== 'string' || current === undefined || current.end.getTime() <= now) return undefined;
@@ -322,7 +321,7 @@ export class CertificatesInUse {
     return [...this.all].map(([use, { end }]) => ({ use, notAfter: end.getTime() }));
   }
 
-  /** Returns lines for those that have ended, or do so within two weeks; each one once a day. */
+  /** Returns warnings, once a day each, for certificates that have ended or will within two weeks. */
   dueLines(now: number): readonly ProcessLine[] {
     return [...this.all].flatMap(([use, certificate]) => {
       const notAfter = certificate.end.getTime();
@@ -348,7 +347,7 @@ function endLine(use: CertificateUse, notAfter: number, now: number): ProcessLin
   };
 }
 
-/** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or one a line for each file that cannot be read. */
+/** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or a line for each unreadable file. */
 export function readTlsFiles(files: {
   readonly [Part in 'ca' | 'cert' | 'key']?: NamedFile;
 }): { readonly tls: TlsTexts | undefined } | { readonly fault: string } {
@@ -381,7 +380,7 @@ export function readTlsFiles(files: {
   return { tls: texts };
 }
 
-/** Node takes a text without certificates as authorities, and then trusts nobody. */
+/** Node accepts authorities without any certificate, and then trusts nobody. */
 function areCertificates(text: string): boolean {
   const starts = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g) ?? [];
   const blocks = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? [];

@@ -17,27 +17,27 @@ import { onCheckPhase } from './fair-turns.ts';
 import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
 
-// The first requests of a process are slow: the engine compiles each function when it first runs, and a rule book compiles each plan when an
-// operation is first used. So a start plays them itself, before it is ready, through a gateway of its own with the same rule book: nothing of
-// it is in the log, the metrics, the reports or the rollout of the one that serves, and neither V1 nor V2 hears of it. It has real sockets:
-// most of what is compiled reads and writes those. More rounds than one hardly help, and each costs the start what it saves later.
+// The first requests of a process are slow: V8 compiles each function on its first run, and a rule book compiles each plan on an operation's
+// first use. So a start plays such requests itself before it is ready, through a second gateway with the same rule book: they reach
+// neither V1 nor V2, and leave no trace in logs, metrics, reports or the rollout. The sockets are real, because most of the code that V8
+// compiles reads and writes them. A second round hardly helps, and costs the start as much as it saves later.
 
-/** Operations of each method that are played: of a book of thousands, the rest compile little more than their own plans. */
+/** Maximum operations played for each method: in a book of thousands, the rest compile little more than their own plans. */
 const MAX_OPERATIONS = 8;
-/** Operations of each method that V2 also responds to with an error. */
+/** Maximum operations for each method that V2 also answers with an error. */
 const MAX_ERRORS = 2;
-/** Milliseconds after which the start goes on without the rest. */
+/** Milliseconds after which the start continues without the rest. */
 const LIMIT_MS = 3000;
-/** Milliseconds that each part of an exchange may take: longer than the limit of all. */
+/** Milliseconds that each part of an exchange may take: more than the limit for all of them. */
 const TIMEOUT_MS = 2 * LIMIT_MS;
 const CONNECTIONS = 4;
 const HERE = { host: '127.0.0.1', port: 0 };
-/** The name of everything that is made up. In a target it asks the played service for an error. */
+/** The value of every invented name. In a target it asks the played service for an error. */
 const NAME = 'rehearsed';
 
 /**
- * Plays one exchange of each kind with this rule book, and resolves to their entries; rejects if it may not listen on 127.0.0.1,
- * or takes too long.
+ * Plays one exchange of each kind with this rule book, and resolves to their entries; rejects if it cannot listen on 127.0.0.1 or
+ * takes too long.
  */
 export async function rehearse(rules: CompiledRuleBook, settings: Settings): Promise<readonly Entry[]> {
   const v2 = playedService(rules.ruleBook);
@@ -90,10 +90,10 @@ class Rehearsal {
       {
         rules: () => rules,
         v2: service,
-        // Where the book sends its clients to V1, that is what is played.
+        // The played service is V1 as well, if the settings have one.
         v1: settings.get(table.v1Upstream) === undefined ? undefined : service,
         record: (entry) => {
-          // As for the log, which compiles what writes a line.
+          // Writes it as the log would, to compile that code.
           entryLine(entry);
           this.entries.push(entry);
         },
@@ -112,7 +112,7 @@ class Rehearsal {
           setTimeout(run, milliseconds).unref();
         },
         random: () => 1,
-        // The served request that meets it again reports it.
+        // A served request that hits the same bug reports it.
         onUnexpectedError: () => {},
       },
       gatewayOptions(settings, memoryShares(memoryLimit())),
@@ -155,7 +155,7 @@ class Rehearsal {
   }
 }
 
-/** Sends requests one behind the other, and resolves when the responses have come and the connection is closed. */
+/** Sends requests one after the other; resolves once all responses have arrived and the connection is closed. */
 async function played(port: number, requests: readonly string[]): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
   socket.resume();
@@ -180,7 +180,7 @@ function requestsFor(book: RuleBook): readonly string[] {
   for (const operation of book.operations) {
     const count = counts.get(operation.method) ?? 0;
     counts.set(operation.method, count + 1);
-    // A transform is the operator's program: it runs when a client asks for it.
+    // A transform is the operator's program: it runs only for clients.
     if (count >= MAX_OPERATIONS || operation.transform !== undefined) continue;
     operations.push(of(operation));
     if (count < MAX_ERRORS) failing.push(of(operation, `?${NAME}`));
@@ -206,7 +206,7 @@ interface PlayedRequest {
   readonly method: string;
   readonly target: string;
   readonly body: string;
-  /** The release of V2 that it asks for, which makes it one of V2 where no prefix does. */
+  /** The release of V2 that it asks for, which marks it as a V2 request where no prefix does. */
   readonly release?: string | undefined;
 }
 
@@ -229,7 +229,7 @@ function pathOf({ template }: Operation): string {
     .join('');
 }
 
-/** A body of V1 with a text wherever a rule of the operation reads one. */
+/** Makes a V1 body with a string wherever one of the operation's rules reads one. */
 function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
   const rules = changes
     .filter(({ on }) => on === 'every' || on.includes(id))
@@ -240,7 +240,7 @@ function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
   return wrapper === undefined ? body : { [wrapper.member]: body };
 }
 
-/** The members that a rule reads; those of conversions are left out, since each wants a text of its own form. */
+/** Returns the members that a rule reads, except for conversions, which need strings of a certain form. */
 function placesOf(rule: RequestRule): readonly Path[] {
   if (rule.rule === 'unwrap' || 'conversion' in rule) return [];
   if (rule.rule === 'move') return [[...rule.in, ...rule.from]];
@@ -248,7 +248,7 @@ function placesOf(rule: RequestRule): readonly Path[] {
   return members.map((member) => [...rule.in, member]);
 }
 
-/** Puts a text at a path, and objects and lists of one on the way there. */
+/** Puts a string at a path, and creates objects and lists on the way there. */
 function place(body: Record<string, unknown>, path: Path): void {
   let inside: Record<string, unknown> = body;
   for (const [at, name] of path.entries()) {
@@ -259,7 +259,7 @@ function place(body: Record<string, unknown>, path: Path): void {
       return;
     }
     const next = inside[key] ?? (below === '*' ? [] : {});
-    // Another rule has a text there.
+    // Another rule has a string there.
     if (!isMade(next)) return;
     inside[key] = next;
     inside = next;
@@ -270,7 +270,7 @@ function isMade(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** A service that responds with what it got, as V2 shows a resource, and to the last of all with an error about it. */
+/** A service that returns the last body that it received, in the shape of V2's resources, or an error if the target asks for one. */
 function playedService({ resource = ['data'] }: RuleBook): Server {
   let latest = '{}';
   return createServer((request, response) => {

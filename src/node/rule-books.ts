@@ -11,46 +11,48 @@ import { settings } from '../settings/settings.ts';
 import { decodeText, readText, TextFault } from './files.ts';
 import type { ModuleFault } from './threads/transform-thread.ts';
 
-/** A rule book that can be in force, with its source text. */
+/** A valid rule book, with its source text. */
 export interface LoadedRuleBook {
   readonly rules: CompiledRuleBook;
   readonly text: string;
-  /** Path of the package's own rule book, where it stands in for a default that is not there. */
+  /** Path of the package's own rule book, where it replaces a missing default. */
   readonly shippedAt?: string;
 }
 
-/** Result of reading the rule book: one that can be in force, or all of its faults. */
+/** Result of reading the rule book: a valid one, or all of its faults. */
 export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
 
 /** Outcome of a reload. */
 export interface Reload {
-  /** True where another one is in force now. */
+  /** True if a different one is in force now. */
   readonly changed: boolean;
-  /** True where this one is good and the last one was refused. */
+  /** True if this one is valid and the last one was refused. */
   readonly wasRefused: boolean;
-  /** Those of a refused one. */
+  /** The faults of a refused one. */
   readonly faults: readonly string[];
 }
 
-/** Readings that are kept for the list of changes. */
+/** Maximum number of readings in the list of changes. */
 const MAX_HISTORY = 20;
 
-/** The rule book in force. A new one is checked, then swapped whole; a faulty one is refused, and the old one stays. */
+/** The rule book in force. A new one replaces it only after all checks; a faulty one is refused. */
 export class RuleBooks {
   current: CompiledRuleBook;
   /** The text of the current one. */
   text: string;
   /** Milliseconds since 1970 when the current one came into force. */
   since: number;
-  /** Number of rule books that replaced another, number of refused ones, and seconds that the last reading took. */
+  /** Number of rule books that replaced another. */
   reloads = 0;
+  /** Number of refused rule books. */
   refused = 0;
+  /** Seconds that the last reading took. */
   reloadSeconds: number | undefined = undefined;
-  /** The rule book that was refused last, until a good one is read; `at` is milliseconds since 1970. */
+  /** The last refused rule book, until a valid one is read; `at` is milliseconds since 1970. */
   refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
-  /** Gets a rule book ready before it is in force. */
+  /** Prepares a rule book before it comes into force. */
   prepare: ((book: RuleBook) => Promise<void>) | undefined = undefined;
-  /** The last readings that changed something, newest first; `at` is milliseconds since 1970. */
+  /** The latest changes and refusals, newest first; `at` is milliseconds since 1970. */
   history: readonly { readonly at: number; readonly hash?: string; readonly fault?: string }[] = [];
   private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
@@ -64,10 +66,10 @@ export class RuleBooks {
     this.since = time();
   }
 
-  /** Reads the rule book again, after the readings in progress. */
+  /** Reads the rule book again, after the readings in progress. A reading that throws rejects, and does not stop later ones. */
   reload(): Promise<Reload> {
     const next = this.reading.then(() => this.swap());
-    this.reading = next;
+    this.reading = next.catch(() => {});
     return next;
   }
 
@@ -101,8 +103,8 @@ export class RuleBooks {
 }
 
 /**
- * Reads, checks and compiles the rule book in a file; faults name file, line and column. Where the working directory has no rule
- * book, the default is the package's own. `name` is how the path was given.
+ * Reads, checks and compiles the rule book in a file; faults name file, line and column. If `path` is the default and does not exist,
+ * it reads the package's own. `name` is the option that set the path.
  */
 export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)'): Promise<RuleBookOutcome> {
   let text: string;
@@ -130,7 +132,7 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   return { text, rules: new CompiledRuleBook(loaded.book), ...from };
 }
 
-/** Prints the faults of transforms: those of a module with its file and line, others with the places that name it. */
+/** Prints the faults of transforms, with the module's file and line or else with the lines of the rule book that name it. */
 async function moduleFaults(
   faults: readonly ModuleFault[],
   text: string,
@@ -147,19 +149,19 @@ async function moduleFaults(
   });
 }
 
-/** Returns the files of the transforms of a rule book in the file at `path`. */
+/** Returns the modules that the rule book at `path` names as transforms. */
 export function transformFiles({ operations }: RuleBook, path: string): readonly string[] {
   const named = new Set(operations.flatMap(({ transform }) => transform ?? []));
   return [...named].map((module) => resolve(dirname(path), module));
 }
 
-/** Variables of the process, by name. */
+/** Environment variables, by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Milliseconds after which the file of a secret is read again. */
+/** Milliseconds after which a secret's file is read again. */
 const SECRET_MS = 1000;
 
-/** Reads the secrets of webhooks from their variables, or from the files in the variables whose names end with `_FILE`. */
+/** Reads webhook secrets from their variables, or from the files that the variables ending in `_FILE` name. */
 export function secretReader(environment: Environment): ReadSecret {
   const known = new Map<string, { readonly text: ReturnType<ReadSecret>; readonly at: number }>();
   return (name) => {
@@ -187,27 +189,27 @@ function secretIn(path: string, name: string): ReturnType<ReadSecret> {
   }
 }
 
-/** Returns the files with secrets of the webhooks of a rule book. */
+/** Returns the files with the secrets of a rule book's webhooks. */
 export function secretFiles({ webhooks = {} }: RuleBook, environment: Environment): readonly string[] {
   const names = Object.values(webhooks).flatMap(({ sign }) => [...sign.verify, ...sign.with]);
   return [...new Set(names)].flatMap((name) => environment[`${name}_FILE`] || []);
 }
 
-/** Says which rule book is used if no setting names one and the working directory has none; undefined if a setting names one. */
+/** Returns a sentence about the rule book that the package ships, if that is the one in use. */
 export function shippedSentence({ shippedAt }: Pick<LoadedRuleBook, 'shippedAt'>): string | undefined {
   if (shippedAt === undefined) return undefined;
   return `There is no ${settings.rules.value} here, so capture-gateway uses the rule book that it ships, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;
 }
 
-/** What the build writes: the rule book that ships, checked, and the SHA-256 of its text in hex digits. */
+/** The build's output: the rule book that ships, checked, and the SHA-256 of its text in hex digits. */
 interface ShippedRuleBook {
   readonly ruleBook: RuleBook;
   readonly sourceSha256: string;
 }
 
 /**
- * Returns the rule book of a text that the build has checked already, the one that ships; undefined for any other text, and where
- * sources run without a build. Reading YAML and checking it takes a tenth of the start of a process.
+ * Returns the shipped rule book, which the build has checked, if `text` is its source; undefined for other texts, and without a build.
+ * Reading and checking the YAML would take a tenth of the start of a process.
  */
 export async function shippedRuleBook(text: string): Promise<RuleBook | undefined> {
   const built = new URL('../library/shipped-rule-book.js', import.meta.url);

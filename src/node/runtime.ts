@@ -5,7 +5,7 @@ import type { ReplicaClock } from '../rollout/store.ts';
 /** False on Bun and Deno, which run the same code and behave differently in places. */
 export const IS_NODE = !('bun' in process.versions || 'deno' in process.versions);
 
-/** Clock, timers and chance of this machine. */
+/** Clock, timers and randomness of this process. */
 export const SYSTEM_CLOCK: ReplicaClock = {
   time: Date.now,
   after: (milliseconds, run) => {
@@ -15,12 +15,12 @@ export const SYSTEM_CLOCK: ReplicaClock = {
   random: Math.random,
 };
 
-/** Ids that are drawn from one pool before it is filled again. */
+/** Number of ids in one pool. */
 const DRAWN = 256;
 
 /**
- * Returns a function that draws random UUIDs (RFC 9562 §5.4). Each is a part of one text; a UUID of Node's own is a tree of twenty
- * strings, which are a third of all objects that a request in flight keeps in memory.
+ * Returns a function that draws random UUIDs (RFC 9562 §5.4). Each is a slice of one string; a UUID from Node is a tree of twenty
+ * strings, a third of all objects that a request in flight keeps in memory.
  */
 export function randomUuids(): () => string {
   return drawFrom(36, () => {
@@ -29,12 +29,12 @@ export function randomUuids(): () => string {
   });
 }
 
-/** Returns a function that draws so many random bytes, as hex digits. */
+/** Returns a function that draws `bytes` random bytes, as hex digits. */
 export function randomHex(bytes: number): () => string {
   return drawFrom(bytes * 2, () => randomBytes(DRAWN * bytes).toString('hex'));
 }
 
-/** Draws parts of `length` characters from the texts that `fill` makes. */
+/** Draws slices of `length` characters from the strings that `fill` makes. */
 function drawFrom(length: number, fill: () => string): () => string {
   let pool = '';
   let at = 0;
@@ -48,7 +48,7 @@ function drawFrom(length: number, fill: () => string): () => string {
   };
 }
 
-/** Makes a UUID of version 4 of 32 hex digits. */
+/** Makes a version 4 UUID from 32 hex digits. */
 function uuidOf(hex: string): string {
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
   const [version, clock] = [`4${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
@@ -65,7 +65,7 @@ export function memoryLimit(): number | undefined {
   return limit === undefined || limit === 0 || limit > 2 ** 50 ? undefined : limit;
 }
 
-/** Names clients by a keyed hash of their API key: the first 16 hex digits of HMAC-SHA-256(key, secret). */
+/** Returns a function that names clients by a keyed hash of their API key: the first 16 hex digits of HMAC-SHA-256. */
 export function createClientHash(secret: string): (authorization: string) => string {
   return rememberedHash((apiKey) =>
     createHmac('sha256', secret).update(apiKey, 'latin1').digest().toString('hex', 0, 8),

@@ -42,37 +42,37 @@ import type { NodeUpstream, UpstreamOptions } from './upstream/origin.ts';
 export interface NodeGatewayParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  /** V2: the one of the settings, or the embedded reference. */
+  /** V2's origin: from the settings, or the embedded reference. */
   readonly origin: OriginSetting;
-  /** V1, where some traffic goes there. */
+  /** V1's origin, if some traffic goes there. */
   readonly v1Origin?: OriginSetting | undefined;
-  /** Routes V1 traffic; without it, the modes of the rule book do. */
+  /** Routes V1 traffic; without it, the rule book's modes do. */
   readonly rollout?: RolloutControl | undefined;
-  /** What this process shares with others; without it, only itself. */
+  /** The state shared with other processes; without it, this one is alone. */
   readonly store?: Store | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
-  /** V2's request schemas, where a description of V2 is configured. */
+  /** V2's request schemas, if the settings name a description of V2. */
   readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
   /** See `GatewayParts.record`. */
   readonly record: GatewayParts['record'];
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
-  /** PEM texts for TLS with clients; reading them again returns renewed ones. */
+  /** PEM texts for TLS with clients. */
   readonly clientTls: TlsTexts | undefined;
-  /** Called with changes of the circuits and with upstream faults. */
+  /** Called when a circuit changes, and with upstream faults. */
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with bugs. */
   readonly onUnexpectedError: (error: unknown) => void;
-  /** Where the secrets of webhooks are. */
+  /** Has the webhook secrets. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   readonly observer?: Observer | undefined;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport?: GatewayParts['ownReport'];
-  /** Where clients connect, when it is not a server of this process. */
+  /** Where clients connect, if not to a server in this process. */
   readonly front?: ClientListener | undefined;
-  /** True in one of several processes: the port is shared, and operators query the first process. */
+  /** True in a worker process, which shares the port and has no admin listener. */
   readonly isWorker?: boolean | undefined;
   /** Routes of the admin listener beside health. */
   readonly admin?: ((gateway: Gateway) => Hono) | undefined;
@@ -85,20 +85,20 @@ export interface RunningGateway {
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
   readonly adminOrigin: string;
-  /** Private parts that this Node lacks; none in one of several processes, since the first one says so. */
+  /** Private parts that this Node lacks; empty in a worker process, since the first process reports them. */
   readonly missingInternals: readonly PrivatePart[];
-  /** Uses these PEM texts for new connections to V2, and their authorities for V1. */
+  /** Uses these PEM texts for new connections to V2, and their authorities for those to V1. */
   renewUpstream(tls: TlsTexts): void;
-  /** Names clients by this key from now on. */
+  /** Hashes API keys with this secret from now on. */
   renewClientSecret(secret: string): void;
   /** Stops accepting, finishes requests in flight within the drain time, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds beyond all limits after which a stalled exchange is ended. */
+/** Milliseconds beyond all limits after which the watchdog ends an exchange. */
 const WATCHDOG_SLACK_MS = 60_000;
 
-/** Milliseconds for which a start waits for the keys of TLS tickets in the store. */
+/** Milliseconds that a start waits for the TLS ticket keys in the store. */
 const TICKETS_MS = 500;
 
 /** Starts a gateway; rejects when it cannot listen on an address. */
@@ -120,7 +120,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     transforms,
     memory,
     clientOf: (authorization) => clientHash(authorization),
-    // Each is reached by the authorities that the system knows: those of V2 say nothing of it.
+    // With the system's authorities: those configured for V2 do not concern subscribers.
     subscriber: (address) => {
       const made = upstreamOf(parts, { origin: address, path: '', socketPath: undefined }, undefined);
       subscribers.push(made);
@@ -131,7 +131,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server: ClientListener = parts.front ?? serverOf(parts, gateway, memory);
-  // A worker has those of the first process.
+  // A worker gets its keys from the first process.
   const tickets =
     parts.clientTls === undefined || parts.isWorker
       ? undefined
@@ -144,7 +144,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
   try {
     await transforms.warm(parts.ruleBooks.current.ruleBook);
-    // A store that is out of reach keeps no client waiting.
+    // An unreachable store must not keep clients waiting.
     await Promise.race([tickets?.look(), pause(TICKETS_MS)]);
     const origin = await server.listen(settings.get(table.listen));
     listening = true;
@@ -193,7 +193,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 }
 
-/** Checks for exchanges that are older than all limits together; where one of the limits is off, old ones may be sound. */
+/** Starts checking for exchanges older than all limits together. Without one of the limits an old exchange may be healthy. */
 function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined {
   const limits = [
     table.clientBodyTimeout,
@@ -233,7 +233,7 @@ function serverOf(
   });
 }
 
-/** Certificates that V1 is checked against. The client certificate for V2 is sent to no other server. */
+/** The authorities for V1's certificate. The client certificate for V2 is sent to no other server. */
 function v1Tls(upstreamTls: TlsTexts | undefined): TlsTexts | undefined {
   return upstreamTls?.ca === undefined ? undefined : { ca: upstreamTls.ca };
 }
@@ -265,7 +265,7 @@ function upstreamOf(
 }
 
 /**
- * Maximum number of requests that wait for an unreachable service: where there are two, one leaves places in flight to the other.
+ * Limits on requests that wait for an unreachable service: with two services, each leaves room to the other.
  */
 function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOptions['waiting'] {
   const share = v1Origin === undefined ? 1 : 0.5;
@@ -300,7 +300,7 @@ function gatewayOf(
       v2: {
         upstream,
         path: parts.origin.path,
-        // The one that V2 is told, and the one where it is.
+        // The host in requests to V2, and the host of its address.
         hosts: [settings.get(table.upstreamHost), new URL(parts.origin.origin).host].filter(
           (host) => host !== undefined,
         ),

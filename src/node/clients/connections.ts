@@ -4,19 +4,19 @@ import { hasPeer, isReading, resetConnection, socketBelowTls } from '../node-int
 import { IS_NODE } from '../runtime.ts';
 import { onCheckPhase } from '../fair-turns.ts';
 
-/** What reads and writes a connection once its protocol is known: HTTP/1.1, or HTTP/2. */
+/** Reads and writes a connection once its protocol is known: HTTP/1.1 or HTTP/2. */
 export interface ConnectionProtocol {
   /** True once a request has arrived on it. */
   readonly isUsed: boolean;
   /** True while more than an incomplete head is in flight. */
   readonly isBusy: boolean;
-  /** True while the end of the connection could be taken for the end of a response that the kernel has not taken all of. */
+  /** True while closing the connection would look like the end of a response that the kernel has not taken whole. */
   readonly isResponding: boolean;
-  /** Ends what the peer keeps waiting for too long; called several times a second. */
+  /** Ends requests and idle connections that exceed a timeout; called several times a second. */
   checkTimes(now: number): void;
-  /** Closes the connection, if nothing is in flight on it. */
+  /** Closes the connection if nothing is in flight on it. */
   closeIdle(): void;
-  /** The server drains: asks the peer to send no further requests, where the protocol has words for that. */
+  /** Asks the peer for no further requests, if the protocol can, because the server drains. */
   drain?(): void;
 }
 
@@ -30,13 +30,13 @@ export interface ConnectionProtocol {
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
  * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
  *
- * It stands in the list of its server, which is in the order of accept but for busy ones that were in the way of a new one, or in that of
- * connections that linger. Requests and responses are the business of its `protocol`.
+ * It is in one of its server's two lists: lingering connections, or all others in the order of accept, except that `makeRoom` moves busy
+ * ones to the end. Its `protocol` handles requests and responses.
  */
 export class ClientConnection {
   /** The socket as it was accepted: below TLS. */
   readonly accepted: Socket;
-  /** The socket that HTTP is spoken on: that of TLS, once the handshake is over. */
+  /** The socket for HTTP: the TLS socket once the handshake is over. */
   socket: Socket;
   protocol: ConnectionProtocol | undefined = undefined;
   /** When its protocol began, by the clock of `performance`. */
@@ -53,7 +53,7 @@ export class ClientConnection {
     this.socket = accepted;
   }
 
-  /** The address of the client, empty where it is gone before somebody asks; a load balancer may have named another one than the peer. */
+  /** The client's address, which a load balancer may have set; empty if the client has gone before the first call. */
   get remote(): string {
     this.address ??= this.accepted.remoteAddress ?? '';
     return this.address;
@@ -64,7 +64,7 @@ export class ClientConnection {
   }
 }
 
-/** A list whose links are in the connections themselves: to leave it takes neither a search nor a table. */
+/** A list whose links are in the connections themselves: leaving it takes neither a search nor a table. */
 class ConnectionList {
   first: ClientConnection | undefined = undefined;
   size = 0;
@@ -81,7 +81,7 @@ class ConnectionList {
     this.size += 1;
   }
 
-  /** Takes a connection out of the list that it is in, if it is in one. */
+  /** Removes a connection that is in this list; ignores any other. */
   remove(connection: ClientConnection): void {
     if (connection.list !== this) return;
     const { next, previous } = connection;
@@ -105,36 +105,36 @@ class ConnectionList {
   }
 }
 
-/** How connections begin. */
+/** Opens and serves connections. */
 export interface ConnectionsHandler {
   /** Maximum number of connections. */
   readonly limit: number;
   /**
-   * Reads what stands before HTTP, such as a PROXY header or a TLS handshake, and has the connection served behind it, by `serve` or over
-   * TLS by `secured`: at once, later, or never.
+   * Reads the bytes before HTTP, such as a PROXY header or a TLS handshake, and then calls `serve`, or over TLS `secured`: at once,
+   * later, or never.
    */
   open(connection: ClientConnection): void;
   /** Begins to read requests. */
   begin(connection: ClientConnection): ConnectionProtocol;
 }
 
-/** Milliseconds between two looks at all connections. */
+/** Milliseconds between two checks of all connections. */
 const CHECK_MS = 250;
-/** Looks at times between two looks for connections that were reset: each of those asks the kernel. */
+/** Checks of timeouts for each check for connections that were reset, which asks the kernel. */
 const CHECKS_PER_RESET_CHECK = 4;
-/** Connections that are checked for each new one at the limit, at least; a flood of those pays for no more once the checks of its time are used up. */
+/** Minimum number of connections that are checked for each new one at the limit, even in a flood that has used up `CHECKS`. */
 const MIN_CHECKS = 64;
-/** Checks of all new connections in a stretch of time, each of which takes up to a microsecond. */
+/** Maximum checks for all new connections in `STRETCH_MS`; each takes up to a microsecond. */
 const CHECKS = 20_000;
 const STRETCH_MS = 100;
 /** Milliseconds for which a new connection stays open without a request while the server drains: its first request may be on its way. */
 const FIRST_REQUEST_GRACE_MS = 500;
 /** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MAX_LINGERING = 512;
-/** Maximum bytes that are read and dropped behind the last response, where the protocol has no lower limit. */
+/** Maximum bytes that are read and dropped after the last response, unless the protocol has a lower limit. */
 const DROPPED_BYTES = 256 * 1024 * 1024;
 
-/** The connections of a server with its clients: each has one record, from `accept` to its close. */
+/** A server's connections with its clients: each has one record, from `accept` to its close. */
 export class ClientConnections {
   /** Connections accepted so far. */
   accepted = 0;
@@ -155,16 +155,16 @@ export class ClientConnections {
     return this.serving.size + this.lingering.size;
   }
 
-  /** Takes a new connection; at the limit one that lingers makes room for it, or the oldest one with nothing in flight. */
+  /** Takes a new connection; at the limit it closes a lingering one, or else the oldest one with nothing in flight. */
   accept(accepted: Socket): void {
     const connection = this.add(accepted);
     if (connection !== undefined) this.handler.open(connection);
   }
 
-  /** The handshake on a connection is over: what is sent on `socket` is HTTP. */
+  /** Serves HTTP on a TLS socket whose handshake is over. */
   secured(socket: Socket): void {
     if (socket.destroyed) return;
-    // A runtime other than Node may report no connection before that.
+    // Other runtimes than Node may not have reported the connection before.
     const connection = this.recordOf(socket) ?? this.add(socket);
     if (connection === undefined) return;
     connection.socket = socket;
@@ -178,9 +178,9 @@ export class ClientConnections {
   }
 
   /**
-   * The last response is written. Closing with unread bytes of the client would reset the connection, and the client would lose its
-   * response (RFC 9112 §9.6): the writing side ends, and further bytes are read and dropped, at most `maxBytes`, as long as they come at a
-   * fair rate. It takes no time where the client has closed its side already: Node then closes the socket at once.
+   * Closes a connection whose last response is written. Closing with unread bytes from the client would reset the connection and lose the
+   * response (RFC 9112 §9.6), so only the writing side ends, and further bytes are read and dropped: at most `maxBytes`, as long as they
+   * arrive at a fair rate. If the client has closed its side already, Node closes the socket at once.
    */
   linger(connection: ClientConnection, maxBytes = DROPPED_BYTES): void {
     const { socket } = connection;
@@ -196,7 +196,7 @@ export class ClientConnections {
     this.serving.visit(({ protocol }) => protocol?.drain?.());
   }
 
-  /** Closes the connections with nothing in flight, except new ones: their first request may be on its way. */
+  /** Closes the connections with nothing in flight, except new ones, whose first request may be on its way. */
   closeIdle(): void {
     const now = performance.now();
     this.serving.visit(({ protocol, since }) => {
@@ -227,7 +227,7 @@ export class ClientConnections {
     return connection;
   }
 
-  /** The record of a TLS socket: by the socket below, or by the peer where nobody tells that one. */
+  /** Finds the record of a TLS socket by the socket below, or by the peer's address if that socket is unknown. */
   private recordOf(socket: Socket): ClientConnection | undefined {
     const { remoteAddress, remotePort } = socket;
     const below = socketBelowTls(socket);
@@ -242,7 +242,7 @@ export class ClientConnections {
     return found;
   }
 
-  /** What comes on the connection from now on is HTTP. */
+  /** Reads HTTP on a connection from now on. */
   serve(connection: ClientConnection): void {
     connection.since = performance.now();
     connection.protocol = this.handler.begin(connection);
@@ -274,20 +274,20 @@ export class ClientConnections {
     return this.checks;
   }
 
-  /** Closes the one that has lingered for longest; false where there is none. */
+  /** Closes the connection that has lingered longest; false if there is none. */
   private closeLingering(): boolean {
     const { first } = this.lingering;
     if (first !== undefined) this.close(first);
     return first !== undefined;
   }
 
-  /** Closes a connection that counts no more from now on: it reports its close later. */
+  /** Closes a connection and stops counting it; its `close` event comes later. */
   private close(connection: ClientConnection): void {
     connection.list?.remove(connection);
     connection.accepted.destroy();
   }
 
-  /** Closes what takes too long, and what was reset. */
+  /** Closes connections that take too long or were reset. */
   private check(): void {
     const now = performance.now();
     this.serving.visit(({ protocol }) => protocol?.checkTimes(now));
@@ -303,12 +303,12 @@ export class ClientConnections {
   }
 
   private static check(this: void, connections: ClientConnections): void {
-    // After the process stood still, what came in time is read first: to close before that would reset the connection.
+    // After a stall of the process, read first the bytes that arrived in time: closing before that would reset the connection.
     onCheckPhase(() => connections.check());
   }
 }
 
-/** Where a socket has its record: a table of all of them, or a listener for each, would cost every new connection more. */
+/** The socket's property with its record: a table, or a listener for each socket, would cost every new connection more. */
 const RECORD = Symbol('connection');
 
 /** The record of a socket that a client was accepted on. */
@@ -317,16 +317,14 @@ function connectionOf(accepted: Socket): ClientConnection | undefined {
   return connection instanceof ClientConnection ? connection : undefined;
 }
 
-/** A connection has closed. */
 function leave(this: Socket): void {
   const connection = connectionOf(this);
   connection?.list?.remove(connection);
 }
 
 /**
- * Closes a connection that its client has reset while it is not read, because V2 takes a body slowly, or because more requests than are
- * read ahead have arrived: Node reports nothing of it by then. The end of a connection that was closed in order stands behind the unread
- * bytes, and is found with them.
+ * Closes a connection that its client has reset while it is not being read (V2 takes a body slowly, or the read-ahead is full): Node
+ * reports nothing then. An orderly end comes after the unread bytes, and is found with them.
  */
 function closeReset({ accepted }: ClientConnection): void {
   const isRead = isReading(accepted) === true && !accepted.isPaused();
@@ -343,7 +341,7 @@ const LINGER_MS = 30_000;
 /** Minimum bytes per second that it must send. */
 const SLOWEST_RATE_BYTES = 240;
 
-/** What comes behind the last response: it is read and dropped. */
+/** Reads and drops the bytes after the last response. */
 class Lingering {
   private readonly socket: Socket;
   private readonly maxBytes: number;
@@ -357,7 +355,7 @@ class Lingering {
     this.socket = socket;
     this.maxBytes = maxBytes;
     socket.on('error', () => socket.destroy());
-    // Reading may have been paused below the stream: only pause and resume restarts it, and that takes a turn.
+    // Reading may have been stopped below the stream: only pause and resume restart it, a turn later.
     socket.pause();
     socket.resume();
     setImmediate(Lingering.readAndDrop, this);

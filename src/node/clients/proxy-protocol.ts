@@ -8,18 +8,17 @@ type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';
 
 /** How PROXY protocol headers are read. */
 interface ProxiedOptions {
-  /** Peers whose connections begin with a header; those of others never do. */
+  /** Peers whose connections must begin with a header; others' never do. */
   readonly trustedProxies: readonly AddressRange[];
   /** Maximum time in milliseconds to receive the header; 0 is no limit. */
   readonly headersTimeout: number;
-  /** Called when a connection is closed because it does not begin with a header; one that ends without a byte was only a check of the port. */
+  /** Called when a connection closes because it does not begin with a header, except one without a byte, which only checked the port. */
   readonly onFault: (reason: ProxyHeaderFault) => void;
 }
 
 /**
- * Reads the PROXY protocol header before the client's bytes, where a load balancer works at the level of TCP, and calls `serve` with only
- * the bytes after it on the socket. Only a trusted peer may name its client, and it must: the gateway never guesses whether a header is
- * present.
+ * Reads the PROXY protocol header that a TCP load balancer sends before the client's bytes, and calls `serve` with only the bytes after
+ * it on the socket. Only a trusted peer may name its client, and it must: the gateway never guesses whether a header is present.
  */
 export function readProxied(connection: ClientConnection, options: ProxiedOptions, serve: () => void): void {
   const { trustedProxies, headersTimeout, onFault } = options;
@@ -35,7 +34,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     onFault('timeout');
     socket.destroy();
   };
-  // After the process stood still, what came in time is read first.
+  // After a stall of the process, read first the bytes that arrived in time.
   const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
   let received: Buffer | undefined;
   const close = (): void => {
@@ -48,7 +47,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     socket.on('error', ignore);
     socket.destroy();
   };
-  // The server keeps a connection whose client has closed its side: nobody else would close it.
+  // The server allows half-open connections, so nobody else would close this one.
   const end = (): void => {
     if (received === undefined) socket.destroy();
     else malformed();
@@ -62,6 +61,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     socket.off('data', take);
     socket.off('end', end);
     socket.off('error', ignore);
+    socket.off('close', close);
     if (header === 'malformed') {
       malformed();
       return;
@@ -70,7 +70,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     socket.pause();
     if (received.length > header.end) socket.unshift(received.subarray(header.end));
     serve();
-    // A reader of the socket itself waits for this; TLS reads below it.
+    // A reader of the socket itself needs this; TLS reads below it.
     if (socket.listenerCount('data') > 0) socket.resume();
   };
   socket.on('data', take);
@@ -79,7 +79,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
   socket.on('close', close);
 }
 
-/** An error closes the connection, and `close` is reported. */
+/** The socket emits `close` after each error. */
 function ignore(): void {}
 
 /** A load balancer's description of a connection, before the first byte of its client (PROXY protocol, versions 1 and 2). */
@@ -88,7 +88,7 @@ type ProxyHeader =
   | 'malformed'
   | {
       /**
-       * The client's address; undefined where the load balancer connects on its own behalf, or the address is not an IP address.
+       * The client's address; undefined if the load balancer connects on its own behalf, or the address is not an IP address.
        */
       readonly address: string | undefined;
       /** Offset of the client's first byte. */

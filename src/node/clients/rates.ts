@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { addressBits } from '../../http/forwarding.ts';
 
-/** The lowest rate at which a client may send a request or read a response, before it gets a 408 or is cut off. */
+/** The minimum rate at which a client must send a request or read a response. */
 export interface RateLimits {
   /** Bytes per second; 0 is no limit. */
   readonly minDataRate: number;
@@ -15,11 +15,11 @@ export interface RateLimits {
 export interface RatedTransfer {
   /** Bytes that the client has sent, or read, so far. */
   readonly transferred: number;
-  /** The client fell behind the minimum rate for longer than the grace: ends the transfer (an upload with a 408), or recounts it. */
+  /** Called when the client is behind the minimum rate for longer than the grace: ends the transfer (an upload with a 408), or recounts it. */
   tooSlow(): void;
 }
 
-/** Maximum credit in milliseconds that fast bytes earn: a burst does not buy an hour of silence. */
+/** Maximum credit in milliseconds that fast bytes earn: a burst must not buy an hour of silence. */
 const MAX_CREDIT_MS = 300_000;
 /** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
 const MIN_GRACE_MS = 100;
@@ -27,9 +27,9 @@ const MIN_GRACE_MS = 100;
 const TIMER_STEP_MS = 50;
 
 /**
- * Holds one transfer to the minimum rate. Time counts only while the gateway waits for the client, between `start` and `stop`:
- * backpressure of the gateway or of V2 is not the client's fault. The transfer begins with the grace as its credit, time spends
- * it, and bytes earn it.
+ * Enforces the minimum rate of one transfer. Time counts only while the gateway waits for the client, between `start` and `stop`:
+ * backpressure from the gateway or V2 is not the client's fault. The transfer begins with the grace as its credit; time spends it, and
+ * bytes earn more.
  */
 export class MinimumRate {
   private readonly rate: number;
@@ -57,7 +57,7 @@ export class MinimumRate {
     );
   }
 
-  /** Stops the clock: the gateway does not read at the moment, or the transfer is over. */
+  /** Stops the clock, because the gateway pauses or the transfer is over. */
   stop(): void {
     if (!this.isRunning) return;
     clearTimeout(this.timer);
@@ -67,7 +67,7 @@ export class MinimumRate {
     this.settle();
   }
 
-  /** Checks whether the credit is spent, once the bytes that have already arrived are read: a process that stood still is late. */
+  /** Checks the credit once the bytes that have already arrived are read: after a stall the timer fires before that. */
   private check(): void {
     this.timer = undefined;
     this.reading = setImmediate(MinimumRate.judge, this);
@@ -81,7 +81,7 @@ export class MinimumRate {
     else this.start();
   }
 
-  /** Goes on with a transfer that was too slow, if it is known by now to have moved enough bytes; false otherwise. */
+  /** Continues a transfer that seemed too slow if it has in fact moved enough bytes; false otherwise. */
   recount(): boolean {
     this.earn();
     if (this.creditMs <= 0) return false;
@@ -116,30 +116,30 @@ export class MinimumRate {
 
 /** Limits on how slowly a client may read a response. */
 export interface ReaderLimits extends RateLimits {
-  /** Maximum milliseconds without the client reading anything; 0 is no limit. */
+  /** Maximum milliseconds in which the client reads nothing; 0 is no limit. */
   readonly bodyTimeout: number;
 }
 
 /** A response that a client reads. */
 export interface SlowReader {
-  /** Bytes that have left for the client. The number never decreases. */
+  /** Bytes sent to the client so far; never decreases. */
   readonly bytesFlushed: number;
-  /** How many of them the peer has not acknowledged; undefined where that is not known. */
+  /** How many of them the peer has not acknowledged; undefined if unknown. */
   unacknowledged(): Promise<number | undefined>;
-  /** Ends the response: the peer reads too slowly, or not at all. */
+  /** Ends the response, because the peer reads too slowly or not at all. */
   reset(): void;
 }
 
 /** Milliseconds before a client's rate is measured: bytes that only fill the kernel's buffers say nothing about it. */
 const PROBE_MS = 250;
-/** Bytes that the kernel of a client acknowledges though the client has read nothing yet. */
+/** Bytes that a client's kernel acknowledges before the client has read anything. */
 const RECEIVE_BUFFER_BYTES = 256 * 1024;
 
 /**
- * Ends a response whose client reads below the minimum rate, or nothing for the body time. It watches only while bytes are
+ * Ends a response whose client reads below the minimum rate, or nothing for the body timeout. It watches only while bytes are
  * buffered for the client, so that a slow V2 costs the client nothing, and also after the last part: a window of 0 must not hold
- * a slot forever. The kernel takes megabytes at a time, and then nothing until a third of them is acknowledged: before a client
- * is too slow, what it has acknowledged is looked at.
+ * a slot forever. The kernel takes megabytes at a time, and then nothing until a third of them is acknowledged, so before it ends a
+ * response it checks how many bytes the client has acknowledged.
  */
 export class SlowReaderGuard implements RatedTransfer {
   private readonly reader: SlowReader;
@@ -147,9 +147,9 @@ export class SlowReaderGuard implements RatedTransfer {
   private rate: MinimumRate | undefined = undefined;
   private probe: NodeJS.Timeout | undefined = undefined;
   private idle: NodeJS.Timeout | undefined = undefined;
-  /** Bytes that had left when the guard first measured. */
+  /** Bytes sent when the guard first measured. */
   private flushedBefore = 0;
-  /** Acknowledged bytes when the guard first measured, and when it looked last; undefined where they are not known. */
+  /** Acknowledged bytes at the first and the last check; undefined if unknown. */
   private acknowledgedBefore: number | undefined = undefined;
   private acknowledged: number | undefined = undefined;
   private progressAtCheck = 0;
@@ -159,7 +159,7 @@ export class SlowReaderGuard implements RatedTransfer {
     this.reader = reader;
   }
 
-  /** Bytes that the client has read, as far as is known: since the guard first measured, or on the whole connection. */
+  /** Bytes that the client has certainly read, since the guard first measured or on the whole connection. */
   get transferred(): number {
     const { acknowledged = 0, acknowledgedBefore = acknowledged } = this;
     return Math.max(
@@ -174,7 +174,7 @@ export class SlowReaderGuard implements RatedTransfer {
     this.probe ??= setTimeout(SlowReaderGuard.measure, PROBE_MS, this);
   }
 
-  /** Stops waiting: nothing is buffered for the client. */
+  /** Stops waiting, because nothing is buffered for the client. */
   stop(): void {
     clearTimeout(this.probe);
     this.probe = undefined;
@@ -204,7 +204,7 @@ export class SlowReaderGuard implements RatedTransfer {
     });
   }
 
-  /** The body time is over. */
+  /** Ends the response if the client has read nothing within the body timeout. */
   private checkProgress(): void {
     void this.look().then(() => {
       if (!this.isWaiting) return;
@@ -223,7 +223,7 @@ export class SlowReaderGuard implements RatedTransfer {
     return this.acknowledged ?? this.reader.bytesFlushed;
   }
 
-  /** Looks at what the client has acknowledged. */
+  /** Updates the acknowledged bytes. */
   private async look(): Promise<void> {
     const unacknowledged = await this.reader.unacknowledged();
     if (unacknowledged === undefined) return;
@@ -245,19 +245,19 @@ export class SlowReaderGuard implements RatedTransfer {
   }
 }
 
-/** Linux's tables of connections: of IPv4, and of IPv6 with the IPv4 clients of a listener on both. */
+/** Linux's tables of connections: for IPv4, and for IPv6 with the IPv4 clients of a listener on both. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
-/** A table gives addresses as words of four bytes, in the order of the processor. */
+/** The tables have addresses as words of four bytes, in the processor's byte order. */
 const IS_REVERSED = endianness() === 'LE';
-/** Characters of the state that stands before the bytes to send. */
+/** Characters of the state before the bytes to send. */
 const STATE_LENGTH = 3;
 
-/** Both tables, while they are read: callers in the meantime get the same. */
+/** The current reading of both tables, which all callers share. */
 let reading: Promise<string> | undefined;
 
 /**
- * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined where
- * the kernel does not say. To read the tables takes about a microsecond for each connection of the machine, in another thread.
+ * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined if the
+ * kernel does not report them. Reading the tables takes about a microsecond for each connection of the machine, in another thread.
  */
 export async function unacknowledgedBytes(socket: Socket): Promise<number | undefined> {
   const { localPort, remoteAddress, remotePort } = socket;

@@ -15,11 +15,11 @@ import {
 } from '../fair-turns.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './rates.ts';
 
-/** Where a body arrives. A part is valid only until its listener returns. */
+/** The source of a body. A part is valid only until its listener returns. */
 interface BodySource extends Flow {
-  /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
+  /** Number of chunks in the current part; undefined for a body that is not chunked. */
   readonly pieces?: number | undefined;
-  /** The fields behind the last chunk, once that is read. */
+  /** The fields after the last chunk, once that is read. */
   readonly rawTrailers?: HeaderList;
   on(event: 'data', listener: (part: Uint8Array) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
@@ -30,20 +30,20 @@ type ClosingConnection = Pick<Socket, 'once' | 'off'>;
 
 /** Receives the events of a request body. */
 export interface IncomingBodyHandler {
-  /** Called for every collected part, with the bytes of memory that it takes; false stops the collecting. */
+  /** Called for every collected part with the bytes of memory that it takes; false stops collecting. */
   acceptChunk(bytes: number): boolean;
   onWholeBody(body: Uint8Array): void;
   onBody(body: Body): void;
-  /** Nothing arrived for the client's body time, or less than the minimum rate. */
+  /** Called when nothing arrives for the body timeout, or too little for the minimum rate. */
   onStalled(): void;
 }
 
 /** Limits shared by all bodies of a server. */
 export interface BodyResources {
-  /** Bytes of all bodies together that are read before they take a connection to V2. */
+  /** Bytes of all bodies together that may be read before the bodies take a connection to V2. */
   readonly readAhead: BufferBudget;
   readonly turns: TickBudget;
-  /** Turns of bodies whose chunks the gateway reads itself. */
+  /** Turns for bodies in chunks. */
   readonly chunkTurns: TickBudget;
   readonly streams: StreamedBodies;
   readonly memory: BodyMemory;
@@ -53,27 +53,27 @@ export interface BodyResources {
 export interface IncomingBodyOptions extends RateLimits {
   /** Maximum milliseconds between two parts; 0 is no limit. */
   readonly bodyTimeout: number;
-  /** Maximum milliseconds for the whole request, where no server of Node's limits it; 0 is no limit. */
+  /** Maximum milliseconds for the whole request; 0 is no limit. */
   readonly requestTimeout: number;
   readonly bodies: BodyResources;
 }
 
 /**
- * Bytes of a body that are read before it streams: a smaller one is complete by then, and holds no connection while it arrives.
+ * Bytes of a body that are read before it streams: a smaller one holds no connection to V2 while it arrives.
  */
 const READ_AHEAD_BYTES = 128 * 1024;
-/** Minimum size in bytes of a part that is forwarded directly; smaller ones wait for others of the same turn. */
+/** Minimum bytes of a part that is forwarded directly; smaller ones wait for others of the same turn. */
 const LARGE_PART_BYTES = 16 * 1024;
 /** Buffered bytes beyond which reading pauses until they are consumed. */
 const BUFFERED_BYTES = 64 * 1024;
-/** Bytes that are read and dropped after an early response, so that the client gets to read it. */
+/** Maximum bytes that are read and dropped after an early response, so that the client can read it. */
 const DISCARDED_BYTES = 256 * 1024 * 1024;
-/** Milliseconds for which bytes are read and dropped after an early response. */
+/** Maximum milliseconds for that. */
 const DISCARD_MS = 30_000;
 
 /**
- * The body of a request on Node. It is either collected whole, or opened: a body that ends while it is read ahead is handed over
- * as one buffer, and any other as a sequence with backpressure.
+ * A request's body on Node. It is either collected whole, or opened: a body that ends during read-ahead is handed over as one buffer,
+ * and any other as a sequence with backpressure.
  */
 export class IncomingBody
   implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer, StreamedBody
@@ -82,7 +82,7 @@ export class IncomingBody
   bytes = 0;
   /** True once the last byte has arrived. */
   complete = false;
-  /** Its trailers that may be forwarded, once it is complete. */
+  /** The trailers to forward, once it is complete. */
   trailers: HeaderList = [];
   private readonly source: BodySource;
   private readonly flow: ReadThrottle;
@@ -93,24 +93,24 @@ export class IncomingBody
   private listening = false;
   private readonly length: number | undefined;
   private parts: ByteCollector;
-  /** Memory of the large parts that a waiting consumer gets. */
+  /** Memory for large parts that a waiting consumer gets. */
   private reusedPart: Uint8Array | undefined = undefined;
-  /** Memory of the part that a consumer has, which is free once it asks for the next one, or the exchange is over. */
+  /** Memory of the consumer's current part, free once it asks for the next one or the exchange is over. */
   private inUse: Uint8Array | undefined = undefined;
   private isWholeReused = false;
   private isForwardedAtOnce = false;
   /** Its slot among the streamed bodies. */
   private slot: number | undefined = undefined;
-  /** Bytes of memory taken from the read-ahead budget that all bodies share. */
+  /** Bytes of memory taken from the shared read-ahead budget. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
   private isOver = false;
   private timer: NodeJS.Timeout | undefined = undefined;
   private broken: Error | undefined = undefined;
-  /** Called when more than `discardLimit` bytes arrive of a body that is dropped. */
+  /** Called when a dropped body exceeds `discardLimit`. */
   private overrun: (() => void) | undefined = undefined;
   private discardLimit = 0;
-  /** The connection, while the rest is dropped. */
+  /** The connection while the rest is dropped. */
   private connection: ClosingConnection | undefined = undefined;
   private want:
     | { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void }
@@ -150,8 +150,8 @@ export class IncomingBody
   }
 
   /**
-   * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` the memory of a whole body
-   * may be used again after `rest`. One that goes on `at-once` is handed over after the turn in which its first bytes arrive.
+   * Reads ahead before the body takes a connection to V2, then hands it over; with the lifetime `exchange` a whole body's memory may be
+   * reused after `rest`. With `at-once` the body is handed over after the turn in which its first bytes arrive.
    */
   open(lifetime?: 'exchange', forwarding?: 'at-once'): void {
     this.isWholeReused = lifetime === 'exchange';
@@ -160,11 +160,11 @@ export class IncomingBody
     this.begin('open');
   }
 
-  /** Reads and drops the rest, up to a limit, or until its connection closes; `overrun` is called when there is more. */
+  /** Reads and drops the rest until its connection closes; calls `overrun` beyond a limit on bytes or time. */
   discard(connection: ClosingConnection, overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
     this.leaveStream();
-    // Those of a collected body are in its handler's memory.
+    // A collected body's parts are in its handler's memory.
     if (this.mode === 'collect') this.parts = new ByteCollector();
     this.mode = 'discard';
     this.takeParts();
@@ -181,7 +181,7 @@ export class IncomingBody
     this.source.resume();
   }
 
-  /** The rest will not arrive: the consumer gets the error. */
+  /** Fails the consumer with an error, because the rest will not arrive. */
   stop(error: Error): void {
     this.broken ??= error;
     this.leaveStream();
@@ -191,7 +191,7 @@ export class IncomingBody
     want?.reject(this.broken);
   }
 
-  /** The exchange is over: stops all timers, and releases the memory. */
+  /** Stops all timers and releases the memory, because the exchange is over. */
   rest(): void {
     this.isOver = true;
     this.leaveConnection();
@@ -245,13 +245,13 @@ export class IncomingBody
       if (this.bytes > this.discardLimit) this.overrun?.();
       return;
     }
-    // Its handler has given the memory back.
+    // The handler has released the memory.
     if (this.isOver) return;
     this.timer?.refresh();
     if (this.mode === 'stream' && this.forwardInPlace(chunk)) return;
     const held = this.parts.add(chunk, true);
     if (this.mode === 'collect') {
-      // Its handler may have given the memory back.
+      // The handler may have released the memory.
       if (!this.handler.acceptChunk(held)) this.parts = new ByteCollector();
     } else if (this.mode === 'open') {
       this.readAhead(held);
@@ -261,7 +261,7 @@ export class IncomingBody
     }
   }
 
-  /** Goes on reading ahead before the body takes a connection, as long as the budget allows. */
+  /** Continues to read ahead as long as the budget allows. */
   private readAhead(held: number): void {
     if (this.bytes < READ_AHEAD_BYTES && this.options.bodies.readAhead.acquire(held))
       this.readAheadBytes += held;
@@ -285,7 +285,7 @@ export class IncomingBody
     want.resolve({ done: false, value: this.takeParts() });
   }
 
-  /** Gives a waiting consumer a large part in memory that is used for each of them; false when it has to be kept. */
+  /** Gives a waiting consumer a large part in reused memory; false when the part has to be kept. */
   private forwardInPlace(chunk: Uint8Array): boolean {
     const { want } = this;
     const { length } = chunk;
@@ -306,7 +306,6 @@ export class IncomingBody
     return this.parts.take();
   }
 
-  /** The consumer is done with its part. */
   private releaseInUse(): void {
     if (this.inUse !== undefined) this.options.bodies.memory.release(this.inUse);
     this.inUse = undefined;
@@ -337,7 +336,7 @@ export class IncomingBody
     else if (mode === 'stream') this.endStream();
   }
 
-  /** A body with trailers stays one in parts: they follow its last chunk. */
+  /** A body with trailers stays a sequence, because they follow its last chunk. */
   private readWhole(): Body {
     if (this.trailers.length > 0) return this;
     if (this.isWholeReused) this.inUse = this.parts.buffer;
@@ -355,7 +354,7 @@ export class IncomingBody
     this.turn ??= setImmediate(IncomingBody.endTurn, this);
   }
 
-  /** The turn is over: timing starts for bytes still missing, and small parts are forwarded as one. */
+  /** At the end of the turn, starts the timers for missing bytes, and forwards small parts as one. */
   private turnOver(): void {
     this.turn = undefined;
     this.flow.endTurn();
@@ -365,7 +364,7 @@ export class IncomingBody
     else if (this.parts.length > 0) this.forward();
   }
 
-  /** While the body waits for its turn, its client is not waited for. */
+  /** Stops the client's timers while the body waits for its turn. */
   private onTurnChange(): void {
     if (this.complete || this.mode === 'discard') return;
     if (this.flow.waitsForTurn) this.stopTimers();
@@ -401,7 +400,7 @@ export class IncomingBody
     this.rate.stop();
   }
 
-  /** Nothing was read in time: after the process stood still, what has arrived in the meantime is read first. */
+  /** Ends a body that stalls; after a stall of the process itself, bytes that have arrived are read first. */
   private expire(): void {
     const { bytes, timer } = this;
     onCheckPhase(() => {
@@ -425,9 +424,9 @@ export class IncomingBody
 
 const NOTHING = new Uint8Array(0);
 
-/** The bytes of a body on a connection that the gateway reads itself. */
+/** A body on a connection that the gateway reads itself. */
 export abstract class SocketBody implements BodySource {
-  /** Number of chunks in the part that is reported; undefined for a body that is not chunked. */
+  /** Number of chunks in the current part; undefined for a body that is not chunked. */
   readonly pieces: number | undefined = undefined;
   /** True once the last byte has arrived. */
   abstract readonly isComplete: boolean;
@@ -439,7 +438,7 @@ export abstract class SocketBody implements BodySource {
   /** Parts that arrived before anybody listened. */
   private early: Buffer[] = [];
 
-  /** `flow` is what brings it: its connection, or one of several streams on that. */
+  /** `flow` is its connection, or one of several streams there. */
   constructor(flow: Flow) {
     this.flow = flow;
   }
@@ -448,7 +447,7 @@ export abstract class SocketBody implements BodySource {
     return this.flow.destroyed;
   }
 
-  /** Sets the listener of an event; parts that have arrived already are reported later in this turn. */
+  /** Sets an event's listener; parts that have already arrived are reported later in this turn. */
   on(event: 'data', listener: (part: Uint8Array) => void): void;
   on(event: 'end', listener: () => void): void;
   on(event: 'data' | 'end', listener: (part: Uint8Array) => void): void {
@@ -481,7 +480,7 @@ export abstract class SocketBody implements BodySource {
     return early;
   }
 
-  /** Reports a part of the body, the last one if it is complete, or keeps a copy until somebody listens. */
+  /** Reports a part of the body, or keeps a copy until somebody listens; the last part if the body is complete. */
   protected deliver(part: Buffer): void {
     if (this.onEnd !== undefined && this.early.length === 0) {
       this.report(part, this.isComplete);
@@ -502,7 +501,7 @@ export abstract class SocketBody implements BodySource {
   }
 }
 
-/** The bytes of a body on a socket that the gateway reads itself, framed by a length (RFC 9112 §6.2). */
+/** A body with a length, on a socket that the gateway reads itself (RFC 9112 §6.2). */
 export class SizedBody extends SocketBody {
   /** Bytes that have not arrived. */
   private missing: number;
@@ -525,10 +524,10 @@ export class SizedBody extends SocketBody {
   }
 }
 
-/** Bytes up to which a kept body has memory that it shares with others of its kind. */
+/** Maximum bytes of a body that is copied into Node's shared pool. */
 const SMALL_BYTES = 4 * 1024;
 
-/** A request body that has arrived whole. It may be borrowed at first: in the memory of a read, which the next one writes to. */
+/** A request body that has arrived whole. At first it may be borrowed: in the memory of a read, which the next read overwrites. */
 export class WholeBody {
   bytes: Uint8Array;
   private isBorrowed: boolean;
@@ -538,7 +537,7 @@ export class WholeBody {
     this.isBorrowed = isBorrowed;
   }
 
-  /** Copies a borrowed body; returns the buffer of `memory` that the copy is in, if it is in one. */
+  /** Copies a borrowed body; returns the copy's buffer if it is from `memory`. */
   copy(memory = newMemory): Uint8Array | undefined {
     if (!this.isBorrowed) return undefined;
     this.isBorrowed = false;
@@ -554,19 +553,19 @@ export class WholeBody {
   }
 }
 
-/** Bytes of a body that are still read after an early response, which is complete before its request. */
+/** Maximum bytes of a body that are still read after an early response. */
 export const SMALL_REST_BYTES = 1024 * 1024;
 
 /** A request whose body has not arrived. */
 interface PartialBody {
-  /** Bytes of the body; `Infinity` where they are not known. */
+  /** Bytes of the body; `Infinity` if unknown. */
   readonly length: number;
   readonly received: number;
-  /** True for a client that waits for `100 Continue`: it may send no body at all. */
+  /** True for a client that waits for `100 Continue`, and may send no body at all. */
   readonly expectsContinue: boolean;
 }
 
-/** True when so much of a body may be missing that its connection closes after an early response (RFC 9112 §9.6). */
+/** True when so much of a body may be missing that its connection must close after an early response (RFC 9112 §9.6). */
 export function hasLargeRemainder({ length, received, expectsContinue }: PartialBody): boolean {
   return expectsContinue || length - received > SMALL_REST_BYTES;
 }

@@ -14,14 +14,14 @@ interface FramedRequest {
 }
 
 /**
- * The framing of one response, the same on every kind of connection: the fields of its head, and the number of bytes of its body.
- * Bytes beyond the length that V2 gave would be read as the next response.
+ * The framing of one response, the same on every kind of connection: the fields of its head, and the length of its body. The client would
+ * read bytes beyond V2's length as the next response.
  */
 export class ResponseFraming {
   readonly kind: Framing;
-  /** The fields of the head, without those that frame the upstream connection: the same list where that is all of them. */
+  /** The head's fields without those that must not be forwarded; the same list if that is all of them. */
   readonly fields: HeaderList;
-  /** Bytes of the body that are still to come, where it has a length. */
+  /** Missing bytes of a body with a length. */
   private left = 0;
 
   constructor(request: FramedRequest, status: number, headers: HeaderList) {
@@ -35,7 +35,7 @@ export class ResponseFraming {
     }
     this.kind = kindOf(request.version, hasContent, length !== undefined);
     this.left = this.kind === 'length' ? Number(length) : 0;
-    // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never come.
+    // RFC 9110 §8.6: with a length on 204, the client would wait for bytes that never arrive.
     const dropsLength =
       length !== undefined && (status === 204 || (status === 205 && request.version === '2'));
     const dropsTrailer = hasTrailerField && !this.hasTrailers;
@@ -44,7 +44,7 @@ export class ResponseFraming {
   }
 
   /**
-   * Counts a part of the body: it is one of many, the last one, or beyond the length; `none` is for a response without a body.
+   * Counts a part of the body; returns whether it is one of many, the last one, or beyond the length, or `none` without a body.
    */
   count(bytes: number): 'part' | 'last' | 'beyond' | 'none' {
     if (this.kind === 'none') return 'none';
@@ -87,5 +87,5 @@ function isEmpty(status: number, version: FramedRequest['version']): boolean {
   return status === 204 || status === 304 || (status === 205 && version === '2');
 }
 
-/** Returned by the app's handlers on Node: the response goes to the socket directly. */
+/** What exchanges on sockets return as `handled`: their response goes to the socket directly. */
 export const ALREADY_SENT = new Response(null);

@@ -21,7 +21,7 @@ import { readProxied } from './proxy-protocol.ts';
 import type { ReaderLimits } from './rates.ts';
 import type { BodyResources } from './request-body.ts';
 
-/** How the server treats clients. Times are milliseconds; 0 is no limit. */
+/** Limits and options for clients. Times are milliseconds; 0 is no limit. */
 export interface GatewayServerOptions extends ReaderLimits {
   /** Maximum size of a request head in bytes. */
   readonly headerBytes: number;
@@ -30,49 +30,49 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   readonly requestTimeout: number;
-  /** Time for which the server goes on accepting while it drains. */
+  /** Time for which the server still accepts connections while it drains. */
   readonly drainDelay: number;
-  /** Connections of trusted peers begin with a PROXY protocol header, in which a load balancer names its client. */
+  /** True if trusted peers' connections begin with a PROXY protocol header, in which a load balancer names its client. */
   readonly proxyProtocol: boolean;
   readonly trustedProxies: readonly AddressRange[];
   /** Maximum number of client connections; at the limit, idle ones and ones with an incomplete head are closed for new ones. */
   readonly connections: number;
   /**
-   * Maximum number of connections to V2: requests with streamed bodies use at most half of them, unless their clients are fast.
+   * Maximum number of connections to V2. Streamed request bodies use at most half of them, unless their clients are fast.
    */
   readonly upstreamConnections: number;
-  /** With it clients use TLS, and HTTP/2 if they choose. */
+  /** If set, clients use TLS, and HTTP/2 if they choose. */
   readonly tls: TlsTexts | undefined;
-  /** Memory for bodies on their way. */
+  /** Memory for bodies in flight. */
   readonly memory: BodyMemory;
-  /** Other processes listen on the same port. */
+  /** True if other processes listen on the same port. */
   readonly reusePort?: boolean | undefined;
 }
 
-/** Bytes of one read, as much as Node takes at a time. */
+/** Bytes of one read, as many as Node takes at a time. */
 const READ_BYTES = 64 * 1024;
 /** Bytes of all request bodies together that are buffered before they take a connection to V2. */
 const READ_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Milliseconds that bodies wait for each tiny chunk that the gateway reads itself: four times what reading it takes. */
+/** Milliseconds that bodies wait for each tiny chunk: four times what reading it takes. */
 const WAIT_PER_CHUNK_MS = 0.0005;
-/** Tiny chunks of all bodies that the gateway reads itself in one turn of the event loop; each takes some forty nanoseconds. */
+/** Maximum tiny chunks of all bodies in one turn of the event loop; each takes some forty nanoseconds. */
 const CHUNKS_PER_TURN = 32_768;
-/** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers nothing but `http/1.0`. The version of a request is in its line. */
+/** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers only `http/1.0`. The request line has the real version. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
-/** Sessions of TLS that clients resume. */
+/** Options for TLS sessions that clients resume. */
 const SESSIONS = {
-  // Node's own is a hash of the command line: with other flags, a restarted gateway would resume none.
+  // Node's default is a hash of the command line: a gateway restarted with other flags would resume none.
   sessionIdContext: 'capture-gateway',
-  // Scripts come once an hour, and Node forgets a session after five minutes.
+  // Node's default is five minutes, and some scripts run once an hour.
   sessionTimeout: TICKET_KEYS_MS / 1000,
 };
-/** What a client reads that speaks plain HTTP where TLS is expected. */
+/** The message for a client that speaks plain HTTP where TLS is expected. */
 const PLAIN_HTTP =
   'This port is for TLS, and the request is plain HTTP: use an address that begins with https://.';
 
 /**
- * Milliseconds in which a kept-alive connection may send one more request while the server drains, whose response says
- * `Connection: close`: the shorter of the longest time and a share of the drain time, but not less than the shortest time.
+ * Milliseconds in which a kept-alive connection may send one more request while the server drains: a share of the drain time within
+ * these bounds.
  */
 const MIN_IDLE_GRACE_MS = 500;
 const MAX_IDLE_GRACE_MS = 5000;
@@ -82,7 +82,7 @@ const IDLE_CHECK_MS = 50;
 
 /** The server for clients: plain HTTP/1.1, or TLS with HTTP/2 and HTTP/1.1. */
 export class GatewayServer implements ClientListener, H1Server, H2Server {
-  /** True once the server is to stop: every response then closes its connection. */
+  /** True once the server stops: every response then closes its connection. */
   draining = false;
   unfinished = 0;
   readonly bodies: BodyResources;
@@ -91,7 +91,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   private readonly gateway: Gateway;
   private readonly options: GatewayServerOptions;
   private readonly server: Server | TlsServer;
-  /** The server, and further listening sockets of its port, whose connections are its own. */
+  /** The server, and further listening sockets on its port. */
   private readonly listening: readonly [Server, ...Server[]];
   private ticketKeys: Buffer | undefined = undefined;
   private readonly connections: ClientConnections;
@@ -151,7 +151,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   renew(tls: TlsTexts): void {
     if (!('setSecureContext' in this.server)) return;
     this.server.setSecureContext({ ...tls, ...SESSIONS });
-    // The new context has keys of its own, and clients come back with tickets of the old one.
+    // The new context has its own keys, but clients return with tickets from the old one.
     this.setTicketKeys();
   }
 
@@ -161,15 +161,15 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   }
 
   private setTicketKeys(): void {
-    // Bun has the function, and throws in it: there each process keeps the keys of its own.
+    // Bun's function throws; there each process keeps its own keys.
     if (IS_NODE && this.ticketKeys !== undefined && 'setTicketKeys' in this.server)
       this.server.setTicketKeys(this.ticketKeys);
   }
 
   /**
-   * Goes on accepting for the drain delay, by the end of which load balancers have noticed, stops, lets requests in flight finish, and
-   * closes the rest after `milliseconds`. Each response closes its connection. Idle connections outlive the port, so that few clients hold
-   * one on which a request could cross with the close, as with Node's own `close`; when none is left, the drain is over.
+   * Accepts connections for the drain delay, until load balancers have noticed, then stops, lets requests in flight finish, and closes
+   * the rest after `milliseconds`. Each response closes its connection. Idle connections stay open for a while after the port closes,
+   * so that few requests cross with a close; when no connection is left, the drain is over.
    */
   async drain(milliseconds: number): Promise<void> {
     this.draining = true;
@@ -179,7 +179,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     await pause(wait);
     const closed = Promise.withResolvers<void>();
     await this.stopAccepting(closed.resolve);
-    // Runs after the reads of its turn: a request that has already arrived is served like any other.
+    // After the reads of its turn, so that a request that has already arrived is served.
     const closeIdle = (): void => onCheckPhase(() => this.connections.closeIdle());
     let idleTimer: NodeJS.Timeout | undefined;
     const grace = setTimeout(
@@ -190,7 +190,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       Math.min(Math.max(0, idleGrace(milliseconds) - wait), milliseconds - wait),
     );
     await closed.promise;
-    // The server stops counting a connection before the connection emits its own `close`, and exchanges outlive theirs for a turn.
+    // The server stops counting a connection before that emits `close`, and exchanges outlive their connections by a turn.
     while (this.connections.size + this.h2.ending > 0) await nextTurn();
     clearTimeout(deadline);
     clearTimeout(grace);
@@ -212,7 +212,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     this.connections.visit(visitor);
   }
 
-  /** Reads the header of a load balancer in front of what a client sends, which may be a handshake. */
+  /** Reads a load balancer's header, if one is expected, and then serves HTTP or begins the TLS handshake. */
   private open(connection: ClientConnection, startTls: readonly Function[]): void {
     const serve = (): void => {
       if (this.options.tls === undefined) this.connections.serve(connection);
@@ -229,7 +229,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     readProxied(connection, { ...this.options, onFault }, serve);
   }
 
-  /** Has Node's server begin the handshake, which it does as it would with a connection of its own. */
+  /** Begins the TLS handshake by passing the socket to the listeners of Node's server, unless the first byte is plain HTTP. */
   private handshake(connection: ClientConnection, startTls: readonly Function[]): void {
     const { accepted } = connection;
     const onHandshake = (): void => {
@@ -252,11 +252,11 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     return isH2 ? this.h2.begin(connection) : this.h1.begin(connection);
   }
 
-  /** Not half open: a client that closes in the middle of a handshake would be waited for, and counted as one that is slow. */
+  /** Not half open: the server would wait for a client that closes in the middle of a handshake, and count it as slow. */
   private secureServer(tls: TlsTexts): TlsServer {
     const server = createTlsServer({
       ...tls,
-      // Other runtimes take a list instead; Deno then refuses a client that offers nothing but HTTP/1.0.
+      // Other runtimes take a list instead; Deno then refuses a client that offers only HTTP/1.0.
       ...(IS_NODE ? { ALPNCallback: chooseProtocol } : { ALPNProtocols: PROTOCOLS }),
       noDelay: true,
       handshakeTimeout: this.options.headersTimeout,
@@ -289,7 +289,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     this.gateway.logRefused(failure(code));
   }
 
-  /** Over TLS the end of a client's side is that of the connection (RFC 8446 §6.1 lets it write no more, and Node reads it so). */
+  /** Always false over TLS, where Node ends the connection when the client ends its side (RFC 8446 §6.1). */
   get answersHalfClosed(): boolean {
     return (
       this.options.tls === undefined &&
@@ -322,7 +322,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   }
 }
 
-/** Half open: a client that has sent its last request may end its side, and reads the response (RFC 9112 §9.6). */
+/** With `allowHalfOpen`, a client may end its side after its last request and still read the response (RFC 9112 §9.6). */
 function plainServer(allowHalfOpen: boolean): Server {
   return createServer({ allowHalfOpen, noDelay: true, highWaterMark: READ_BYTES });
 }
@@ -335,10 +335,10 @@ function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }
   return PROTOCOLS.find((name) => protocols.includes(name));
 }
 
-/** An error closes the connection: its exchanges, or `close`, report that. */
+/** For errors that need no handling: a socket emits `close` after each, and a server keeps running. */
 function ignore(): void {}
 
-/** Why a handshake failed, by the code of Node's error; `closed` is also what most clients do that do not trust the certificate. */
+/** Reasons for failed handshakes, by the code of Node's error; most clients that do not trust the certificate just close. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'closed',
   EPIPE: 'closed',
@@ -358,30 +358,30 @@ const ALL_REASONS: readonly string[] = [
   ...new Set([...Object.values(REASONS), 'certificate-rejected', 'other']),
 ];
 
-/** How the first byte of a connection is read. */
+/** Limits and callbacks for a connection's first byte. */
 interface FirstByteOptions {
   /** Maximum time in milliseconds to receive it; 0 is no limit. */
   readonly headersTimeout: number;
-  /** The client speaks plain HTTP. */
+  /** Called when the client speaks plain HTTP. */
   readonly onPlain: () => void;
-  /** The client begins a handshake: none of its bytes is read. */
+  /** Called when the client begins a handshake, with all its bytes unread. */
   readonly onHandshake: () => void;
 }
 
 /** Failed TLS handshakes, by reason. */
 export class HandshakeFailures {
-  /** Number of each reason, from 0. */
+  /** Failures for each reason, including those that never occurred. */
   readonly counts: CountsByReason = Object.fromEntries(ALL_REASONS.map((reason) => [reason, 0]));
 
-  /** Counts those that a server of Node's meets. */
+  /** Counts the failures that Node's server reports. */
   watch(server: Server): void {
     server.on('tlsClientError', (error: Error) => this.add(reasonOf(error)));
   }
 
   /**
-   * Waits for the first byte of a connection, and tells what it begins with: a letter is plain HTTP, and a handshake begins with 22
-   * (RFC 8446 §5.1). By the time at which OpenSSL reports such bytes the socket is closed, and nobody learns why. A connection without a
-   * byte, such as a load balancer's check of the port, is no handshake and is not counted.
+   * Waits for a connection's first byte: a letter is plain HTTP, and a handshake begins with 22 (RFC 8446 §5.1). OpenSSL reports plain HTTP
+   * only after the socket is closed, too late to tell the client why. A connection without a byte, such as a load balancer's check of the
+   * port, is not counted.
    */
   readFirstByte(socket: Socket, { headersTimeout, onPlain, onHandshake }: FirstByteOptions): void {
     let isRead = false;
@@ -393,7 +393,7 @@ export class HandshakeFailures {
     const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
     const stop = (): void => clearTimeout(timer);
     const end = (): void => {
-      // The client ends its side without a byte. A server that is half open would wait for its own end.
+      // The client ended its side without a byte; a half-open server would wait for ever.
       if (!isRead) socket.destroy();
     };
     const take = (chunk: Buffer): void => {
@@ -406,7 +406,7 @@ export class HandshakeFailures {
         onPlain();
         return;
       }
-      // TLS takes over what is already read.
+      // TLS reads these bytes again.
       socket.unshift(chunk);
       onHandshake();
     };

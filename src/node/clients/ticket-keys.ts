@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '../../rollout/store.ts';
 
-/** Bytes of the keys of TLS tickets, as Node takes them. */
+/** Bytes of Node's TLS ticket keys. */
 const TICKET_KEY_BYTES = 48;
-/** Milliseconds for which keys are used: whoever steals them can read recorded sessions of TLS 1.2 of that time, and no others. */
+/** Milliseconds for which keys are used: whoever steals them can only decrypt recorded TLS 1.2 sessions from that time. */
 export const TICKET_KEYS_MS = 12 * 3_600_000;
-/** Milliseconds between two looks at the keys of the store. */
+/** Milliseconds between two reads of the store. */
 const TICKET_LOOK_MS = 60_000;
-/** Milliseconds by which the clock of whoever made the keys may be ahead: keys of the future would never be replaced. */
+/** Milliseconds by which the clock of the keys' maker may be ahead: keys from the future would never be replaced. */
 const MAX_AHEAD_MS = 60_000;
 const TICKET_KEY = 'tls-tickets';
 
 /**
- * The keys of TLS tickets (RFC 5077; RFC 8446 §4.6.1). A client may come back to another process of the gateway, to another replica, or after
- * a restart: with the keys in the store each of them resumes its session. Without a store they are those of this gateway. The text in the
- * store is when the keys were made, in milliseconds since 1970, and the keys as Base64.
+ * Keys for TLS session tickets (RFC 5077; RFC 8446 §4.6.1). With the keys in the store, a client can resume its session in another process
+ * or replica, or after a restart; without a store each gateway has its own. The store's text is the time at which the keys were made, in
+ * milliseconds since 1970, and the keys as Base64.
  */
 export class TicketKeys {
   private readonly store: Store | undefined;
@@ -23,7 +23,7 @@ export class TicketKeys {
   private readonly timer: NodeJS.Timeout;
   private text: string;
 
-  /** `use` is called at once with keys of its own, and with all that replace them. */
+  /** `use` is called at once with new keys, and with all that replace them. */
   constructor(store: Store | undefined, time: () => number, use: (keys: Buffer) => void) {
     this.store = store;
     this.time = time;
@@ -33,10 +33,10 @@ export class TicketKeys {
     this.timer = setInterval(() => void this.look(), TICKET_LOOK_MS).unref();
   }
 
-  /** Takes the keys of the store, or puts its own there; makes new ones where both are too old. Never rejects. */
+  /** Takes the store's keys, or stores its own; makes new ones if both are too old. Never rejects. */
   async look(): Promise<void> {
     const own = this.isUsable(this.text) ? this.text : this.make();
-    // Out of reach of the store, its own keys serve.
+    // While the store is unreachable, its own keys serve.
     const text = await this.shared(own).catch(() => own);
     if (text === this.text) return;
     this.text = text;

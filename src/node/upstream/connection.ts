@@ -15,11 +15,11 @@ export interface PendingRequest {
   readonly method: string;
   /** In latin1. */
   readonly head: string;
-  /** Written with the head; empty where there is no body, or a large one. */
+  /** Written with the head; empty if there is no body or a large one. */
   readonly smallBody: Uint8Array;
   /** Written after the head. */
   readonly body: Uint8Array | undefined;
-  /** Written after the head as it arrives; `length` is undefined where it is framed by chunks. */
+  /** Written after the head as it arrives; framed by chunks if `length` is undefined. */
   readonly parts: BodyParts | undefined;
   readonly length: number | undefined;
   readonly receiver: UpstreamReceiver;
@@ -31,15 +31,15 @@ export interface PendingRequest {
 
 /** The pool that owns connections. */
 export interface ConnectionHandler {
-  /** Milliseconds of a clock that is updated now and then: it may be behind, never ahead. */
+  /** A clock in milliseconds that is updated now and then: it may be behind, but never ahead. */
   readonly now: number;
-  /** Turns of responses in tiny chunks. */
+  /** Turns for responses in tiny chunks. */
   readonly turns: TickBudget;
   /** The connection is established. */
   opened(connection: UpstreamConnection): void;
-  /** The connection could not be made; nothing was sent on it. */
+  /** Connecting failed; nothing was sent. */
   failed(connection: UpstreamConnection, fault: UpstreamFault): void;
-  /** The response is complete, and the connection can take another request, if the server stays silent. */
+  /** The response is complete, and the connection can take another request if the server stays silent. */
   released(connection: UpstreamConnection): void;
   /** The server sent unsolicited bytes. */
   quarantine(): void;
@@ -49,9 +49,9 @@ export interface ConnectionHandler {
   closed(connection: UpstreamConnection): void;
 }
 
-/** Maximum milliseconds to send the rest of a request once its response is complete; a V2 that reads no more does not get it. */
+/** Maximum milliseconds to send the rest of a request once its response is complete. */
 const FLUSH_MS = 1000;
-/** Milliseconds for which a connection waits for its first request: servers close such connections earlier than used ones. */
+/** Milliseconds for which a new connection waits for its first request: servers close unused connections earlier than used ones. */
 const UNUSED_MS = 5000;
 
 const nothing = Buffer.alloc(0);
@@ -60,29 +60,29 @@ const nothing = Buffer.alloc(0);
 export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   /** When connecting began, on the clock of `performance`. */
   readonly began = performance.now();
-  /** Since when it is idle, on the same clock. */
+  /** When it became idle, on the same clock. */
   idleSince = 0;
   private readonly handler: ConnectionHandler;
   private readonly options: UpstreamOptions;
-  /** Its address, once that is known. */
+  /** Its address, once known. */
   address: Address | undefined = undefined;
   private readonly socket: Socket;
   private readonly reader: ResponseReader;
   private readonly origin: Origin;
   private request: PendingRequest | undefined = undefined;
-  /** Writes the request's body, where that arrives in parts. */
+  /** Writes the request's body, if that arrives in parts. */
   private writer: BodyWriter | undefined = undefined;
-  /** Until then the first byte of the response is not late: part of the request is still on its way. */
+  /** Time until which the response's first byte is not late, because V2 still took part of the request. */
   private writtenUntil = 0;
   private connected = false;
   private closed = false;
-  /** True once it is closed on this side. */
+  /** True once this side has closed it. */
   private isGivenUp = false;
-  /** True once the head of the response is reported. */
+  /** True once the response's head is reported. */
   private hasHead = false;
   /** True when part of the response arrived since the last check. */
   private moved = false;
-  /** Deadline of the next event. */
+  /** Deadline for the next event. */
   private due = 0;
   /** Time until which it may be idle, once the last request is sent. */
   private idleUntil = 0;
@@ -90,9 +90,9 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   private retiredAt = Number.POSITIVE_INFINITY;
   private requests = 0;
   private isPaused = false;
-  /** True while a request that is one write over TLS is not reported as sent. */
+  /** True until TLS reports that a request of one write is sent. */
   private isSending = false;
-  /** True once its response is complete: the connection is released when the request is reported as sent. */
+  /** True if the response is complete by then: the connection is released once the request is reported as sent. */
   private isReleaseDue = false;
   /** True while a response in tiny chunks waits for its turn. */
   private isWaiting = false;
@@ -136,8 +136,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   /** True when a request can be sent: a closed socket emits `close` only later in the turn of the event loop. */
   isFree(now: number): boolean {
     const { socket } = this;
-    // `destroyed` and `readableEnded` are asked now, not remembered from events: a FIN of V2 that was read in this turn must keep a POST
-    // from being written into a connection that is gone (RFC 9112 §9.3.1).
+    // The socket's current state rather than remembered events: after V2's FIN was read in this turn, no POST may be written to the
+    // connection (RFC 9112 §9.3.1).
     return this.request === undefined && now < this.due && !socket.destroyed && !socket.readableEnded;
   }
 
@@ -169,7 +169,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     if (!this.isWaiting) this.socket.resume();
   }
 
-  /** Cancels the request; nothing more is reported of it. */
+  /** Cancels the request; reports nothing more about it. */
   abort(): void {
     this.request = undefined;
     this.destroy();
@@ -188,7 +188,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   /** Cancels a request without a client. */
   endBackground(): void {
-    // Nobody waits for its response, so nobody sees that it failed.
+    // Nobody waits for its response.
     if (this.request?.isBackground === true)
       this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
   }
@@ -196,7 +196,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   /** Checks the deadlines. */
   check(now: number): void {
     const { request, options } = this;
-    // Only until the socket is open: later, silence is judged by what the request waits for.
+    // Only until the socket is open; after that each phase of a request has its own deadline.
     if (!this.connected) {
       const { attemptTimeout } = this.origin;
       if (attemptTimeout > 0 && now >= this.began + attemptTimeout) this.expire();
@@ -210,13 +210,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
-    // While V2 takes the body, its head is not late: many servers respond only once they have all of it.
+    // While V2 takes the body, its head is not late: many servers respond only once they have the whole body.
     if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
         this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
       return;
     }
-    // Not by the pool's clock: after a long turn it is so far behind that the next part would be late.
+    // Not the pool's clock: after a long turn it is so far behind that the next part would seem late.
     if (this.moved || this.isPaused || this.isWaiting) {
       this.moved = false;
       this.due = now + options.bodyTimeout;
@@ -244,7 +244,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   complete(trailers: HeaderList, keepAliveMs: number): void {
     const { request, socket, writer, options } = this;
-    // Not by the pool's clock, which may be behind by as long as the response took: learnt idle times must be exact.
+    // Not the pool's clock, which may be behind by the duration of the response: learnt idle times must be exact.
     const now = performance.now();
     this.request = undefined;
     this.writer = undefined;
@@ -252,30 +252,29 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
     // Whether the connection may take another request (RFC 9112 §9.3). Each of these alone ends it:
     // - V2 said `close`, speaks HTTP/1.0, or announced an idle time that is nearly over (`keepAliveMs`, read by the response reader);
-    // - it is older than its maximum age, or has had its number of requests: the name of V2 is resolved again for its successor;
-    // - the response came before the whole body was sent: V2 would read the rest of the body as the next request. That is request
-    //   smuggling, done by ourselves (RFC 9112 §11.2);
+    // - it is older than its maximum age, or has had its number of requests; its successor resolves V2's name again;
+    // - the response came before the whole body was sent, so V2 would read the rest of the body as the next request: the gateway itself
+    //   would smuggle a request (RFC 9112 §11.2);
     // - V2 has half-closed it: a request could still be written, and no response would come.
     const isCut = writer?.isWhole === false || this.isBodyUnsent(request);
     if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
-    // The pause was the last client's: the next one must not wait for it.
+    // The last client's pause must not hold up the next one.
     if (this.isPaused) this.resume();
     this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
       this.releaseAt(now);
       return;
     }
-    // TLS reports that a request is sent only after a fast response to it. Bytes that V2 has not taken yet must not be read as
-    // another request.
+    // TLS may report a request as sent only after its response. V2 must not read unsent bytes as another request.
     this.due = now + FLUSH_MS;
     if (this.isSending) this.isReleaseDue = true;
     else socket.write(nothing, this.release);
   }
 
   /**
-   * True while the kernel has not taken all of a body. Its memory is used again once the exchange is over; TLS has a copy.
+   * True while the kernel has not taken all of a body, whose memory is reused once the exchange is over; TLS has a copy.
    */
   private isBodyUnsent(request: PendingRequest | undefined): boolean {
     const hasBody = request?.body !== undefined || request?.parts !== undefined;
@@ -299,7 +298,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     this.handler.released(this);
   }
 
-  /** The client broke it, not V2. */
+  /** Fails the request without blaming V2: the client broke its body. */
   bodyBroke(cause: string): void {
     this.fail({ kind: 'rejected', sent: true, cause });
   }
@@ -323,7 +322,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
-    // One `writev`: copying a large body behind its head would cost more than a second buffer.
+    // One `writev`: copying a large body next to its head would cost more than a second buffer.
     socket.cork();
     socket.write(request.head, 'latin1');
     socket.write(request.body);
@@ -340,7 +339,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
         this.waitForTurn(turns);
       return;
     }
-    // The connection is lost either way. Unsolicited bytes also put the others in doubt: see `SocketPool.quarantine`.
+    // The connection is lost either way. Unsolicited bytes also cast doubt on the others: see `SocketPool.quarantine`.
     if (fault === 'unsolicited bytes') this.handler.quarantine();
     this.fail({ kind: 'invalid', sent: true, cause: fault });
   }
@@ -367,12 +366,12 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   }
 
   private ended(): void {
-    // The end of the connection ends a response only where nothing else does (RFC 9112 §6.3, case 8); any other is incomplete (§8).
+    // The end of the connection ends a response only if nothing else does (RFC 9112 §6.3, case 8); any other response is incomplete (§8).
     if (!this.reader.isUntilClose || this.request === undefined) {
       this.socket.destroy();
       return;
     }
-    // Node does not report whether TLS was closed in order (RFC 8446 §6.1) or cut.
+    // Node does not report whether TLS was closed (RFC 8446 §6.1) or cut off.
     if (this.origin.isSecure) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
@@ -386,8 +385,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       handler.failed(this, this.fault());
       return;
     }
-    // V2 closed it, not we, and it had served a request: so long does V2 keep idle connections. One that was never used says nothing,
-    // since many servers wait less for a first request.
+    // V2 closed a used connection, which shows how long V2 keeps idle ones. An unused one shows nothing, since many servers wait less for
+    // a first request.
     if (request === undefined && !this.isGivenUp && this.requests > 0)
       handler.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
@@ -403,8 +402,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     const { error, connected } = this;
     if (this.isLate) return { kind: 'timeout', sent: false, cause: 'no connection in time' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
-    // `sent: true` although perhaps no byte arrived: nobody can know, and only a request that may be carried out twice is sent again
-    // (RFC 9110 §9.2.2).
+    // `sent: true` although perhaps no byte arrived: nobody can know, so only a request that may be carried out twice is sent again (RFC
+    // 9110 §9.2.2).
     if (connected) return { kind: 'closed', sent: true, cause };
     return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };
   }
@@ -425,27 +424,27 @@ const NOTHING = Buffer.alloc(0);
 
 /** Receives the failure of a body. */
 interface BodyWriterHandler {
-  /** The body broke, or differs from its length: the part already written must never look complete. */
+  /** The body broke or differs from its length; the part already written must never look complete. */
   bodyBroke(cause: string): void;
 }
 
 /**
- * Writes a body that arrives in parts after the head of its request, framed by its length or by chunks (RFC 9112 §6), and reads
- * the next part only once the kernel has taken the one before: a large upload takes no more memory than a part.
+ * Writes a body that arrives in parts, framed by its length or by chunks (RFC 9112 §6). It reads the next part only once the kernel has
+ * taken the previous one, so that a large upload takes no more memory than a part.
  */
 export class BodyWriter {
   /** True once the socket has the last byte. */
   isWhole = false;
   private isAwaitingPart = false;
-  /** True while the kernel has not taken all that was written. */
+  /** True while the kernel has not taken all written bytes. */
   private isAwaitingKernel = false;
-  /** True when bytes were read or written since the last check. */
+  /** True if bytes were read or written since the last check. */
   private moved = true;
   private readonly socket: Socket;
   private readonly body: BodyParts;
   private readonly parts: AsyncIterator<Uint8Array>;
   private readonly handler: BodyWriterHandler;
-  /** Bytes still to come; undefined for chunks. */
+  /** Missing bytes; undefined for chunks. */
   private left: number | undefined;
   private isStopped = false;
 
@@ -459,7 +458,7 @@ export class BodyWriter {
     this.pull();
   }
 
-  /** False when V2 took nothing since the last check, though there was something to take: otherwise it is not V2 that is late. */
+  /** False only if V2 took nothing since the last check although there were bytes to take. */
   hasProgress(): boolean {
     const { moved } = this;
     this.moved = false;
@@ -471,11 +470,11 @@ export class BodyWriter {
     if (this.isStopped) return;
     this.isStopped = true;
     this.socket.off('drain', this.drained);
-    // Awaiting it could take as long as the client does. A generator is ended; the body of a client is dropped by its receiver.
+    // Not awaited: that could take as long as the client does. It ends a generator; a client's body is dropped by its receiver.
     void this.parts.return?.().catch(ignore);
   }
 
-  /** The kernel has taken all that was written; `drain` also covers earlier writes: a long head, or small parts. */
+  /** Called when the kernel may have taken all written bytes. */
   private readonly drained = (): void => {
     if (this.isStopped || !this.isAwaitingKernel || this.socket.writableLength > 0) return;
     this.isAwaitingKernel = false;
@@ -483,7 +482,7 @@ export class BodyWriter {
   };
 
   private pull(): void {
-    // From here on it is the client that is waited for: V2 is not late meanwhile.
+    // From here on the gateway waits for the client, and V2 is not late.
     this.isAwaitingPart = true;
     this.moved = true;
     this.parts.next().then(this.take).catch(this.broke);
@@ -509,7 +508,7 @@ export class BodyWriter {
     if (isRoom) socket.write(NOTHING, this.drained);
   };
 
-  /** False when the socket has enough for now, and when there is nothing more to read. */
+  /** False when the socket is full, or the body is broken. */
   private write(part: Uint8Array): boolean {
     const { socket, left } = this;
     if (left === undefined) {
@@ -538,7 +537,7 @@ export class BodyWriter {
       this.isWhole = true;
       return;
     }
-    // The connection is closed, so that V2 sees an incomplete request and not a short body (RFC 9112 §8).
+    // Closes the connection, so that V2 sees an incomplete request rather than a short body (RFC 9112 §8).
     if (this.left > 0) this.broke(new Error('body shorter than its length'));
   }
 

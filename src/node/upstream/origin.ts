@@ -11,7 +11,7 @@ import { connect as connectSecurely, type ConnectionOptions, createSecureContext
 import type { Upstream } from '../../gateway/upstream.ts';
 import { readOnceMore } from '../node-internals.ts';
 
-/** Target of connections, computed once for all of them. */
+/** The target of connections, computed once. */
 export class Origin {
   readonly options: UpstreamOptions;
   readonly isSecure: boolean;
@@ -21,7 +21,7 @@ export class Origin {
   private readonly hostname: string;
   private readonly target: TcpSocketConnectOpts | IpcSocketConnectOpts;
   private secure: ConnectionOptions;
-  /** The session that the next TLS handshake resumes (RFC 8446 §2.2). */
+  /** The TLS session that the next handshake resumes (RFC 8446 §2.2). */
   private session: Buffer | undefined = undefined;
 
   constructor(options: UpstreamOptions) {
@@ -31,38 +31,38 @@ export class Origin {
     this.isSecure = protocol === 'https:';
     this.addresses = new Addresses(lookup);
     this.host = options.host ?? host;
-    // `URL` keeps the brackets of an IPv6 address (RFC 3986 §3.2.2), which no resolver takes.
+    // `URL` keeps an IPv6 address's brackets (RFC 3986 §3.2.2), which resolvers reject.
     this.hostname = hostname.replace(/^\[|\]$/g, '');
     const defaultPort = this.isSecure ? 443 : 80;
     this.target =
       socketPath === undefined
         ? { host: this.hostname, port: port === '' ? defaultPort : Number(port) }
         : { path: socketPath };
-    // An address is no server name (RFC 6066 §3).
+    // An IP address is not a server name (RFC 6066 §3).
     const servername = sni ?? (isIP(this.hostname) === 0 ? this.hostname : undefined);
     this.secure = this.isSecure
       ? {
           secureContext: createSecureContext(tls),
-          // A server that speaks HTTP/2 as well learns that this is not wanted, and does not have to guess (RFC 7301 §3.1).
+          // So that a server with HTTP/2 need not guess the protocol (RFC 7301 §3.1).
           ALPNProtocols: ['http/1.1'],
           ...(servername !== undefined && { servername }),
         }
       : {};
   }
 
-  /** Uses these certificates for new connections; no session of the old ones is resumed, because that checks none. */
+  /** Uses these certificates for new connections. Drops the session, because resuming it would check no certificate. */
   renew(tls: UpstreamOptions['tls']): void {
     if (!this.isSecure) return;
     this.secure = { ...this.secure, secureContext: createSecureContext(tls) };
     this.session = undefined;
   }
 
-  /** Maximum milliseconds for one attempt: all addresses are tried within the connect timeout; 0 is no limit. */
+  /** Maximum milliseconds for one attempt, so that all addresses fit into the connect timeout; 0 is no limit. */
   get attemptTimeout(): number {
     return this.options.connectTimeout / this.addresses.count;
   }
 
-  /** Connects to the next address; `onAddress` is called with it, where a name is resolved. */
+  /** Connects to the next address; calls `onAddress` with it if a name is resolved. */
   connect(onread?: OnReadOpts, onAddress?: (address: Address) => void): Socket {
     let taken: Address | undefined;
     const lookup: LookupFunction = (hostname, { all }, done) => {
@@ -80,7 +80,7 @@ export class Origin {
     };
     const target = { ...this.target, lookup, ...(onread && { onread }) };
     const failed = (): void => this.addresses.failed(taken, performance.now());
-    // A failed address is left out as soon as the attempt fails, whoever made it; once connected, an error says nothing of the address.
+    // An address counts as failed as soon as any attempt fails. After connecting, an error says nothing about the address.
     if (!this.isSecure) {
       const plain = readOnceMore(new Socket(onread && { onread })).connect({ ...this.target, lookup });
       plain.on('error', failed).on('connect', () => plain.off('error', failed));
@@ -96,10 +96,10 @@ export class Origin {
     );
     socket.on('error', failed).on('secureConnect', () => socket.off('error', failed));
     socket.on('session', (fresh) => {
-      // A session of certificates that were renewed since would resume without checking the new ones.
+      // A session from before `renew` would resume without checking the new certificates.
       if (this.secure === secure) this.session = fresh;
     });
-    // Whatever the error was, the next handshake is a full one.
+    // After any error, the next handshake is a full one.
     socket.on('error', () => {
       this.session = undefined;
     });
@@ -111,20 +111,20 @@ export class Origin {
 export interface Address {
   readonly host: string;
   readonly family: number;
-  /** Time until which other addresses are preferred, on the pool's clock; 0 for one that accepts connections. */
+  /** Time until which other addresses are preferred, on the pool's clock; 0 for an address without failures. */
   failedUntil: number;
-  /** Grows with every connection and request: the address with the least is next. */
+  /** Grows with every connection and request; the address with the lowest is next. */
   turn: number;
 }
 
-/** Milliseconds for which a resolved name is reused: connections that are opened together resolve it once. */
+/** Milliseconds for which a resolved name is reused, so that connections opened together resolve it once. */
 const RESOLVED_MS = 1000;
-/** Milliseconds for which a failed address is left out while another one works. */
+/** Milliseconds for which a failed address is avoided while another one works. */
 const FAILED_MS = 10_000;
 
 type Waiter = (error: NodeJS.ErrnoException | null, address?: Address) => void;
 
-/** The addresses of V2's name: resolved again for new connections, used in turn, failing ones last. */
+/** The addresses of V2's name: resolved again for new connections, used in turn, failed ones last. */
 export class Addresses {
   private readonly lookup: LookupFunction;
   private list: readonly Address[] = [];
@@ -136,7 +136,7 @@ export class Addresses {
     this.lookup = lookup ?? systemLookup;
   }
 
-  /** Number of addresses; 1 for a name that is not resolved yet, an address and a Unix socket. */
+  /** Number of addresses; 1 for an IP address, a Unix socket, and a name that is not resolved yet. */
   get count(): number {
     return Math.max(1, this.list.length);
   }
@@ -153,7 +153,7 @@ export class Addresses {
 
   /** The address for the next connection. */
   next(hostname: string, done: Waiter): void {
-    // One resolution for all connections of a burst; longer would outlive a deployment that moves V2's name.
+    // One resolution for all connections of a burst. A longer time would miss a deployment that moves V2's name.
     if (performance.now() - this.resolvedAt < RESOLVED_MS) {
       done(null, this.pick());
       return;
@@ -166,26 +166,26 @@ export class Addresses {
     this.lookup(hostname, { all: true }, (error, found) => {
       this.waiters = undefined;
       if (error === null) this.replace(found);
-      // When resolving fails, the previous addresses stay.
+      // If resolving fails, the previous addresses stay.
       const fault = this.list.length === 0 ? error : null;
       for (const waiter of waiters) waiter(fault, this.pick());
     });
   }
 
-  /** A connection to the address could not be made. */
+  /** Notes that connecting to the address failed. */
   failed(address: Address | undefined, now: number): void {
     if (address !== undefined) address.failedUntil = now + FAILED_MS;
-    // The address may have been reassigned, as when a container is replaced.
+    // V2 may have a new address, as when a container is replaced.
     this.resolvedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Bytes were sent to the address, or are about to be. */
+  /** Counts a connection or request to the address. */
   took(address: Address): void {
     this.turns += 1;
     address.turn = this.turns;
   }
 
-  /** The next of the addresses not known to fail; where all fail, of all. */
+  /** The next of the addresses without failures, or of all if all have failed. */
   private pick(): Address | undefined {
     const now = performance.now();
     let best: Address | undefined;
@@ -214,19 +214,19 @@ function comesBefore(one: Address, other: Address, now: number): boolean {
 
 /** An upstream that keeps connections alive. */
 export interface NodeUpstream extends Upstream {
-  /** Uses these certificates for new connections; without effect where the origin is reached without TLS. */
+  /** Uses these certificates for new connections; no effect without TLS. */
   renew(tls: UpstreamOptions['tls']): void;
   /** Closes the connections, even ones with a request in flight. */
   close(): Promise<void>;
 }
 
-/** How V2 is reached. Times are milliseconds. */
+/** How to reach V2. Times are milliseconds. */
 export interface UpstreamOptions {
   /** Scheme, host and port: the only host that is ever contacted. */
   readonly origin: string;
   /** Maximum number of connections, busy or idle; a request without one waits. */
   readonly connections: number;
-  /** Maximum time to connect, all attempts together, and maximum wait of a request until V2 can be reached. */
+  /** Maximum time for all attempts to connect, and for a request to wait until V2 is reachable. */
   readonly connectTimeout: number;
   /** Maximum time to the first byte of the response, including the wait for a connection. */
   readonly headersTimeout: number;
@@ -239,13 +239,12 @@ export interface UpstreamOptions {
   /** Maximum idle time of a connection, unless V2 announces a shorter one. */
   readonly idleTimeout: number;
   /**
-   * Age from which a connection takes no more requests; 0 for no limit. The name is resolved again for the connection that
-   * replaces it.
+   * Age from which a connection takes no more requests; 0 for no limit. Its successor resolves the name again.
    */
   readonly maxAge: number;
   /** Maximum number of requests on a connection; 0 for no limit. */
   readonly maxRequests: number;
-  /** Maximum number of requests queued while V2 cannot be reached, and their bytes; those beyond fail at once. */
+  /** Maximum number of requests queued while V2 is unreachable, and their bytes; requests beyond either fail at once. */
   readonly waiting: { readonly count: number; readonly bytes: number };
   /** A Unix socket to connect to, instead of the host and port of `origin`. */
   readonly socketPath?: string | undefined;

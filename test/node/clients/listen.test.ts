@@ -134,6 +134,19 @@ describe('several listening sockets of one port', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
+  test('a gateway that waits for its turn at the port warns of nothing, and starts after a second', async () => {
+    const port = await freePort();
+    const holder = createServer().listen(`\0capture-gateway:${port}`);
+    const servers = several();
+    onTestFinished(() => closeAll([holder, ...servers]));
+    const warnings: string[] = [];
+    const note = ({ message }: Error): unknown => warnings.push(message);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    expect(await listenTogether(servers, { host: '127.0.0.1', port }, 'http', false)).toMatch(`:${port}`);
+    expect(warnings).toEqual([]);
+  });
+
   test('restarts under a burst of connections reset none', async () => {
     const restarts = fuzzRuns(30);
     const port = await freePort();

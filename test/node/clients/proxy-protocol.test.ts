@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
+import { readRange } from '../../../src/http/forwarding.ts';
+import { ClientConnection } from '../../../src/node/clients/connections.ts';
+import { readProxied, readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
 import { certificate } from '../../support/certificates.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
@@ -79,6 +81,30 @@ describe('behind a TCP load balancer, V2 gets the address of the client', () => 
     }
     expect(v2.received.join('')).toMatch(CLIENT);
   });
+});
+
+test('a connection does not keep its first bytes once the PROXY header is read', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  const client = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1');
+  const [socket]: Socket[] = await once(server, 'connection');
+  onTestFinished(() => void client.destroy());
+  if (socket === undefined) throw new Error('no connection');
+  const before = socket.listenerCount('close');
+  const loopback = readRange('127.0.0.0/8');
+  const options = {
+    trustedProxies: loopback === undefined ? [] : [loopback],
+    headersTimeout: 0,
+    onFault: () => {},
+  };
+  const served = new Promise<void>((resolve) => {
+    readProxied(new ClientConnection(socket), options, resolve);
+  });
+  client.write(HEADER + GET);
+  await served;
+  expect(socket.listenerCount('close')).toBe(before);
 });
 
 // Attack: a client that is not the load balancer names an address of its choice.

@@ -8,16 +8,16 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * What comes next (RFC 9112 §7.1): `chunk-size [chunk-ext] CRLF`, as many bytes, CRLF, and so on; a chunk of none ends the data, and
- * trailers and an empty line the body.
+ * The part that comes next (RFC 9112 §7.1): `chunk-size [chunk-ext] CRLF`, as many bytes, CRLF, and so on; an empty chunk ends the data,
+ * then trailers and an empty line end the body.
  */
 type State = 'size' | 'line' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'end';
 
-/** The bytes of a body on a socket that the gateway reads itself, in chunks (RFC 9112 §7.1). */
+/** A chunked body on a socket that the gateway reads itself (RFC 9112 §7.1). */
 export class ChunkedBody extends SocketBody {
   isComplete = false;
   override pieces = 0;
-  /** The fields behind its last chunk, once it is complete. */
+  /** The fields after its last chunk, once it is complete. */
   rawTrailers: HeaderList = [];
   private readonly trailers: ChunkedTrailers;
   private readonly plainSize = new PlainChunkSize();
@@ -25,17 +25,17 @@ export class ChunkedBody extends SocketBody {
   private state: State = 'size';
   /** Bytes of the chunk that have not arrived. */
   private left = 0;
-  /** Place of the data of chunks already read, moved together: they are one part. */
+  /** Where the data of the chunks already read is, moved together into one part. */
   private start = 0;
   private end = 0;
 
-  /** `trailerBytes` is the maximum size of the fields behind its last chunk. */
+  /** `trailerBytes` is the maximum size of the fields after its last chunk. */
   constructor(connection: Socket, trailerBytes: number) {
     super(connection);
     this.trailers = new ChunkedTrailers(trailerBytes);
   }
 
-  /** Moves the data of chunks together within `bytes`: thousands of a byte each would otherwise be thousands of parts. */
+  /** Moves the data of chunks together within `bytes`: thousands of one-byte chunks would otherwise be thousands of parts. */
   receive(bytes: Buffer): Buffer {
     this.start = 0;
     this.end = 0;
@@ -71,7 +71,7 @@ export class ChunkedBody extends SocketBody {
 
   private size(bytes: Buffer, at: number): number {
     const { plainSize } = this;
-    // Nearly every line is a size and CRLF, in one read: those are read at once. What is cut, or has extensions, takes a state machine.
+    // Nearly every line is a size and CRLF within one read, and is read at once. Lines that are cut or have extensions take a state machine.
     if (plainSize.read(bytes, at)) {
       this.sized(plainSize.value);
       return plainSize.next;
@@ -123,7 +123,7 @@ export class ChunkedBody extends SocketBody {
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
 const EXTENSION_BYTES = 16 * 1024;
-/** Maximum bytes of the whole line: separators and zeros are neither names nor digits, and each costs a step (as CVE-2024-22019). */
+/** Maximum bytes of the whole line: separators and leading zeros count nowhere else, and each costs a step (CVE-2024-22019). */
 const LINE_BYTES = 2 * EXTENSION_BYTES;
 /** Significant digits that a size of 64 bits can have. */
 const SIZE_DIGITS = 16;
@@ -147,10 +147,10 @@ type ChunkLineState =
   | 'lf';
 
 /**
- * The line before a chunk, read byte by byte: its size, and extensions, which are dropped (RFC 9112 §7.1.1). It accepts exactly what
- * Node's parser accepts, to which a differential fuzzer holds it: there, names and values of extensions may be empty, though the grammar
- * asks for a token. To refuse those would buy nothing: extensions are dropped, and their line ends with its CRLF for every reader. Only
- * its length has a limit of the gateway's own.
+ * The line before a chunk, read byte by byte: its size, and extensions, which are dropped (RFC 9112 §7.1.1). It accepts the same lines as
+ * Node's parser, which a differential fuzzer checks: extension names and values may be empty, though the grammar asks for a token.
+ * Refusing those would gain nothing: extensions are dropped, and every reader ends their line at the CRLF. Only the limit on the line's
+ * length is the gateway's own.
  */
 class ChunkLine {
   /** The size of the chunk in bytes, once the line is read. */
@@ -205,7 +205,7 @@ class ChunkLine {
         return isText(code) ? this.counted('quoted') : undefined;
       case 'quote-end':
         return afterValue(code);
-      // A bare CR ends no line here, and no bare LF either: two readers could see two lines (RFC 9112 §2.2).
+      // Neither a bare CR nor a bare LF ends a line: another reader could see two lines (RFC 9112 §2.2).
       case 'lf':
         return code === LF ? 'end' : undefined;
     }
@@ -215,7 +215,7 @@ class ChunkLine {
     const value = hexValue(code);
     // Beyond 64 bits a reader that wraps around would see a small chunk (§7.1 asks for that to be anticipated).
     if (value < 0 || this.digits === SIZE_DIGITS) return undefined;
-    // Zeros in front are no digits of the number.
+    // Leading zeros do not count.
     if (value > 0 || this.digits > 0) this.digits += 1;
     this.size = this.size * 16 + value;
     return 'digits';
@@ -248,9 +248,9 @@ const FRAMING = /^(?:content-length|transfer-encoding)$/i;
 type TrailersState = 'line' | 'name' | 'before-value' | 'value' | 'line-lf' | 'last-lf';
 
 /**
- * The trailer section behind the last chunk of a request, read byte by byte (RFC 9112 §7.1.2), up to its empty line. It is as strict
- * as the header section, and holds no more bytes than that may have. Which fields go on is decided elsewhere (RFC 9110 §6.5.1): never
- * those of framing, routing, credentials or content.
+ * The trailer section after the last chunk of a request, read byte by byte (RFC 9112 §7.1.2) up to its empty line. It is as strict as the
+ * header section, with the same limit in bytes. `trailersOf` selects the fields to forward (RFC 9110 §6.5.1): never those of framing,
+ * routing, credentials or content.
  */
 class ChunkedTrailers {
   private readonly limit: number;
@@ -263,7 +263,7 @@ class ChunkedTrailers {
   private counted = 0;
   private spaces = 0;
 
-  /** `limit` is the maximum size of its names and values in bytes, and that of the white space. */
+  /** `limit` is the maximum bytes of its names and values, and also of its white space. */
   constructor(limit: number) {
     this.limit = limit;
   }
@@ -274,7 +274,7 @@ class ChunkedTrailers {
     return readFieldLines(bytes.toString('latin1', 0, length), 0, bytes)?.fields ?? [];
   }
 
-  /** Reads the next byte; true at the end of the section, undefined when it is none. */
+  /** Reads the next byte; true at the end of the section, undefined when it is malformed. */
   read(code: number): boolean | undefined {
     const next = this.next(code);
     if (next === undefined) return undefined;
@@ -291,7 +291,7 @@ class ChunkedTrailers {
     switch (this.state) {
       case 'line':
         this.line = this.length;
-        // White space would be obs-fold, a line that goes on (RFC 9112 §5.2).
+        // White space would be obs-fold, a continuation line (RFC 9112 §5.2).
         return code === CR ? 'last-lf' : isTokenCharacter(code) ? 'name' : undefined;
       case 'name':
         if (code === COLON) return this.framesBody ? undefined : 'before-value';

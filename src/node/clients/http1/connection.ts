@@ -27,31 +27,31 @@ interface H1Limits extends ReaderLimits {
   readonly idleTimeout: number;
 }
 
-/** The server that the connections are of. */
+/** The server that owns the connections. */
 export interface H1Server extends IncomingBodyOptions {
   /** True while the server drains: every response then closes its connection. */
   readonly draining: boolean;
-  /** True where a client that has closed its side gets the responses to its whole requests; otherwise it is taken for gone. */
+  /** True if a client that has closed its side still gets the responses to its complete requests; otherwise it counts as gone. */
   readonly answersHalfClosed: boolean;
-  /** A request has arrived. */
+  /** Serves a request that has arrived. */
   serve(exchange: Exchange): void;
-  /** There is no request to respond to: the gateway responds itself, and the connection closes. The response to HEAD has no body. */
+  /** Writes the gateway's own response to bytes that are no request, and closes the connection. The response to HEAD has no body. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void;
-  /** The last response is written: the connection closes once the peer has read it. */
+  /** Closes a connection whose last response is written, once the peer has read it. */
   linger(connection: ClientConnection): void;
   /** Visits all connections of the server. */
   visit(visitor: (connection: ClientConnection) => void): void;
 }
 
-/** Milliseconds by which a kept-alive connection outlives the timeout sent to its client: a request may be on its way by then. */
+/** Milliseconds by which a kept-alive connection outlives the timeout sent to its client, for a request already on its way. */
 const KEEP_ALIVE_GRACE_MS = 1000;
-/** Largest body in bytes that is read whole before its exchange begins; memory of larger ones is used again. */
+/** Largest body in bytes that is read whole before its exchange begins; larger ones use pooled memory. */
 const WHOLE_BODY_BYTES = 8 * 1024;
-/** Bytes of a read that may hold very many tiny chunks. */
+/** Bytes from which a read may hold very many tiny chunks. */
 const LARGE_READ_BYTES = 8 * 1024;
 /** Bytes of further requests that are read while one is in flight. */
 const READ_AHEAD_BYTES = 16 * 1024;
-/** Requests that are served directly before other connections have their turn. */
+/** Maximum requests that one connection has served before others get their turn. */
 const REQUESTS_PER_TURN = 16;
 const nothing = Buffer.alloc(0);
 
@@ -63,17 +63,17 @@ const nothing = Buffer.alloc(0);
  * | new: no request yet | nothing, `isUsed` false | read as a head | closes | 408 after the headers timeout |
  * | idle: kept alive | nothing, `isUsed` true | read as a head | closes | closes after the idle timeout |
  * | head: part of one has come | `partialHead` | added | 400, closes | 408 after the headers timeout |
- * | small body: part of one has come | `partialRequest`, `unparsed` | added | its request is logged as one without a client | becomes `body` after 25 ms |
+ * | small body: part of one has come | `partialRequest`, `unparsed` | added | logs the request as disconnected | becomes `body` after 25 ms |
  * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or below the minimum rate |
- * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected, or `hasEnded` | that of V2 |
+ * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected, or `hasEnded` | V2's timeouts |
  * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
- * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and what waits is not served | next turn |
- * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once behind a request that nothing follows (`hasNoRest`) |
+ * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and drops the waiting requests | next turn |
+ * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once after a request that nothing follows (`hasNoRest`) |
  *
- * Requests run one after the other, since the second may build on the effect of the first, and responses have the order of their requests
- * (§9.3.2); so further ones wait unparsed. A client that closes its side before its response has begun is taken for gone (§9.6), unless the
- * rule book says `half-close: answer`: one that gave up sends the same FIN. Behind the last response bytes are read and dropped where any may come, as a close with unread bytes would reset the connection,
- * and the client would lose the response (§9.6).
+ * Requests run one after the other, because the second may depend on the effect of the first and responses must keep the order of their
+ * requests (§9.3.2); further requests wait unparsed. A client that closes its side before its response has begun counts as gone (§9.6),
+ * since one that gave up sends the same FIN, unless the rule book says `half-close: answer`. After the last response the connection reads
+ * and drops any further bytes: closing with unread bytes would reset it, and the client would lose the response (§9.6).
  */
 export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   readonly socket: Socket;
@@ -85,25 +85,25 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   private readonly shared: H1Connections;
   private readonly readBuffer: ReusedReadBuffer | undefined;
   private exchange: SocketExchange | undefined = undefined;
-  /** Bytes received and not yet parsed: the beginning of a request, or further ones. */
+  /** Bytes received and not yet parsed: the beginning of a request, or further requests. */
   private unparsed: Buffer | undefined = undefined;
   /** The request that `unparsed` begins with, while part of its body is missing. */
   private partialRequest: H1Request | undefined = undefined;
   /** The beginning of a request with an incomplete head. */
   private partialHead: PartialHead | undefined = undefined;
-  /** The body on its way, of an exchange that has begun. */
+  /** The body still arriving for an exchange that has begun. */
   private body: SizedBody | ChunkedBody | undefined = undefined;
   /** Bytes of the body that are reserved in the budget. */
   private reservedBytes = 0;
   private isReading = false;
-  /** True while further requests wait for others to have their turn of the event loop. */
+  /** True while further requests wait so that other connections get their turn. */
   private isYielding = false;
-  /** True once the client has closed its side behind requests that are still responded to. */
+  /** True once the client has closed its side while responses to its requests are due. */
   private hasEnded = false;
   private isClosing = false;
-  /** True when no bytes come behind the request in flight: its connection closes at once, and lingers for nobody. */
+  /** True when no bytes follow the request in flight, so that its connection can close without lingering. */
   private hasNoRest = false;
-  /** True once bytes were put back, which are read in their turn of the event loop. */
+  /** True once bytes were put back, to be read in a later turn of the event loop. */
   private hasTurn = false;
 
   constructor(client: ClientConnection, shared: H1Connections) {
@@ -112,7 +112,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.socket = socket;
     this.shared = shared;
     this.readBuffer = ReusedReadBuffer.begin(socket, this.readBorrowed);
-    // Without a reused buffer all bytes; with it, those that others had read and put back.
+    // With a reused buffer, `data` has only bytes that were read before and put back; without one, all bytes.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
@@ -139,17 +139,17 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return this.shared.server.draining;
   }
 
-  /** True while no request is in flight, or has begun to arrive. */
+  /** True while no request is in flight or has begun to arrive. */
   get isIdle(): boolean {
     return this.exchange === undefined && this.body === undefined && !this.hasBegun && !this.isClosing;
   }
 
-  /** True once all responses are written, and the peer goes on with a body that nobody reads, or has not closed it yet. */
+  /** True once all responses are written, while the peer still sends an unread body or has not closed the connection. */
   get isLingering(): boolean {
     return this.exchange === undefined && (this.isClosing || this.body !== undefined);
   }
 
-  /** True while an exchange is in flight: the kernel has not taken all of its response. */
+  /** True while an exchange is in flight, until the kernel has taken its whole response. */
   get isResponding(): boolean {
     return this.exchange !== undefined;
   }
@@ -191,13 +191,13 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return this.partialRequest !== undefined && !this.socket.destroyed;
   }
 
-  /** Begins the exchange whose body is still on its way. */
+  /** Begins the exchange although its body has not arrived whole. */
   beginPartial(): void {
     const { partialRequest, unparsed } = this;
     if (partialRequest !== undefined && unparsed !== undefined) this.beginLong(partialRequest, unparsed);
   }
 
-  /** The connection closes: further bytes are no longer read as requests. */
+  /** Stops reading further bytes as requests, because the connection closes. */
   stopReading(): void {
     this.isClosing = true;
     this.readBuffer?.end();
@@ -206,7 +206,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.partialHead = undefined;
   }
 
-  /** The bytes received are not a request: the gateway responds itself, and the connection closes. */
+  /** Refuses the bytes received with the gateway's own response, and closes the connection. */
   refuse(refused: Failure, isHead = false): void {
     this.stopReading();
     this.shared.server.refuse(this.client, refused, isHead);
@@ -234,15 +234,15 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (!this.isReading && !this.isClosing) this.parseNext();
   };
 
-  /** A close with unread bytes would reset the connection; where none come it costs neither a turn of the event loop nor three system calls. */
+  /** Lingers only if more bytes may come: without them, closing at once saves a turn of the event loop and three system calls. */
   private closeBehindLast(): void {
     if (!this.hasNoRest) this.shared.server.linger(this.client);
-    // Without `close_notify` the response could have been cut off by somebody else (RFC 8446 §6.1).
+    // Without `close_notify`, an attacker could have cut off the response (RFC 8446 §6.1).
     else if ('encrypted' in this.socket) this.socket.destroySoon();
     else this.socket.destroy();
   }
 
-  /** Reads bytes that are valid until it returns: a body is collected from them, anything else from a copy. */
+  /** Reads bytes that are valid until it returns: bodies are collected from them directly, everything else from a copy. */
   private readonly readBorrowed = (bytes: Buffer): void => {
     if (this.isClosing || this.putBack(bytes)) return;
     if (this.isIdle && this.beginFrom(bytes)) return;
@@ -257,8 +257,8 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   };
 
   /**
-   * Puts the first bytes of a request back when tiny chunks of others fill this turn of the event loop: they may be the head of a body
-   * with ten thousand more.
+   * Puts a request's first bytes back while tiny chunks from other connections fill this turn of the event loop: its body may have ten
+   * thousand more.
    */
   private putBack(bytes: Buffer): boolean {
     const mayRead =
@@ -268,7 +268,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
       !this.shared.server.bodies.chunkTurns.isFull;
     this.hasTurn = !mayRead;
     if (mayRead) return false;
-    // From now on the socket keeps the order of what is put back and what is read.
+    // From now on all bytes go through the stream, which keeps their order.
     this.readBuffer?.end();
     this.socket.pause();
     this.socket.unshift(copyOf(bytes));
@@ -279,7 +279,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   private readHeads(chunk: Buffer): void {
     const { partialHead, unparsed } = this;
     if (partialHead?.add(chunk) === false) return;
-    // A partial head already holds the chunk. It stays until its request begins: it knows since when.
+    // A partial head has added the chunk already. It stays until its request begins, for its `since`.
     const before = partialHead?.received() ?? unparsed;
     const bytes =
       partialHead !== undefined || before === undefined ? (before ?? chunk) : Buffer.concat([before, chunk]);
@@ -288,7 +288,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     else if (bytes.length > READ_AHEAD_BYTES) this.socket.pause();
   }
 
-  /** Returns the bytes behind the body; undefined when there are none, and nothing to begin. */
+  /** Returns the bytes after the body; undefined when there are none. */
   private readBody(body: SizedBody | ChunkedBody, bytes: Buffer): Buffer | undefined {
     const rest = body.receive(bytes);
     if (body.isFaulty) this.refuseBody();
@@ -297,7 +297,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return rest.length === 0 ? undefined : rest;
   }
 
-  /** The framing of the body is broken: where the next request begins is unknown. */
+  /** Ends reading: with broken framing, nobody knows where the next request begins. */
   private refuseBody(): void {
     const { exchange } = this;
     this.stopReading();
@@ -305,7 +305,6 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     else this.shared.server.linger(this.client);
   }
 
-  /** Its turn of the event loop has come again. */
   private continueParsing(): void {
     this.isYielding = false;
     if (!this.socket.destroyed) this.parseNext();
@@ -331,14 +330,14 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
       }
       this.partialHead = undefined;
       if (request instanceof RefusedHead) {
-        // The responses to the requests before it are written by now: a refusal in front of them would be taken for theirs (§9.3.2).
+        // The responses to earlier requests are written by now, so none of those requests is matched with the refusal (§9.3.2).
         this.refuse(request.failure, request.isHead);
         break;
       }
       if (isLong(request)) {
         this.unparsed = this.beginLong(request, unparsed);
       } else if (request.end > unparsed.length) {
-        // A small body comes with its head or right behind it: to wait for it is cheaper than an exchange that streams.
+        // A small body comes with its head or right after it: waiting for it is cheaper than a streamed exchange.
         if (this.partialRequest === undefined) shared.awaitBody(this);
         this.partialRequest = request;
         break;
@@ -360,7 +359,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (socket.isPaused() && !isAhead) socket.resume();
   }
 
-  /** All whole requests of a client that has closed its side are responded to. */
+  /** Closes after the last response to a client that has closed its side. */
   private closeBehindEnd(): void {
     if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else {
@@ -373,14 +372,14 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.isUsed = true;
     this.hasNoRest = request.hasNoRest && !hasRest;
     const exchange = new SocketExchange(this, request, body, isBorrowed);
-    // Without a body there is nothing to continue with: whether the client waits, or sends one, is not known.
+    // Without a body there is nothing to continue: the client may wait for 100, or send something anyway.
     if (request.expectsContinue) exchange.closeAfterResponse();
     this.exchange = exchange;
     this.shared.server.serve(exchange);
     exchange.begun();
   }
 
-  /** Begins the request at the beginning of borrowed bytes; false where it has to wait for more of them, or they are none. */
+  /** Begins the request that borrowed bytes begin with; false if it is incomplete or refused. */
   private beginFrom(bytes: Buffer): boolean {
     const request = readRequest(bytes, this.shared.limits.headerBytes);
     if (request === undefined || request instanceof RefusedHead) return false;
@@ -396,7 +395,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return true;
   }
 
-  /** Reserves bytes in the budget of bodies that are read ahead, until the exchange is over; false when they do not fit. */
+  /** Reserves bytes in the read-ahead budget until the exchange is over; false when they do not fit. */
   private reserve(bytes: number): boolean {
     if (!this.shared.server.bodies.readAhead.acquire(bytes)) return false;
     this.reservedBytes = bytes;
@@ -408,12 +407,12 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.reservedBytes = 0;
   }
 
-  /** Reads borrowed bytes behind a request. */
+  /** Reads borrowed bytes after a request. */
   private readPipelined(rest: Buffer | undefined): void {
     if (rest !== undefined && !this.isClosing) this.readHeads(copyOf(rest));
   }
 
-  /** Returns the bytes behind the body, if all of it has arrived. */
+  /** Begins a request whose body streams; returns the bytes after the body, if all of it has arrived. */
   private beginLong(request: H1Request, bytes: Buffer): Buffer | undefined {
     this.isUsed = true;
     this.hasNoRest = false;
@@ -430,7 +429,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return this.body === body ? this.readBody(body, bytes.subarray(request.bodyAt)) : undefined;
   }
 
-  /** The client disconnected in the middle of a body: its request is logged, as one without a client. */
+  /** Begins the exchange of a client that disconnected in the middle of its body, so that the log has it. */
   private abandonBody(): void {
     const { partialRequest, unparsed } = this;
     this.partialRequest = undefined;
@@ -439,7 +438,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
       this.begin(partialRequest, unparsed.subarray(partialRequest.bodyAt));
   }
 
-  /** The client closed its side: it has disconnected, unless its response is already on the way. */
+  /** The client closed its side. It counts as gone, unless its response is already on the way. */
   private readonly ended = (): void => {
     const { socket } = this;
     const isWhole = this.body === undefined && this.partialRequest === undefined;
@@ -452,7 +451,7 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else if (this.exchange === undefined) {
       this.stopReading();
-      // Behind its last response this side has ended already.
+      // After the last response this side has ended already.
       if (socket.writable) socket.end();
     } else if (this.exchange.isResponded) this.stopReading();
     else socket.destroy();
@@ -473,20 +472,20 @@ export class H1Connection implements ConnectionProtocol, ExchangeConnection {
   }
 }
 
-/** Bytes that were put back, and that the gateway reads in one turn of the event loop. */
+/** Bytes put back earlier that the gateway reads in one turn of the event loop. */
 const READ_AGAIN_BYTES = 256 * 1024;
-/** Reads that are put back in one turn of the event loop, and reads that wait: beyond, no connection is read until the next turn. */
+/** Maximum reads put back in one turn of the event loop, and in total: beyond either, no connection is read until the next turn. */
 const PUT_BACK_PER_TURN = 16;
 const PUT_BACK = 512;
 /** Minimum milliseconds to wait for the rest of a small body, before its exchange begins without it. */
 const PARTIAL_BODY_WAIT_MS = 25;
 
-/** What the HTTP/1 connections of a server share: limits, and turns of the event loop. */
+/** Limits and turns of the event loop that a server's HTTP/1 connections share. */
 export class H1Connections {
   readonly limits: H1Limits;
   readonly server: H1Server;
   readonly keepAliveLines: string;
-  /** Connections that wait for the rest of a body, with the round of checks in which the wait began. */
+  /** Connections that wait for the rest of a small body, with the round in which each wait began. */
   private readonly awaiting = new Map<H1Connection, number>();
   private readonly reads = new FairQueue<Socket>(READ_AGAIN_BYTES);
   /** Reads that were put back in this turn of the event loop. */
@@ -508,7 +507,7 @@ export class H1Connections {
     return new H1Connection(client, this);
   }
 
-  /** Resumes reading in a later turn of the event loop; so many bytes are read by then. */
+  /** Resumes reading in a later turn of the event loop; `bytes` is the size of the read that was put back. */
   queueRead(socket: Socket, bytes: number): void {
     this.reads.add(socket, bytes, () => socket.resume());
     this.putBack += 1;
@@ -521,20 +520,20 @@ export class H1Connections {
     for (const each of this.stopped) stopReading(each);
   }
 
-  /** Part of a request's body is still missing. */
+  /** Waits for the rest of a small body. */
   awaitBody(connection: H1Connection): void {
     this.awaiting.set(connection, this.round);
     this.partialBodyTimer ??= setTimeout(H1Connections.beginStalled, PARTIAL_BODY_WAIT_MS, this);
   }
 
-  /** The turn of the event loop is over: reads the connections that were stopped, unless Node has stopped them too. */
+  /** Reads the stopped connections again, unless Node has stopped them as well. */
   private static readAgain(this: void, shared: H1Connections): void {
     for (const socket of shared.stopped) startReading(socket);
     shared.stopped = [];
     shared.putBack = 0;
   }
 
-  /** Begins the exchanges of requests that were incomplete at the last check, and still are. */
+  /** Begins the exchanges whose requests have been incomplete since an earlier round. */
   private static beginStalled(this: void, shared: H1Connections): void {
     const { awaiting } = shared;
     for (const [connection, round] of awaiting) {
@@ -548,17 +547,17 @@ export class H1Connections {
   }
 }
 
-/** True when the exchange begins before its body has arrived: that is too large to wait for, or its client waits. */
+/** True when the exchange begins before its body has arrived, because the body is large or the client waits for `100 Continue`. */
 function isLong({ bodyAt, end, expectsContinue }: H1Request): boolean {
   return end - bodyAt > (expectsContinue ? 0 : WHOLE_BODY_BYTES);
 }
 
-/** The bytes behind the empty lines before a request (RFC 9112 §2.2); undefined when there are no others. */
+/** Skips empty lines before a request (RFC 9112 §2.2); returns undefined when nothing else is left. */
 function skipEmptyLines(bytes: Buffer): Buffer | undefined {
   const at = emptyLinesAt(bytes);
   if (at === 0) return bytes;
   return at === bytes.length ? undefined : bytes.subarray(at);
 }
 
-/** An error closes the connection, and `close` is reported. */
+/** The socket emits `close` after each error. */
 function ignore(): void {}

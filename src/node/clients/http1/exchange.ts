@@ -29,25 +29,24 @@ export interface ExchangeConnection {
   /** The peer's address. */
   readonly remote: string;
   readonly readerLimits: ReaderLimits;
-  /** Memory for parts of responses on their way. */
+  /** Memory for parts of responses. */
   readonly memory: BodyMemory;
   /** The header lines that tell the client how long the connection is kept alive. */
   readonly keepAliveLines: string;
-  /** True when this response is the last, whatever the client wants. */
+  /** True when this response must be the last. */
   readonly isEnding: boolean;
-  /** The kernel has taken the response. */
+  /** Called when the kernel has taken the response. */
   readonly flushed: () => void;
-  /** The response is written; with `isLast` the connection closes. With `willFlush` its last write calls `flushed`. */
+  /** Called when the response is written; with `isLast` the connection closes, with `willFlush` the last write calls `flushed`. */
   responseEnded(isLast: boolean, willFlush: boolean): void;
 }
 
 const nothing = Buffer.alloc(0);
-/** Bytes from which a part is written where it is: a borrowed one is at most one read, and smaller. */
+/** Bytes from which a part is written without a copy. Borrowed parts, at most one read, are smaller. */
 const LARGE_PART_BYTES = 128 * 1024;
 
 /**
- * An exchange on a socket that the gateway reads and writes itself: the whole request is present, and a small response is one
- * write.
+ * An exchange on a socket that the gateway reads and writes itself. Its whole request is present, and a small response is one write.
  */
 export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly method: string;
@@ -61,31 +60,30 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   readonly releasesChunks = true;
   protected readonly connection: ExchangeConnection;
   private readonly body: WholeBody;
-  /** Memory of the body, which is given back at the end. */
+  /** The body's pooled memory, released at the end. */
   private bodyBuffer: Uint8Array | undefined = undefined;
   /** False when the client disconnected in the middle of the body. */
   private readonly isWhole: boolean;
   protected handler: ExchangeHandler | undefined = undefined;
   /** True when the connection closes after the response. */
   protected isLast: boolean;
-  /** The head, which goes out with the first part of the body, or at the end of the turn. */
+  /** The head, sent with the first part of the body or at the end of the turn. */
   private held = '';
-  /** The only part of the body, which goes out with the end. */
+  /** The body's only part, sent with the end. */
   private onlyPart: Uint8Array | undefined = undefined;
   private framing: ResponseFraming | undefined = undefined;
-  /** The fields of the response's head where its framing left some out. */
+  /** The fields of the response's head, if its framing removed some. */
   framedFields: HeaderList | undefined = undefined;
-  /** False while the request is being taken: a response by then is the gateway's own. */
+  /** False until the request has begun: a response before that is the gateway's own. */
   private hasBegun = false;
   private isWritten = false;
   private isOver = false;
   private isWaiting = false;
-  /** Created when the client first has to be waited for. */
+  /** Created when the gateway first waits for the client. */
   private guard: SlowReaderGuard | undefined = undefined;
 
   /**
-   * `body` is shorter than the length of the request when the client disconnected before the end; a borrowed one is valid until
-   * `begun`.
+   * `body` is shorter than the request says if the client disconnected before the end; a borrowed one is valid until `begun`.
    */
   constructor(connection: ExchangeConnection, request: H1Request, body: Uint8Array, isBodyBorrowed = false) {
     this.connection = connection;
@@ -145,7 +143,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.handler?.onBody(bytes.length === 0 ? null : bytes);
   }
 
-  /** The request has begun, and a borrowed body was valid until now. */
+  /** Called when the request has begun: copies a borrowed body, which is valid only until now. */
   begun(): void {
     this.hasBegun = true;
     this.body.copy();
@@ -160,11 +158,11 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   head(head: ResponseHead): void {
     if (this.framing !== undefined || this.isGone) return;
     const { status, reason, lines: received, fieldText } = head;
-    // Of lines that go on as they came, only the length matters for the framing.
+    // If V2's lines are forwarded unchanged, framing only needs their length.
     const fields = fieldText === undefined ? head.headers : (received?.first('content-length') ?? []);
     const framing = new ResponseFraming(this, status, fields);
     const lines = fieldText ?? writeFieldLines(framing.fields, received);
-    // A line break in a value of V2 would be a second response of the attacker's choice (response splitting: RFC 9112 §11.1).
+    // A line break in a value from V2 would begin a second response of an attacker's choice (response splitting: RFC 9112 §11.1).
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;
@@ -195,7 +193,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   end(trailers: HeaderList): void {
     const { framing } = this;
     if (framing === undefined || this.isWritten || this.isGone) return;
-    // Fewer bytes than the length says: the end of the connection, and a reset, tell the client so (RFC 9112 §8).
+    // Fewer bytes than the length says: only a reset shows the client that the response is incomplete (RFC 9112 §8).
     if (!framing.isWhole) {
       this.reset();
       return;
@@ -225,12 +223,12 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     if (!this.isGone) this.written(this.secure);
   }
 
-  /** Called when the kernel has taken a write that TLS is never done with at once. */
+  /** Callback for the last write over TLS, which the kernel never takes at once. */
   private get onFlushed(): (() => void) | undefined {
     return this.secure ? this.connection.flushed : undefined;
   }
 
-  /** All of the response is written; with `willFlush` its last write calls `flushed`. */
+  /** The whole response is written; with `willFlush` its last write calls `flushed`. */
   private written(willFlush: boolean): void {
     const { connection } = this;
     if (connection.socket.writableLength > 0) this.awaitReader();
@@ -283,7 +281,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     this.leave();
   }
 
-  /** Keeps nothing: what refers to an exchange that is over may live for long. */
+  /** Drops references: objects that refer to an exchange may outlive it for long. */
   private leave(): void {
     this.handler = undefined;
     if (this.bodyBuffer !== undefined) this.connection.memory.release(this.bodyBuffer);
@@ -292,7 +290,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   /** Writes an informational response, unless the head of the response is written. */
   protected writeInterim(text: string): void {
-    // HTTP/1.0 has none (RFC 9110 §15.2).
+    // HTTP/1.0 has no informational responses (RFC 9110 §15.2).
     if (this.framing === undefined && this.version !== '1.0' && !this.isGone)
       this.connection.socket.write(text, 'latin1');
   }
@@ -307,8 +305,8 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
   }
 
   /**
-   * Writes a part of the body, with text before and after it, in one write where that is cheaper; false signals backpressure. `done`
-   * is called when the kernel has taken it.
+   * Writes a part of the body with the text around it, in one write if that is cheaper; false signals backpressure. `done` is called
+   * when the kernel has taken it.
    */
   private write(before: string, part: Uint8Array | undefined, after: string, done?: () => void): boolean {
     const { socket } = this.connection;
@@ -327,14 +325,14 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
     const { memory } = this.connection;
     const room = memory.acquire(length);
     fill(room, front, bytes, back);
-    // The kernel has taken the bytes, or never will.
+    // By then the kernel has taken the bytes, or never will.
     return socket.write(room.subarray(0, length), () => {
       memory.release(room);
       done?.();
     });
   }
 
-  /** The texts around a part of the body, with the framing of a chunk. */
+  /** Adds a chunk's framing to the texts around a part of the body. */
   private framed(
     before: string,
     part: Uint8Array | undefined,
@@ -372,9 +370,9 @@ function statusLine(status: number, reason: string | undefined): string {
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const NO_BODY = Buffer.alloc(0);
 
-/** An exchange whose body is still on its way when it begins. */
+/** An exchange that begins before its body has arrived. */
 export class LongBodyExchange extends SocketExchange implements IncomingBodyHandler {
-  /** Bytes of the body; `Infinity` for one in chunks. */
+  /** Bytes of the body; `Infinity` for a chunked one. */
   private readonly length: number;
   private readonly expectsContinue: boolean;
   private hasContinued = false;
@@ -409,7 +407,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     return this.incoming.bytes;
   }
 
-  /** Those that may be forwarded, once the body is complete. */
+  /** The trailers to forward, once the body is complete. */
   get trailers(): HeaderList {
     return this.incoming.trailers;
   }
@@ -432,7 +430,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
   override end(trailers: HeaderList): void {
     super.end(trailers);
     if (this.incoming.complete) return;
-    // Behind the last response the connection itself drops what comes; behind another the next request begins where the body ends.
+    // After the last response the connection itself drops further bytes; after any other, the next request begins where the body ends.
     if (this.isLast) this.stopBody('early response');
     else this.incoming.discard(this.connection.socket, () => this.reset());
   }
@@ -466,14 +464,13 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     this.fault('client-timeout');
   }
 
-  /** The body is broken: no more of it arrives, and the response is the last. */
+  /** Ends the body, because it is broken or late; the response is the last. */
   fault(fault: ClientFault): void {
     this.closeAfterResponse();
     this.incoming.stop(new Error(fault));
     this.handler?.onClientFault(fault);
   }
 
-  /** The whole request was due. */
   private expire(): void {
     if (!this.isGone && !this.incoming.complete) this.fault('client-timeout');
   }
@@ -485,7 +482,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
 
   private writeContinue(): void {
     if (!this.expectsContinue || this.hasContinued) return;
-    // Only once somebody reads the body: a request that is refused before has none to send (RFC 9110 §10.1.1).
+    // Only once somebody reads the body: the client of a refused request need not send it (RFC 9110 §10.1.1).
     this.hasContinued = true;
     this.writeInterim(CONTINUE);
   }
@@ -496,16 +493,16 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
   }
 
   private static expire(this: void, exchange: LongBodyExchange): void {
-    // After the process stood still, what came in time is read first.
+    // After a stall of the process, read first the bytes that arrived in time.
     onCheckPhase(() => exchange.expire());
   }
 }
 
-/** A response that is complete, and not written yet. */
+/** A complete response that is not written yet. */
 export interface QueuedResponse {
-  /** True over TLS, which goes on reading what is written. */
+  /** True over TLS, which keeps reading the bytes after a write. */
   readonly secure: boolean;
-  /** Writes its bytes; false when the socket goes on reading them. */
+  /** Writes its bytes; false when the socket still reads them. */
   writeQueued(bytes: Buffer): boolean;
   /** Called after all responses of the turn are written. */
   endQueued(): void;
@@ -516,7 +513,7 @@ interface Queued {
   readonly bytes: Buffer;
 }
 
-/** Room for the responses of one turn; further ones are written at once. */
+/** Bytes for the responses of one turn; further ones are written at once. */
 const ROOM_BYTES = 64 * 1024;
 
 let room = Buffer.allocUnsafeSlow(ROOM_BYTES);
@@ -524,9 +521,9 @@ let used = 0;
 let queue: Queued[] = [];
 
 /**
- * Queues a small response of texts in latin1 and the bytes between them, all of which are copied. Those that become complete in one turn
- * of the event loop are written one after the other: for all but the first, the code is in the processor's caches. False when there is no
- * room.
+ * Queues a copy of a small response: two latin1 texts and the bytes between them. Responses that become complete in one turn of the
+ * event loop are then written one after the other, with the code in the processor's caches for all but the first. False when there is
+ * no room.
  */
 export function queueResponse(
   response: QueuedResponse,
@@ -553,7 +550,7 @@ function writeAll(): void {
     try {
       isTaken = (response.writeQueued(bytes) || response.secure) && isTaken;
     } catch (error) {
-      // The others are still to be written, and what became of these bytes is not known.
+      // The other responses still have to be written. The socket may still read these bytes.
       isTaken = false;
       throwLater(error);
     }
@@ -569,7 +566,7 @@ function writeAll(): void {
   }
 }
 
-/** A response whose head waits for a part of the body, so that both are one write. */
+/** A response whose head waits for the first part of its body, so that both are one write. */
 interface HeldHead {
   /** Writes the head, unless that is done. */
   flushHeld(): void;
@@ -577,7 +574,7 @@ interface HeldHead {
 
 let held: HeldHead[] = [];
 
-/** Flushes a head once all sockets that can be read in this turn of the event loop have been: nothing followed it. */
+/** Flushes a head, unless a part of the body follows before all readable sockets of this turn of the event loop have been read. */
 export function flushOnCheckPhase(head: HeldHead): void {
   if (held.length === 0) onCheckPhase(flushAll);
   held.push(head);

@@ -4,7 +4,7 @@ import { isFieldName, isTokenCharacter, readDecimal } from '../../../http/header
 import { API_METHODS } from '../../../http/request-head.ts';
 import { type Failure, failure } from '../../../migrate/failure.ts';
 
-/** A request of HTTP/1.1 or HTTP/1.0 whose head has arrived: no body, one with a length, or one in chunks. */
+/** A request of HTTP/1.1 or HTTP/1.0 whose head has arrived. It has no body, one with a length, or a chunked one. */
 export interface H1Request {
   /** Any token (RFC 9110 §9.1). */
   readonly method: string;
@@ -14,20 +14,20 @@ export interface H1Request {
   readonly lines: RawHeaders;
   /** Offset of the body in the bytes. */
   readonly bodyAt: number;
-  /** Offset of the end of the request; beyond the bytes while part of the body is missing, `Infinity` for one in chunks. */
+  /** Offset of the request's end; beyond the bytes while part of the body is missing, `Infinity` for a chunked one. */
   readonly end: number;
   /** The client waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean;
-  /** The connection closes after the response: the client wants that, or where the body ends is not known. */
+  /** The connection closes after the response, because the client wants that or the body's end is unknown. */
   readonly isLast: boolean;
   /**
-   * True when nothing comes behind it, by the client's own word (RFC 9112 §9.6). One of HTTP/1.0 that sends a body may send a CRLF behind
-   * it that is part of nothing (§2.2).
+   * True when the client has announced that nothing follows (RFC 9112 §9.6). An HTTP/1.0 client may send a stray CRLF after a body
+   * (§2.2).
    */
   readonly hasNoRest: boolean;
 }
 
-/** The beginning of a request that the gateway refuses: the bytes after it cannot be told from its body. */
+/** The beginning of a refused request. Nobody knows where its body would end, so the bytes after it are not read. */
 export class RefusedHead {
   readonly failure: Failure;
   /** True for HEAD, whose response has no body (RFC 9110 §9.3.2). */
@@ -40,8 +40,8 @@ export class RefusedHead {
 }
 
 /**
- * Bytes of a head beyond its limit in which it may still be one: the limit counts neither the method and the version nor what separates
- * the fields, as the limit of Node's parser does.
+ * Bytes that a head may have beyond its limit, which, like that of Node's parser, does not count the method, the version, and the
+ * separators of fields.
  */
 export const SPARE_HEAD_BYTES = 1024;
 
@@ -60,11 +60,11 @@ const LF = 0x0a;
 const SPACE = 0x20;
 const DELETE = 0x7f;
 
-/** The number of bytes of empty lines that `bytes` begin with: a server skips them before a request line (RFC 9112 §2.2). */
+/** The number of bytes of empty lines at the beginning, which a server skips before a request line (RFC 9112 §2.2). */
 export function emptyLinesAt(bytes: Uint8Array): number {
   let at = 0;
   for (;;) {
-    // An LF alone may end a line (§2.2), and nothing depends on where an empty one ends. A bare CR may not.
+    // A bare LF may end a line (§2.2), and for an empty one that is harmless. A bare CR may not.
     if (bytes[at] === LF) at += 1;
     else if (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
     else return at;
@@ -72,9 +72,9 @@ export function emptyLinesAt(bytes: Uint8Array): number {
 }
 
 /**
- * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses what RFC 9112 does not allow if
- * another reader could see another request; `headerBytes` is the maximum size of a head. `decide` judges the rest with the whole
- * head, such as a second `Host`, a coding other than chunked, or an expectation.
+ * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses violations of RFC 9112 in which another
+ * reader could see another request; `headerBytes` is the maximum size of a head. `decide` judges the rest with the whole head, such as
+ * a second `Host`, a coding other than chunked, or an expectation.
  */
 export function readRequest(bytes: Buffer, headerBytes: number): H1Request | RefusedHead | undefined {
   const headEnd = findHeadEnd(bytes, 0);
@@ -97,7 +97,7 @@ interface RequestLine {
   readonly version: '1.1' | '1.0';
 }
 
-/** Reads the line of a request, without its CRLF (RFC 9112 §3): three parts, and one space between two of them. */
+/** Reads a request line without its CRLF (RFC 9112 §3): three parts with one space between them. */
 function readRequestLine(line: string): RequestLine | Failure {
   const methodEnd = line.indexOf(' ');
   const targetEnd = line.length - COMMON_VERSION.length;
@@ -108,18 +108,18 @@ function readRequestLine(line: string): RequestLine | Failure {
   return isTarget(method, target) ? { method, target, version: '1.1' } : failure('bad-request');
 }
 
-/** The same for another version or method. */
+/** Reads a request line with another version or method. */
 function readUncommonLine(line: string): RequestLine | Failure {
   const methodEnd = line.indexOf(' ');
   const method = line.slice(0, methodEnd);
-  // The preface of HTTP/2 (RFC 9113 §3.4) is no request: what follows it are frames.
+  // HTTP/2's preface (RFC 9113 §3.4) is not a request: frames follow it.
   if (line === PREFACE) return failure('unsupported-version', HTTP2_IN_CLEAR);
   if (methodEnd < 0 || methodEnd > METHOD_BYTES || !isFieldName(method) || method === 'PRI')
     return failure('bad-request');
   const targetEnd = line.lastIndexOf(' ');
   const target = line.slice(methodEnd + 1, targetEnd === methodEnd ? undefined : targetEnd);
   if (!isTarget(method, target)) return failure('bad-request');
-  // A line of HTTP/0.9 has no version, which is no line of a later one (RFC 9112 §3).
+  // HTTP/0.9 has no version in its request line; later versions require one (RFC 9112 §3).
   if (targetEnd === methodEnd) return failure('bad-request');
   const version = line.slice(targetEnd + 1);
   if (version.length !== VERSION_LENGTH || !VERSION.test(version)) return failure('bad-request');
@@ -135,8 +135,8 @@ const HTTP2_IN_CLEAR =
 const SLASH = 0x2f;
 
 /**
- * True for a target without control characters and spaces, in one of the forms of RFC 9112 §3.2; the authority form is that of CONNECT, and
- * of nothing else. Bytes beyond ASCII are for the decision, which knows whom they concern.
+ * True for a target in one of the forms of RFC 9112 §3.2, without control characters and spaces; only CONNECT may use the authority form.
+ * `decide` judges bytes beyond ASCII.
  */
 function isTarget(method: string, target: string): boolean {
   for (let at = 0; at < target.length; at += 1) {
@@ -147,7 +147,7 @@ function isTarget(method: string, target: string): boolean {
   return method === 'CONNECT' ? target !== '' : target === '*' || ABSOLUTE.test(target);
 }
 
-/** True when target, names and values are beyond the limit, which heads of the usual size cannot be. */
+/** True when target, names and values exceed the limit; the caller checks only heads whose total size does. */
 function isTooLarge(target: string, lines: RawHeaders, headerBytes: number): boolean {
   let counted = target.length;
   for (let index = 0; index < lines.kinds.length; index += 1) counted += lines.bytes(index);
@@ -194,7 +194,7 @@ function readFraming(
   if (hasCoding && length !== undefined) return refused(bytes, failure('bad-request'));
   // HTTP/1.0 has no transfer codings (§6.1), and any but chunked leaves the end open (§6.3, rule 4): the decision refuses both.
   isUnknown ||= hasCoding && version === '1.0';
-  // The bytes behind a CONNECT are those of a tunnel (RFC 9110 §9.3.6).
+  // The bytes after a CONNECT belong to a tunnel (RFC 9110 §9.3.6).
   isUnknown ||= method === 'CONNECT';
   const asksToClose = closes || (version === '1.0' && !keepsAlive);
   const size = isUnknown ? 0 : isChunked ? Number.POSITIVE_INFINITY : (length ?? 0);
@@ -218,7 +218,7 @@ function readPartial(bytes: Buffer, headerBytes: number): RefusedHead | undefine
   if (lineEnd < 0) {
     if (!isPartialLine(bytes)) return refused(bytes, failure('bad-request'));
   } else {
-    // Behind the line each LF stands behind a CR (§2.2): to wait for more of such a head would be to wait for nothing.
+    // Every LF must follow a CR (§2.2). No further bytes could mend a bare one, so the refusal need not wait.
     for (let at = lineEnd; at >= 0; at = bytes.indexOf(LF, at + 1)) {
       if (bytes[at - 1] !== CR) return refused(bytes, failure('bad-request'));
     }
@@ -230,13 +230,13 @@ function readPartial(bytes: Buffer, headerBytes: number): RefusedHead | undefine
     : undefined;
 }
 
-/** True where a request line may begin so. What can be none, such as a TLS handshake, is not waited for. */
+/** True if a request line may begin like this; anything else, such as a TLS handshake, is refused without waiting for more. */
 function isPartialLine(bytes: Buffer): boolean {
   let at = 0;
   while (isTokenCharacter(bytes[at] ?? 0)) at += 1;
   if (at > METHOD_BYTES) return false;
   if (at === bytes.length) return true;
-  // An empty line may have come in part.
+  // Part of an empty line may have arrived.
   if (at === 0) return bytes.length === 1 && bytes[0] === CR;
   if (bytes[at] !== SPACE) return false;
   for (at += 1; at < bytes.length; at += 1) {
@@ -253,14 +253,14 @@ function refused(bytes: Buffer, why: Failure): RefusedHead {
 
 const HEAD = 'HEAD ';
 
-/** The beginning of an incomplete request head: its cost is the bytes that it holds, and each byte is scanned once. */
+/** The beginning of an incomplete request head. It scans each byte only once. */
 export class PartialHead {
   /** When its first byte arrived, by the clock of `performance`. */
   readonly since = performance.now();
   private readonly limit: number;
   private bytes: Buffer;
   private length: number;
-  /** True once its request line is complete, and was judged. */
+  /** True once its request line is complete and was judged. */
   private hasLine: boolean;
 
   /** `limit` is the maximum size of a head in bytes. */
@@ -273,7 +273,7 @@ export class PartialHead {
     this.hasLine = first.includes(LF);
   }
 
-  /** Adds bytes; true once there is something to judge: the request line, the end of the head, a bare LF, or more bytes than the limit. */
+  /** Adds bytes; true once the request line or the head is complete, or a bare LF or too many bytes need a refusal. */
   add(chunk: Buffer): boolean {
     const from = this.length;
     this.length += chunk.length;

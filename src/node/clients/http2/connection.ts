@@ -22,39 +22,39 @@ import { H2Output, type H2OutputHandler, H2Responses } from './output.ts';
 import { TrailerBlock, noFields, RequestHeaderBlock, type HeaderBlockLimits } from './header-block.ts';
 import { H2Exchange, type H2ExchangeOptions, type StreamConnection } from './stream.ts';
 
-/** How connections are served, and where their ends are reported. Times are milliseconds; 0 is no limit. */
+/** Options and callbacks that connections share. Times are milliseconds; 0 is no limit. */
 interface H2Shared extends H2ExchangeOptions, HeaderBlockLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
   /** True while the server drains. */
   readonly draining: boolean;
   readonly turns: H2TickBudget;
-  /** What the client sent is not HTTP/2, or a flood: the connection closes. */
+  /** Called when a connection closes because the client broke the protocol, flooded it, or was too slow. */
   onRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** The last frame is written: the connection closes once the peer has read it, and at most so many bytes later. */
+  /** Closes a connection once the peer has read the last frame; reads at most `maxBytes` until then. */
   linger(connection: ClientConnection, maxBytes: number): void;
-  /** The client is gone: its exchanges have turns to end. */
+  /** Ends the exchanges of a closed connection in their turns. */
   closed(connection: H2Connection, exchanges: readonly H2Exchange[]): void;
 }
 
-/** Streams that a client may have open at a time. */
+/** Maximum streams that a client may have open. */
 const MAX_STREAMS = 128;
-/** Bytes of all bodies that a client may send before the gateway has read some; it reads at once, and each body has a window besides. */
+/** Flow-control window of a connection for all bodies. The gateway reads at once, and each body has a window of its own. */
 const WINDOW_BYTES = 1024 * 1024;
-/** Bytes that are read before the window grows by as many again. */
+/** Bytes after which the gateway grows the window again. */
 const CREDIT_BYTES = WINDOW_BYTES >> 1;
-/** Bytes of a header block beyond the limit of a header section: those that are refused with 431, not with the end of the connection. */
+/** Bytes of a header block beyond the limit for header sections in which the gateway answers 431 instead of closing the connection. */
 const SPARE_BLOCK_BYTES = 48 * 1024;
 /** Bytes of a header block that take as long to read as a frame. */
 const BLOCK_BYTES_PER_FRAME = 32;
 /**
- * Bytes that are read once the connection has ended with an error: more than a client can have on its way, whose windows no longer
- * grow. Closing with unread bytes would reset the connection, and the client would not learn why it ended.
+ * Bytes that are read after the connection has failed: more than a client can have in flight once its windows no longer grow. Closing
+ * with unread bytes would reset the connection, and the client would not learn the error.
  */
 const LAST_BYTES = 2 * WINDOW_BYTES;
-/** Runs of streams that a client has left out and that are remembered: it may leave some out between any two. */
+/** Maximum runs of skipped streams to remember: a client may skip some between any two streams. */
 const MAX_SKIPPED = 256;
-/** Streams that the gateway reset, of which it remembers the last ones: what the client had sent on them by then is not its fault. */
+/** Maximum streams reset by the gateway to remember: frames that the client sent before it saw the reset are no error. */
 const MAX_RESET = 1024;
 /** The largest frame that a client may take (RFC 9113 §6.5.2). */
 const MAX_FRAME_BYTES = 0xff_ffff;
@@ -73,7 +73,7 @@ class H2Connection
   readonly remote: string;
   readonly options: H2Shared;
   readonly output: H2Output;
-  /** Its frames say themselves whether a response is whole (RFC 9113 §8.1): its end may be taken for nothing else. */
+  /** False, because frames mark the end of a response (RFC 9113 §8.1): closing the connection cannot be mistaken for it. */
   readonly isResponding = false;
   private readonly client: ClientConnection;
   private readonly responses: H2Responses<H2Exchange>;
@@ -83,31 +83,33 @@ class H2Connection
   private readonly streams = new StreamTable<H2Exchange>();
   private readonly flood = new FrameBudget();
   private readonly guard: SlowReaderGuard;
-  /** Bytes that wait for their turn to be read. */
+  /** Unread bytes that wait for their turn. */
   private backlog: Buffer[] = [];
-  /** Exchanges whose requests came with the bytes that are being read. */
+  /** Exchanges whose requests came with the current read. */
   private starting: H2Exchange[] = [];
   private lastStream = 0;
   /**
-   * Streams that the client has left out, the first and the last of each run: a later one has closed them, and nothing may come on them
-   * (RFC 9113 §5.1.1).
+   * First and last of each run of streams that the client has skipped: later streams have closed them, and no frame may use them (RFC
+   * 9113 §5.1.1).
    */
   private readonly skipped: [first: number, last: number][] = [];
   /** See `MAX_RESET`; few connections have any. */
   private resetStreams: Set<number> | undefined = undefined;
-  /** Bytes of all bodies that the client may send, and those that were read and that it may not send again yet. */
+  /** Bytes of all bodies that the client may still send. */
   private receiveWindow = WINDOW_BYTES;
+  /** Bytes read since the last window update. */
   private pendingCredit = 0;
   /** True once nothing more is read or written. */
   isClosed = false;
   private isEnding = false;
-  /** True while the backlog waits until the client has read what was sent. */
+  /** True while the backlog waits until the client has read more responses. */
   private awaitsRoom = false;
   /** Frames so far, and those at the last check. */
   private frames = 0;
   private checkedFrames = 0;
-  /** Since when nothing is in flight and nothing comes, and since when a frame has come in part, by the clock of `performance`. */
+  /** When the connection became idle, by the clock of `performance`. */
   private idleSince = performance.now();
+  /** When the gateway began to wait for the rest of a frame. */
   private partialSince: number | undefined = undefined;
 
   constructor(client: ClientConnection, options: H2Shared) {
@@ -121,7 +123,7 @@ class H2Connection
     this.rules = new FrameRules(this, options.headerBytes + SPARE_BLOCK_BYTES);
     this.guard = new SlowReaderGuard(options, this);
     this.readBuffer = ReusedReadBuffer.begin(socket, this.read);
-    // Without a reused buffer all bytes; with it, those that others had read and put back.
+    // With a reused buffer, `data` has only bytes that were read before and put back; without one, all bytes.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.ended);
@@ -146,7 +148,7 @@ class H2Connection
     return this.lastStream > 0;
   }
 
-  /** True when nothing more is to be read for now. */
+  /** True while nothing more may be read. */
   get isStopped(): boolean {
     return this.isClosed || this.options.turns.isFull || this.output.isCongested;
   }
@@ -161,8 +163,8 @@ class H2Connection
   }
 
   /**
-   * Asks the client to send no further requests; those that are on their way are served. A new connection is for its first
-   * request: many clients do not send it, or fail it, when they are asked before.
+   * Asks the client for no further requests; those already on their way are served. Not before the first request: many clients
+   * then do not send it, or fail it.
    */
   drain(): void {
     if (this.isClosed || this.isEnding || !this.isUsed) return;
@@ -175,7 +177,7 @@ class H2Connection
     if (!this.isBusy && !this.isClosed) this.closeBehind(ERROR.none);
   }
 
-  /** Closes the connection if the peer keeps it waiting for too long; called several times a second. */
+  /** Closes the connection after a timeout; called several times a second. */
   checkTimes(now: number): void {
     const { headersTimeout, idleTimeout } = this.options;
     const isIdle = this.frames === this.checkedFrames;
@@ -187,7 +189,7 @@ class H2Connection
     else if (idleTimeout > 0 && now - this.idleSince > idleTimeout) this.closeIdle();
   }
 
-  // Bytes of the client.
+  // Requests.
 
   /** Reads bytes that are valid until it returns. */
   private readonly read = (bytes: Buffer): void => {
@@ -197,7 +199,7 @@ class H2Connection
     else this.readFrames(bytes);
   };
 
-  /** Its turn to read on has come. */
+  /** Called when its turn to read has come. */
   resumeRead(): void {
     if (this.isClosed) return;
     const { backlog } = this;
@@ -223,8 +225,8 @@ class H2Connection
   }
 
   /**
-   * Begins the exchanges whose requests have arrived: a body that came with its request is whole by now. A request that is reset in the
-   * `rest` of the same read waits for that to be read: V2 would get what its client has taken back already.
+   * Begins the exchanges whose requests have arrived; a body that came with its request is whole by now. A request that the unread `rest`
+   * of the same read resets does not begin, so that V2 never gets it.
    */
   private startExchanges(rest: Buffer | undefined): void {
     if (this.starting.length === 0) return;
@@ -246,7 +248,7 @@ class H2Connection
       return;
     }
     this.receiveWindow -= frameBytes;
-    // RFC 9113 §6.9.1. Also for streams that are closed: their data counts against the connection.
+    // RFC 9113 §6.9.1. Data for closed streams also counts against the connection.
     if (this.receiveWindow < 0) {
       this.fail(ERROR.flowControl);
       return;
@@ -261,14 +263,14 @@ class H2Connection
     if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
     const exchange = this.streams.get(stream);
     if (exchange !== undefined) exchange.receive(part, frameBytes, isEnd);
-    // The client had closed it (RFC 9113 §6.1); what crosses with a reset of the gateway's own is to be ignored (§5.1).
+    // The client had closed it (RFC 9113 §6.1). Data that crossed with the gateway's own reset is ignored (§5.1).
     else if (this.resetStreams?.has(stream) !== true) this.rejectStream(stream, ERROR.streamClosed);
   }
 
-  /** Fields of a new request, or trailers. Every block is read, for its effect on later ones. */
+  /** Reads the fields of a new request, or trailers. Every block is decoded, because later ones depend on it. */
   onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void {
     this.flood.receive(to - from);
-    // A byte may be a whole field.
+    // A single byte may be a whole field.
     this.options.turns.count((to - from) / BLOCK_BYTES_PER_FRAME);
     const open = this.streams.get(stream);
     if (open !== undefined) {
@@ -278,7 +280,7 @@ class H2Connection
       return;
     }
     if (this.isKnown(stream)) {
-      // The client may not have known yet that it is closed.
+      // The client may not have known yet that the stream is closed.
       if (!this.decoder.read(bytes, from, to, noFields)) this.fail(ERROR.compression);
       else this.rejectStream(stream, ERROR.streamClosed);
       return;
@@ -323,7 +325,7 @@ class H2Connection
       this.fail(ERROR.protocol);
       return;
     }
-    // Rapid reset, CVE-2023-44487: a request costs the client two small frames and us a whole exchange.
+    // Rapid reset, CVE-2023-44487: a request costs the client two small frames, and the gateway a whole exchange.
     this.flood.countControlFrame();
     const exchange = this.streams.get(stream);
     this.streams.remove(stream);
@@ -333,7 +335,7 @@ class H2Connection
   onSetting(setting: number, value: number): void {
     this.options.turns.count(1);
     switch (setting) {
-      // RFC 7541 §4.2: the next block has to confirm the size, even though the gateway remembers nothing for the client.
+      // RFC 7541 §4.2: the next block has to confirm the size, even though the gateway's blocks never use the table.
       case SETTING.headerTableSize:
         this.output.emptyTable();
         return;
@@ -349,19 +351,19 @@ class H2Connection
         if (!this.responses.resize(value, this.streams)) this.fail(ERROR.flowControl);
         return;
       default:
-      // The others concern what the gateway does not do, or are unknown.
+      // The others are unknown, or concern features that the gateway does not use.
     }
   }
 
   onSettingsRead(): void {
-    // Each asks for an acknowledgement (RFC 9113 §6.5.3): CVE-2019-9515.
+    // Each requires an acknowledgement (RFC 9113 §6.5.3): CVE-2019-9515.
     this.flood.countControlFrame();
     this.output.acknowledgeSettings();
     this.responses.resumeWrite();
   }
 
   onPing(bytes: Buffer, from: number, to: number): void {
-    // Each asks for an acknowledgement (RFC 9113 §6.7): CVE-2019-9512.
+    // Each requires an acknowledgement (RFC 9113 §6.7): CVE-2019-9512.
     this.flood.countControlFrame();
     this.output.acknowledgePing(bytes, from, to);
   }
@@ -374,7 +376,7 @@ class H2Connection
   }
 
   private growConnectionWindow(more: number): void {
-    // RFC 9113 §6.9: none is an error, and so is more than 2^31-1 (§6.9.1).
+    // An increment of 0 is an error (RFC 9113 §6.9), and so is a window beyond 2^31-1 (§6.9.1).
     if (more === 0) this.fail(ERROR.protocol);
     else if (!this.responses.growWindow(more)) this.fail(ERROR.flowControl);
   }
@@ -387,7 +389,7 @@ class H2Connection
     else if (exchange.sendWindow > MAX_31_BITS) exchange.refuse(ERROR.flowControl);
   }
 
-  /** True for a stream that is open, or was. */
+  /** True for a stream that is or was open. */
   private isKnown(stream: number): boolean {
     if (stream % 2 === 0 || stream > this.lastStream) return false;
     return !this.skipped.some(([first, last]) => stream >= first && stream <= last);
@@ -431,28 +433,27 @@ class H2Connection
     this.streams.remove(exchange.id);
   }
 
-  /** The client reads too slowly, or not at all. */
+  /** Called when the client reads too slowly or not at all. */
   reset(): void {
     this.socket.destroy();
   }
 
-  // The end.
+  // Closing.
 
-  /** The bytes are not HTTP/2, or a flood: the connection ends. */
+  /** Closes the connection, because the bytes are a flood or not HTTP/2. */
   fail(code: ErrorCode): void {
     if (this.isClosed) return;
     this.options.onRefused('bad-request');
     this.closeBehind(code);
   }
 
-  /** The client takes too long. */
   private failSlow(): void {
     if (this.isClosed) return;
     this.options.onRefused('client-timeout');
     this.closeBehind(ERROR.none);
   }
 
-  /** Says why the connection closes, and closes it once the client has read that. */
+  /** Sends the client the reason, and closes the connection once it has read that. */
   private closeBehind(code: ErrorCode): void {
     this.output.goAway(this.lastStream, code);
     this.output.flush();
@@ -478,7 +479,7 @@ class H2Connection
   }
 }
 
-/** The streams that are reset in bytes which begin with a frame. */
+/** Returns the streams that `bytes`, which begin with a frame, reset. */
 function resetStreams(bytes: Buffer): ReadonlySet<number> {
   const streams = new Set<number>();
   let at = 0;
@@ -489,10 +490,10 @@ function resetStreams(bytes: Buffer): ReadonlySet<number> {
   return streams;
 }
 
-/** An error closes the connection, and `close` is reported. */
+/** The socket emits `close` after each error. */
 function ignore(): void {}
 
-/** Limits on the time that clients take, in milliseconds, and on the sections that they send; a time of 0 is no limit. */
+/** Limits on clients' times, in milliseconds, and on their header sections; a time of 0 is no limit. */
 interface H2Limits extends HeaderBlockLimits {
   readonly headersTimeout: number;
   readonly idleTimeout: number;
@@ -501,19 +502,19 @@ interface H2Limits extends HeaderBlockLimits {
 /** The server that owns the connections. */
 export interface H2Server extends H2ExchangeOptions {
   readonly draining: boolean;
-  /** A connection closes without a response: the peer broke the protocol, or was too slow. */
+  /** Logs a connection that closes without a response, because the peer broke the protocol or was too slow. */
   logRefused(code: 'bad-request' | 'client-timeout'): void;
-  /** Closes a connection once the peer has read the last frame; at most so many further bytes are read. */
+  /** Closes a connection once the peer has read the last frame; reads at most `maxBytes` until then. */
   linger(connection: ClientConnection, maxBytes: number): void;
 }
 
-/** Exchanges that end in one turn of the event loop: more than begin, so that their places are soon free. */
+/** Maximum exchanges that end in one turn of the event loop: more than begin in one, so that their places are soon free. */
 const ENDS_PER_TURN = 40;
 
-/** What the HTTP/2 connections of a server share: options, and turns of the event loop. */
+/** Options and turns of the event loop that a server's HTTP/2 connections share. */
 export class H2Connections {
   private readonly options: H2Shared;
-  /** A connection that closes ends a hundred exchanges at once. */
+  /** In turns: one closing connection may end a hundred exchanges. */
   private readonly ends = new FairQueue<H2Connection>(ENDS_PER_TURN);
 
   constructor(limits: H2Limits, server: H2Server) {
@@ -538,7 +539,7 @@ export class H2Connections {
     };
   }
 
-  /** Exchanges of closed connections that have not ended yet. */
+  /** Number of exchanges of closed connections that have not ended yet. */
   get ending(): number {
     return this.ends.waiting;
   }
@@ -553,40 +554,39 @@ export class H2Connections {
   }
 }
 
-/** What reading costs in one turn of the event loop, of all connections together, in frames. */
+/** Maximum cost of reading all connections in one turn of the event loop, in frames. */
 const FRAMES_PER_TURN = 2048;
-/** Requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
+/** Maximum requests that begin in one turn of the event loop: one read of a connection brings a hundred. */
 const REQUESTS_PER_TURN = 24;
 /** The cost of a new request, in frames. */
 export const REQUEST_COST = Math.ceil(FRAMES_PER_TURN / REQUESTS_PER_TURN);
 
 /** A connection that has bytes to read. */
 interface ReadingConnection {
-  /** Its turn has come. */
   resumeRead(): void;
 }
 
 /**
- * Bounds what all HTTP/2 connections together bring in one turn of the event loop: requests, and frames, of which one of a byte costs as
- * much as one of a thousand. Beyond it no connection is read until the next turn, when those that wait are read one after the other.
+ * Bounds the requests and frames that all HTTP/2 connections together bring in one turn of the event loop; a frame of one byte costs as
+ * much as one of a thousand. Beyond the bound no connection is read until the next turn, which reads the waiting ones in order.
  */
 export class H2TickBudget {
   private cost = 0;
   private end: NodeJS.Immediate | undefined = undefined;
   private waiting: ReadingConnection[] = [];
 
-  /** True when nothing more is to be read in this turn. */
+  /** True when nothing more may be read in this turn. */
   get isFull(): boolean {
     return this.cost >= FRAMES_PER_TURN;
   }
 
-  /** Counts what was read, in frames. */
+  /** Counts the cost of a read, in frames. */
   count(cost: number): void {
     this.cost += cost;
     this.end ??= setImmediate(H2TickBudget.endTurn, this).unref();
   }
 
-  /** Queues a connection that was not read to its end, once. */
+  /** Queues a connection with unread bytes; call it once. */
   wait(connection: ReadingConnection): void {
     this.waiting.push(connection);
     this.end ??= setImmediate(H2TickBudget.endTurn, this);
@@ -604,7 +604,7 @@ export class H2TickBudget {
     this.waiting = [];
     for (const [at, connection] of waiting.entries()) {
       if (this.isFull) {
-        // Those that came in the meantime queue behind them.
+        // Connections that queued in the meantime come after these.
         this.waiting = [...waiting.slice(at), ...this.waiting];
         this.end ??= setImmediate(H2TickBudget.endTurn, this);
         this.end.ref();
@@ -615,7 +615,7 @@ export class H2TickBudget {
   }
 }
 
-/** The open streams of a connection by their numbers: a hundred at most, so that looking through them takes less than a table would. */
+/** A connection's open streams by number: so few that a search is faster than a table. */
 export class StreamTable<Stream> implements Iterable<Stream> {
   private readonly ids: number[] = [];
   private readonly streams: Stream[] = [];
@@ -627,7 +627,7 @@ export class StreamTable<Stream> implements Iterable<Stream> {
 
   /** The open stream with a number. */
   get(id: number): Stream | undefined {
-    // The latest one is asked for most.
+    // Most calls are for the latest one.
     const at = this.ids.lastIndexOf(id);
     return at < 0 ? undefined : this.streams[at];
   }

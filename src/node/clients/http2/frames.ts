@@ -1,10 +1,10 @@
 import { copyOf } from '../../node-internals.ts';
 
-/** Bytes of the head of a frame: length, type, flags and stream (RFC 9113 §4.1). */
+/** Bytes of a frame's head: length, type, flags and stream (RFC 9113 §4.1). */
 export const FRAME_HEAD_BYTES = 9;
-/** The largest payload of a frame in bytes that every peer takes (RFC 9113 §4.2); the gateway takes no larger ones either. */
+/** The largest frame payload in bytes that every peer must take (RFC 9113 §4.2); the gateway takes no larger ones either. */
 export const FRAME_BYTES = 16_384;
-/** The largest flow-control window in bytes, and the largest number of a stream (RFC 9113 §5.1.1, §6.9). */
+/** The largest flow-control window in bytes, and the largest stream number (RFC 9113 §5.1.1, §6.9). */
 export const MAX_31_BITS = 0x7fff_ffff;
 /** The flow-control window of a connection, and of a stream whose peer has set no other, in bytes (RFC 9113 §6.9.2). */
 export const FIRST_WINDOW_BYTES = 65_535;
@@ -23,7 +23,7 @@ export const FRAME = {
   continuation: 9,
 } as const;
 
-/** The flags of frames; `ack` is one of settings and pings (RFC 9113 §6). */
+/** The flags of frames; `ack` is for settings and pings (RFC 9113 §6). */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
 
 /** The settings that the gateway reads or sends (RFC 9113 §6.5.2). */
@@ -52,7 +52,7 @@ export const ERROR = {
 /** A code of `ERROR`. */
 export type ErrorCode = (typeof ERROR)[keyof typeof ERROR];
 
-/** Writes the head of a frame at an offset of `target`. */
+/** Writes a frame's head at an offset of `target`. */
 export function writeFrameHead(
   target: Buffer,
   at: number,
@@ -69,7 +69,7 @@ export function writeFrameHead(
   writeNumber(target, at + 5, stream);
 }
 
-/** Writes a number of 32 bits at an offset of `target`. */
+/** Writes a 32-bit number at an offset of `target`. */
 export function writeNumber(target: Buffer, at: number, value: number): void {
   target[at] = value >>> 24;
   target[at + 1] = value >>> 16;
@@ -77,7 +77,7 @@ export function writeNumber(target: Buffer, at: number, value: number): void {
   target[at + 3] = value;
 }
 
-/** Reads the number of 31 bits at an offset: the bit before it is reserved. */
+/** Reads the 31-bit number at an offset; the bit before it is reserved. */
 export function readNumber(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] ?? 0) & 0x7f) << 24) |
@@ -90,33 +90,33 @@ export function readNumber(bytes: Uint8Array, at: number): number {
 /** The first bytes of every connection (RFC 9113 §3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** Receives what a connection brings. Bytes are valid until the method returns. */
+/** Receives a connection's frames. Bytes are valid until the method returns. */
 interface FrameReceiver {
-  /** True when nothing more is to be read for now. */
+  /** True while nothing more may be read. */
   readonly isStopped: boolean;
-  /** A whole frame; its payload lies between two offsets. */
+  /** A whole frame with its payload between two offsets. */
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void;
-  /** Part of a body, which lies between two offsets; the last one of its stream where `isEnd` is true. */
+  /** Part of a body between two offsets; the stream's last one if `isEnd` is true. */
   data(stream: number, bytes: Buffer, from: number, to: number, isEnd: boolean): void;
   /** The bytes are not HTTP/2. */
   fail(code: ErrorCode): void;
 }
 
 /**
- * Cuts the bytes of a connection into frames (RFC 9113 §4.1). Bodies are passed on as they arrive; any other frame is collected, if it
- * does not arrive whole.
+ * Cuts a connection's bytes into frames (RFC 9113 §4.1). Bodies are passed on as they arrive; any other frame is collected until it is
+ * whole.
  */
 export class FrameReader {
   private readonly receiver: FrameReceiver;
-  /** Bytes of the preface that have arrived. */
+  /** Bytes of the preface so far. */
   private prefaceBytes = 0;
-  /** The head of a frame that has arrived in part. */
+  /** A partial frame head. */
   private readonly head = Buffer.alloc(FRAME_HEAD_BYTES);
   private headBytes = 0;
-  /** The payload of a frame that has arrived in part. */
+  /** A partial payload. */
   private payload: Buffer | undefined = undefined;
   private payloadBytes = 0;
-  /** Bytes of the body in the current frame that are still to come, and what its head says. */
+  /** Bytes of the current data frame that have not arrived, with its stream and end flag. */
   private dataBytes = 0;
   private dataStream = 0;
   private dataEnds = false;
@@ -125,7 +125,7 @@ export class FrameReader {
     this.receiver = receiver;
   }
 
-  /** True while a frame that is no body, or the preface, has arrived in part. */
+  /** True while the preface, or a frame other than data, is incomplete. */
   get isPartial(): boolean {
     return this.headBytes > 0 || this.payload !== undefined || this.prefaceBytes < PREFACE.length;
   }
@@ -152,7 +152,7 @@ export class FrameReader {
     return length;
   }
 
-  /** Reads a head that does not arrive whole. */
+  /** Reads a frame head that arrives in pieces. */
   private readHead(bytes: Buffer, at: number): number {
     const length = Math.min(bytes.length - at, FRAME_HEAD_BYTES - this.headBytes);
     bytes.copy(this.head, this.headBytes, at, at + length);
@@ -162,7 +162,7 @@ export class FrameReader {
     return this.begin(this.head, 0, bytes, at + length);
   }
 
-  /** Begins the frame whose head lies at an offset of `head`; returns the offset behind what was read of its payload. */
+  /** Begins the frame whose head is at an offset of `head`; returns the offset after the bytes that it read. */
   private begin(head: Buffer, headAt: number, bytes: Buffer, at: number): number {
     const { receiver } = this;
     const length = lengthAt(head, headAt);
@@ -184,7 +184,7 @@ export class FrameReader {
       receiver.frame(type, flags, stream, bytes, at, at + length);
       return at + length;
     }
-    // With its head in front, for the time when it is whole.
+    // Kept with its head until it is whole.
     this.payload = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
     head.copy(this.payload, 0, headAt, headAt + FRAME_HEAD_BYTES);
     this.payloadBytes = FRAME_HEAD_BYTES;
@@ -214,42 +214,42 @@ function lengthAt(bytes: Buffer, at: number): number {
   return ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
 }
 
-/** Receives what the frames of a connection say. Bytes are valid until the method returns. */
+/** Receives the content of a connection's frames. Bytes are valid until the method returns. */
 export interface FrameConsumer {
-  /** True when nothing more is to be read for now. */
+  /** True while nothing more may be read. */
   readonly isStopped: boolean;
-  /** A frame has arrived, or part of a body; what it says follows. */
+  /** A frame or part of a body has arrived; its content follows. */
   onFrame(): void;
-  /** A whole header block; nothing follows it on its stream where `isEnd` is true. */
+  /** A whole header block; nothing follows on its stream if `isEnd` is true. */
   onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void;
-  /** Part of a body, which took `frameBytes` of the windows. */
+  /** Part of a body that used `frameBytes` of the windows. */
   onData(stream: number, part: Buffer, frameBytes: number, isEnd: boolean): void;
   onReset(stream: number): void;
   onSetting(setting: number, value: number): void;
-  /** All settings of a frame were reported. */
+  /** All settings of a frame have been reported. */
   onSettingsRead(): void;
   /** A ping to send back. */
   onPing(bytes: Buffer, from: number, to: number): void;
-  /** The client takes so many more bytes of a body, or of all where `stream` is 0. */
+  /** The client takes `more` bytes of a body, or of all bodies if `stream` is 0. */
   onWindowUpdate(stream: number, more: number): void;
-  /** The bytes are not HTTP/2: the connection ends. */
+  /** The bytes are not HTTP/2, so the connection must end. */
   fail(code: ErrorCode): void;
 }
 
-/** Bytes of the priority that a head may begin with, and of a frame of that type (RFC 9113 §6.2, §6.3). */
+/** Bytes of a priority, in a frame of its own or at the beginning of HEADERS (RFC 9113 §6.2, §6.3). */
 const PRIORITY_BYTES = 5;
 const SETTING_BYTES = 6;
 const PING_BYTES = 8;
-/** Bytes of a number, as a reset and a change of a window have it. */
+/** Bytes of a number, as in resets and window updates. */
 const NUMBER_BYTES = 4;
 
 /**
- * Reads the frames of one connection, and holds them to the rules that concern them alone (RFC 9113 §6): their sizes, their order, and
- * whether they belong to a stream. Header blocks are put together.
+ * Reads one connection's frames, checks their sizes, their order, and whether they may be on a stream (RFC 9113 §6), and joins header
+ * blocks.
  */
 export class FrameRules implements FrameReceiver {
   private readonly consumer: FrameConsumer;
-  /** Bytes that a header block may have. */
+  /** Maximum bytes of a header block. */
   private readonly blockBytes: number;
   private readonly reader = new FrameReader(this);
   private block: PartialBlock | undefined = undefined;
@@ -264,7 +264,7 @@ export class FrameRules implements FrameReceiver {
     return this.consumer.isStopped;
   }
 
-  /** True while a frame that is no body, a header block, or the preface has arrived in part. */
+  /** True while the preface, a header block, or a frame other than data is incomplete. */
   get isPartial(): boolean {
     return this.block !== undefined || this.reader.isPartial;
   }
@@ -277,7 +277,7 @@ export class FrameRules implements FrameReceiver {
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
     if (!this.mayFollow(type, stream)) return;
     switch (type) {
-      // §6.1. Padding counts against the windows: otherwise it would be traffic that nobody bounds.
+      // §6.1. Padding counts against the windows: otherwise nothing would bound it.
       case FRAME.data:
         this.readPaddedData(flags, stream, bytes, from, to);
         return;
@@ -289,7 +289,7 @@ export class FrameRules implements FrameReceiver {
       case FRAME.continuation:
         this.readContinuation(flags, bytes, from, to);
         return;
-      // §6.3: deprecated, and still to be checked.
+      // §6.3: deprecated, but still to be checked.
       case FRAME.priority:
         this.check(stream !== 0, to - from === PRIORITY_BYTES);
         return;
@@ -301,16 +301,16 @@ export class FrameRules implements FrameReceiver {
       case FRAME.settings:
         this.readSettings(flags, stream, bytes, from, to);
         return;
-      // §6.7. An acknowledgement answers nothing, since the gateway sends no ping.
+      // §6.7. Acknowledgements are ignored, since the gateway sends no pings.
       case FRAME.ping:
         if (this.check(stream === 0, to - from === PING_BYTES) && (flags & FLAG.ack) === 0)
           this.consumer.onPing(bytes, from, to);
         return;
-      // §6.8. A client that goes away may still finish its streams, and closes the connection then.
+      // §6.8. A client that goes away may still finish its streams before it closes the connection.
       case FRAME.goAway:
         this.check(stream === 0, to - from >= 2 * NUMBER_BYTES);
         return;
-      // §6.9. On stream 0 it is for the connection, so both are allowed.
+      // §6.9. Stream 0 is allowed: it means the connection.
       case FRAME.windowUpdate:
         if (this.check(true, to - from === NUMBER_BYTES))
           this.consumer.onWindowUpdate(stream, readNumber(bytes, from));
@@ -333,7 +333,7 @@ export class FrameRules implements FrameReceiver {
     this.consumer.fail(code);
   }
 
-  /** Settings come first, and the frames of a header block one behind the other (RFC 9113 §3.4, §4.3). */
+  /** Settings must come first, and nothing may come between the frames of a header block (RFC 9113 §3.4, §4.3). */
   private mayFollow(type: number, stream: number): boolean {
     this.consumer.onFrame();
     const { block } = this;
@@ -344,7 +344,7 @@ export class FrameRules implements FrameReceiver {
     return false;
   }
 
-  /** Whether a frame belongs to a stream or to the connection, as its type wants it, and has its size. */
+  /** Checks that a frame is on a stream or not, as its type requires, and has the right size. */
   private check(isOnStream: boolean, hasSize: boolean): boolean {
     if (!isOnStream) this.fail(ERROR.protocol);
     else if (!hasSize) this.fail(ERROR.frameSize);
@@ -393,7 +393,7 @@ export class FrameRules implements FrameReceiver {
   }
 }
 
-/** Frames that one block may be cut into: CONTINUATION without end is CVE-2024-27316 and its kin, and empty ones cost no bytes of the block. */
+/** Maximum frames of one block, against endless CONTINUATION (CVE-2024-27316 and similar); empty frames add no bytes to the block. */
 const MAX_FRAMES = 64;
 
 /** A header block whose last frame has not arrived (RFC 9113 §4.3). */
@@ -405,7 +405,7 @@ class PartialBlock {
   bytes: number;
   private readonly parts: Buffer[];
 
-  /** `first` is what the first frame has of it, valid until this returns. */
+  /** `first` is the first frame's part, valid until this returns. */
   constructor(stream: number, isEnd: boolean, first: Buffer) {
     this.stream = stream;
     this.isEnd = isEnd;
@@ -413,36 +413,36 @@ class PartialBlock {
     this.bytes = first.length;
   }
 
-  /** Adds what the next frame has of it, valid until this returns. */
+  /** Adds the next frame's part, valid until this returns. */
   add(part: Buffer): void {
     this.parts.push(copyOf(part));
     this.bytes += part.length;
   }
 
-  /** True for more bytes than the limit, and for more frames than any client needs. */
+  /** True beyond the limit on bytes, or with more frames than any client needs. */
   isTooLarge(limit: number): boolean {
     return this.bytes > limit || this.parts.length > MAX_FRAMES;
   }
 
-  /** All of it. */
   whole(): Buffer {
     return Buffer.concat(this.parts, this.bytes);
   }
 }
 
 /**
- * Bytes that a connection may bring without content, which bounds floods of empty frames (CVE-2019-9518), of priorities (CVE-2019-9513) and of
- * window updates (CVE-2019-9511): much more than windows, settings and pings take in ordinary use. */
+ * Bytes that a connection may bring without content, against floods of empty frames (CVE-2019-9518), priorities (CVE-2019-9513) and
+ * window updates (CVE-2019-9511). Ordinary windows, settings and pings take far fewer.
+ */
 const FREE_BYTES = 4 * 1024 * 1024;
-/** Bytes in frames for each byte of content: as nginx has it. A body in frames of one byte has ten. */
+/** Bytes in frames for each byte of content, as in nginx. A body in one-byte frames has ten. */
 const FRAMING = 8;
-/** Control frames that a connection may send at once, and each second: resets of its streams, pings, settings; as nghttp2 has it for resets. */
+/** Control frames (resets, pings, settings) that a connection may send at once, and per second; nghttp2 has these limits for resets. */
 const CONTROL_FRAMES = 1000;
 const CONTROL_FRAMES_PER_SECOND = 33;
 
 /**
- * The budget of a connection that brings little but frames, or frames that make the gateway work for nothing (RFC 9113 §10.5): window updates,
- * priorities, unknown frames, empty or tiny bodies, requests that are reset at once. Each is legal, and costs more to read than to send.
+ * Bounds frames without content and frames that cost the gateway more than the client (RFC 9113 §10.5): window updates, priorities, unknown
+ * frames, empty or tiny bodies, requests that are reset at once. Each is legal, but costs more to read than to send.
  */
 export class FrameBudget {
   private bytesIn = 0;
@@ -451,7 +451,7 @@ export class FrameBudget {
   private controlFrames = CONTROL_FRAMES;
   private countedAt = 0;
 
-  /** True once the connection has cost more than it may: it is to be closed. */
+  /** True once the connection has exceeded its budget and must be closed. */
   get isExceeded(): boolean {
     return this.bytesIn > FREE_BYTES + this.content * FRAMING + this.bytesOut || this.controlFrames < 0;
   }
@@ -461,12 +461,12 @@ export class FrameBudget {
     this.bytesIn += bytes;
   }
 
-  /** Counts bytes of a body that were sent: the client grants windows for them. */
+  /** Counts body bytes that were sent, for which the client sends window updates. */
   sent(bytes: number): void {
     this.bytesOut += bytes;
   }
 
-  /** Counts bytes of content: of a header section, or of a body. */
+  /** Counts bytes of content, in header sections or bodies. */
   receive(bytes: number): void {
     this.content += bytes;
   }

@@ -1,18 +1,18 @@
 import { isFieldName, readDecimal } from '../../../http/header-list.ts';
 import type { FieldReceiver } from './hpack.ts';
 
-/** The maximum size of a header section that is read; the gateway refuses a request with a larger one with 431. */
+/** The maximum size of a header section; the gateway refuses a request with a larger one with 431. */
 export interface HeaderBlockLimits {
   /** Bytes of names, values and their separators. */
   readonly headerBytes: number;
   readonly headerCount: number;
 }
 
-/** Bytes that separate a name and a value from the others, as HTTP/1.1 writes them. */
+/** Bytes of the separators in a field line of HTTP/1.1. */
 const SEPARATORS_BYTES = 4;
 /** Bytes between the parts of a cookie. */
 const COOKIE_SEPARATOR_BYTES = 2;
-/** Fields of a connection, which have no meaning in HTTP/2 and make a request malformed (RFC 9113 §8.2.2). */
+/** Connection-specific fields, which HTTP/2 forbids (RFC 9113 §8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -28,15 +28,15 @@ export function isConnectionField(name: string): boolean {
 }
 
 /**
- * The header section of a request (RFC 9113 §8.3.1): its pseudo-header fields become method, target and `host`. The parts of a cookie
- * are joined again, since HTTP/1.1 knows no split ones (§8.2.3). An authority beside a different `host` stays as a second `host`,
- * which is refused.
+ * The header section of a request (RFC 9113 §8.3.1): its pseudo-header fields become method, target and `host`. It joins the parts of a
+ * cookie, since HTTP/1.1 has no split ones (§8.2.3). An authority beside a different `host` becomes a second `host`, which `decide`
+ * refuses.
  */
 export class RequestHeaderBlock implements FieldReceiver {
   method: string | undefined = undefined;
   target: string | undefined = undefined;
   readonly fields: string[] = [];
-  /** The length of the body, where the client gives it. */
+  /** The body's length, if the client gives it. */
   contentLength: number | undefined = undefined;
   expectsContinue = false;
   /** True for a section that a server must not serve (RFC 9113 §8.1.1). */
@@ -58,26 +58,26 @@ export class RequestHeaderBlock implements FieldReceiver {
     else if (!this.isTooLarge) this.ownField(name, value);
   }
 
-  /** The section is complete; `isWhole` is true where no body follows it. */
+  /** Call it when the section is complete; `isWhole` is true if no body follows. */
   finish(isWhole: boolean): void {
     const { authority, fields, method } = this;
-    // A CONNECT request has neither scheme nor path; it is refused for its method.
+    // A CONNECT request has neither scheme nor path; `decide` refuses its method.
     if (method === 'CONNECT') this.target ??= authority;
     else if (this.scheme === undefined) this.isMalformed = true;
     if (method === undefined || !isFieldName(method)) this.isMalformed = true;
     if (this.target === undefined || this.target === '') this.isMalformed = true;
     if (isWhole && (this.contentLength ?? 0) > 0) this.isMalformed = true;
-    // `:authority` stands for `Host` (RFC 9113 §8.3.1); where both are there and agree, one is enough.
+    // `:authority` replaces `Host` (RFC 9113 §8.3.1); if both agree, one is enough.
     if (authority !== undefined && authority !== this.host) fields.push('host', authority);
   }
 
-  /** Beyond the limits further fields are dropped: those that there are get the request refused. */
+  /** True once further fields can be dropped: with those so far the request is refused already. */
   private get isTooLarge(): boolean {
     return this.bytes > this.limits.headerBytes || this.fields.length > this.limits.headerCount * 2;
   }
 
   private pseudoField(name: string, value: string): void {
-    // They come before all others, and once (RFC 9113 §8.3): two readers could choose different ones.
+    // They must come before all other fields, and once (RFC 9113 §8.3): two readers could choose different ones.
     if (this.fields.length > 0) this.isMalformed = true;
     switch (name) {
       case ':method':
@@ -124,7 +124,7 @@ export class RequestHeaderBlock implements FieldReceiver {
         this.isMalformed ||= this.contentLength === undefined;
         break;
       case 'te':
-        // RFC 9113 §8.2.2: the only value that HTTP/2 has for it.
+        // The only value that HTTP/2 allows (RFC 9113 §8.2.2).
         this.isMalformed ||= value.toLowerCase() !== 'trailers';
         break;
       default:
@@ -135,7 +135,7 @@ export class RequestHeaderBlock implements FieldReceiver {
   }
 }
 
-/** Reads a block for its effect on later ones; its fields go nowhere. */
+/** Drops the fields of a block that is only read because later ones depend on it. */
 export const noFields: FieldReceiver = { field(): void {} };
 
 /** The trailer section of a request over HTTP/2, from its decoded fields (RFC 9113 §8.1). */

@@ -65,9 +65,9 @@ export const STATIC_FIELDS: readonly (readonly [name: string, value: string])[] 
   ['www-authenticate', ''],
 ];
 
-/** Receives the fields of a block, in their order. */
+/** Receives the fields of a block in order. */
 export interface FieldReceiver {
-  /** Takes a field, in latin1; an invalid one makes its message malformed (RFC 9113 §8.2.1). */
+  /** Takes a field as latin1; an invalid one makes the message malformed (RFC 9113 §8.2.1). */
   field(name: string, value: string, isValid: boolean): void;
 }
 
@@ -78,27 +78,27 @@ const SPACE = 0x20;
 const COLON = 0x3a;
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
-/** Decoded texts, one at a time. */
+/** Room for one decoded string. */
 let decoded = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Decodes the header blocks of one connection (RFC 7541), one after the other: a block may refer to fields of those before it. It also
- * checks each field, once for all the blocks that refer to it.
+ * Decodes the header blocks of one connection in order (RFC 7541): a block may refer to fields of earlier ones. It also checks each field,
+ * once for all blocks that refer to it.
  */
 export class HpackDecoder {
   private readonly table = new DynamicTable();
   private bytes: Buffer = decoded;
-  /** The block in latin1; made for the first text in it that is not coded. */
+  /** The block as latin1, made for the first string in it that is not Huffman-coded. */
   private text: string | undefined = undefined;
   private from = 0;
   private at = 0;
   private end = 0;
-  /** True once the block turned out to be no block. */
+  /** True once the block is malformed. */
   private isBroken = false;
-  /** The text that was read last was valid where it stood. */
+  /** True if the last string was valid as the name or value that it was read as. */
   private isTextValid = true;
 
-  /** Reads the block in `bytes` between two offsets; false for what is no block: then no later one can be read either. */
+  /** Reads the block between two offsets; false if it is malformed, and then no later block can be read either. */
   read(bytes: Buffer, from: number, to: number, receiver: FieldReceiver): boolean {
     this.bytes = bytes;
     this.text = undefined;
@@ -114,12 +114,12 @@ export class HpackDecoder {
         if (!mayResize || !this.table.resize(limit)) this.isBroken = true;
         continue;
       }
-      // The patterns of RFC 7541 §6.1 and §6.2: 1 is an index, 01 is remembered, 0000 is not, and 0001 never (§6.2.3).
+      // The patterns of RFC 7541 §6.1 and §6.2: 1 is an index, 01 adds to the table, 0000 does not, and 0001 never may (§6.2.3).
       mayResize = false;
       if (first >= 0x80) this.readIndexed(receiver);
       else this.readLiteral(first, receiver);
     }
-    // Nothing refers to bytes that others write to, or keeps them alive.
+    // Drops references to the borrowed bytes.
     this.bytes = decoded;
     this.text = undefined;
     return !this.isBroken;
@@ -133,8 +133,8 @@ export class HpackDecoder {
   }
 
   /**
-   * A field that is to be remembered has a prefix of its own (RFC 7541 §6.2.1). The flag of §6.2.3, that nobody may ever index it, does not
-   * matter to a proxy that indexes nothing on the way to V2, and remembers only what the client asks it to.
+   * Reads a literal field, which may be added to the table (RFC 7541 §6.2.1). The never-indexed flag of §6.2.3 does not matter to a proxy
+   * that indexes nothing on the way to V2.
    */
   private readLiteral(first: number, receiver: FieldReceiver): void {
     const isRemembered = first >= 0x40;
@@ -142,7 +142,7 @@ export class HpackDecoder {
     const known = index === 0 ? undefined : this.table.at(index);
     if (index !== 0 && known === undefined) this.isBroken = true;
     const name = known?.name ?? this.readText(true, isRemembered);
-    // A known name may have come with another value that was not.
+    // The known field may be invalid only because of its value.
     const isNameValid = known === undefined ? this.isTextValid : known.isValid || isName(known.name);
     const value = this.readText(false, isRemembered);
     if (this.isBroken) return;
@@ -151,12 +151,12 @@ export class HpackDecoder {
     receiver.field(name, value, isValid);
   }
 
-  /** Reads a number whose first bits share a byte with something else (RFC 7541 §5.1); `mask` has those bits. */
+  /** Reads a number whose first bits, those of `mask`, share a byte with other bits (RFC 7541 §5.1). */
   private readNumber(mask: number): number {
     let value = (this.bytes[this.at] ?? 0) & mask;
     this.at += 1;
     if (value < mask) return value;
-    // Four more bytes at most (RFC 7541 §5.1 leaves the limit to us): with more, zeros could go on for ever, or the sum overflow.
+    // Four more bytes at most (RFC 7541 §5.1 allows a limit): otherwise zeros could go on for ever, or the sum could overflow.
     for (let shift = 0; this.at < this.end && shift <= 21; shift += 7) {
       const byte = this.bytes[this.at] ?? 0;
       this.at += 1;
@@ -170,7 +170,7 @@ export class HpackDecoder {
     return 0;
   }
 
-  /** Reads a text (RFC 7541 §5.2), and whether it is valid as a name or as a value; one that is remembered is no part of the block's. */
+  /** Reads a string (RFC 7541 §5.2) and checks it as a name or value. One for the table must not keep the block's text alive. */
   private readText(isOfName: boolean, isRemembered: boolean): string {
     const isCoded = (this.bytes[this.at] ?? 0) >= 0x80;
     const length = this.readNumber(0x7f);
@@ -189,7 +189,7 @@ export class HpackDecoder {
   }
 
   private decode(from: number, to: number, isOfName: boolean): string {
-    // The shortest code of a byte has five of eight bits (RFC 7541, appendix B): a text grows to 8/5 at most, and never more.
+    // The shortest code has five bits (RFC 7541, appendix B), so a string grows to 8/5 at most.
     const room = Math.ceil(((to - from) * 8) / 5);
     if (decoded.length < room) decoded = Buffer.allocUnsafeSlow(2 * room);
     const length = decodeHuffman(this.bytes, from, to, decoded);
@@ -206,7 +206,7 @@ export class HpackDecoder {
   }
 }
 
-/** True for the bytes of a name in lower case; that of a pseudo-header field begins with a colon (RFC 9113 §8.2.1, §8.3). */
+/** True for a name in lower case; a pseudo-header field's begins with a colon (RFC 9113 §8.2.1, §8.3). */
 function areName(bytes: Uint8Array, from: number, to: number): boolean {
   let at = bytes[from] === COLON ? from + 1 : from;
   if (at >= to) return false;
@@ -214,7 +214,7 @@ function areName(bytes: Uint8Array, from: number, to: number): boolean {
   return true;
 }
 
-/** True for the bytes of a value: neither a control character, nor white space around it (RFC 9113 §8.2.1, RFC 9110 §5.5). */
+/** True for a value without control characters and surrounding white space (RFC 9113 §8.2.1, RFC 9110 §5.5). */
 function areValue(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return true;
   if (isSpace(bytes[from] ?? 0) || isSpace(bytes[to - 1] ?? 0)) return false;
@@ -238,13 +238,13 @@ function isSpace(code: number): boolean {
 interface TableField {
   readonly name: string;
   readonly value: string;
-  /** False for a field that makes its message malformed. */
+  /** False for a field that makes the message malformed. */
   readonly isValid: boolean;
 }
 
-/** Bytes of the fields that a client may have the gateway remember: the value without a setting of it (RFC 9113 §6.5.2). */
+/** Maximum bytes of fields in the table: the protocol's default (RFC 9113 §6.5.2). */
 const TABLE_BYTES = 4096;
-/** Bytes that a field takes in the table besides its characters (RFC 7541 §4.1). */
+/** Bytes that a field takes in the table beyond its characters (RFC 7541 §4.1). */
 const FIELD_BYTES = 32;
 
 const staticFields: readonly TableField[] = STATIC_FIELDS.map(([name, value]) => ({
@@ -255,20 +255,20 @@ const staticFields: readonly TableField[] = STATIC_FIELDS.map(([name, value]) =>
 
 /** The fields that the requests of one connection refer to by index (RFC 7541 §2.3). */
 class DynamicTable {
-  /** The oldest field first; those before `first` are forgotten. */
+  /** The oldest field first; those before `first` are evicted. */
   private fields: TableField[] = [];
   private first = 0;
   private bytes = 0;
   private limit = TABLE_BYTES;
 
-  /** The field with an index; undefined where there is none. */
+  /** The field with an index, if there is one. */
   at(index: number): TableField | undefined {
     if (index <= staticFields.length) return staticFields[index - 1];
     const at = this.fields.length - (index - staticFields.length);
     return at < this.first ? undefined : this.fields[at];
   }
 
-  /** Adds a field, and forgets the oldest ones that have no room beside it (RFC 7541 §4.4). */
+  /** Adds a field, and evicts the oldest ones to make room (RFC 7541 §4.4). */
   add(field: TableField): void {
     const bytes = bytesOf(field);
     this.forget(this.limit - bytes);
@@ -278,7 +278,7 @@ class DynamicTable {
     this.bytes += bytes;
   }
 
-  /** Changes the bytes that fields may take; false for more than the gateway allows (RFC 7541 §6.3). */
+  /** Changes the size limit; false for more than the gateway allows (RFC 7541 §6.3). */
   resize(limit: number): boolean {
     if (limit > TABLE_BYTES) return false;
     this.limit = limit;
@@ -286,7 +286,7 @@ class DynamicTable {
     return true;
   }
 
-  /** Forgets the oldest fields until the others take no more than `bytes`. */
+  /** Evicts the oldest fields until the others take no more than `bytes`. */
   private forget(bytes: number): void {
     while (this.bytes > Math.max(0, bytes)) {
       const oldest = this.fields[this.first];
@@ -294,7 +294,7 @@ class DynamicTable {
       this.bytes -= bytesOf(oldest);
       this.first += 1;
     }
-    // Rarely, so that forgetting one takes the same time however many there are.
+    // Rarely, so that evicting a field takes constant time on average.
     if (this.first < this.fields.length / 2) return;
     this.fields = this.fields.slice(this.first);
     this.first = 0;
@@ -305,7 +305,7 @@ function bytesOf({ name, value }: TableField): number {
   return name.length + value.length + FIELD_BYTES;
 }
 
-/** The length in bits of the code of each byte, and of the end of the text behind them (RFC 7541, appendix B). */
+/** The length in bits of each byte's code and, last, of the code for the end of the string (RFC 7541, appendix B). */
 const CODE_BITS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28,
   28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7,
@@ -317,14 +317,14 @@ const CODE_BITS = [
   19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25,
   25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30,
 ];
-/** The end of the text, which stands in none. */
+/** The end of the string, which no string may contain. */
 const END_OF_TEXT = 256;
-/** Codes are read in pieces of so many bits; the shortest code has five, so a piece ends one at most. */
+/** Bits of the pieces in which codes are read; the shortest code has five, so a piece ends one at most. */
 const PIECE_BITS = 4;
 const PIECES = 1 << PIECE_BITS;
-/** The most bits that may fill up the last byte (RFC 7541 §5.2). */
+/** Maximum bits of padding (RFC 7541 §5.2). */
 const MAX_PADDING_BITS = 7;
-/** A transition: the byte that it ends, whether it ends one, the node behind it, and whether no code begins like this. */
+/** A transition has the byte that it ends, a flag if it ends one, the next node, and a flag if no code begins like this. */
 const ENDS_BYTE = 1 << 8;
 const NODE_SHIFT = 9;
 const FAILS = 1 << 18;
@@ -332,15 +332,15 @@ const FAILS = 1 << 18;
 interface Decoder {
   /** For each node and each piece. */
   readonly transitions: Int32Array;
-  /** The nodes at which a text may end: those whose bits so far are all ones, and at most seven. */
+  /** The nodes at which a string may end: after at most seven bits of padding, all ones. */
   readonly mayEnd: Uint8Array;
 }
 
 let decoder: Decoder | undefined;
 
 /**
- * Decodes a Huffman text (RFC 7541 §5.2) into `target`, which has room for 8/5 of its bytes; returns the number of bytes written,
- * or -1 for invalid text.
+ * Decodes a Huffman-coded string (RFC 7541 §5.2) into `target`, which has room for 8/5 of its bytes; returns the number of bytes
+ * written, or -1 for an invalid string.
  */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number, target: Uint8Array): number {
   decoder ??= makeDecoder();
@@ -356,18 +356,18 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number, targe
     if ((low & ENDS_BYTE) !== 0) target[written++] = low;
     node = low >> NODE_SHIFT;
   }
-  // Padding is the beginning of the code for the end of the text: ones, and fewer than eight (RFC 7541 §5.2).
+  // Padding is the beginning of the code for the end of the string: fewer than eight ones (RFC 7541 §5.2).
   return mayEnd[node] === 1 ? written : -1;
 }
 
-/** The tree of all codes: for each node the nodes behind a 0 and a 1, and for a leaf its byte as a negative number minus one. */
+/** Makes the tree of all codes: for each node the next nodes after a 0 and a 1, where a leaf is its byte negated, minus one. */
 function makeTree(): Int32Array {
   const tree = new Int32Array(2 * CODE_BITS.length);
   let nodes = 1;
   let code = 0;
   let bits = 0;
   const symbols = CODE_BITS.map((_, symbol) => symbol);
-  // Codes of one length follow each other, and those of the next length continue behind them.
+  // Codes of one length are consecutive, and those of the next length continue after them.
   symbols.sort((left, right) => bitsOf(left) - bitsOf(right) || left - right);
   for (const symbol of symbols) {
     code <<= bitsOf(symbol) - bits;
@@ -408,7 +408,7 @@ function transition(tree: Int32Array, start: number, piece: number): number {
     node = tree[2 * node + ((piece >> bit) & 1)] ?? 0;
     if (node >= 0) continue;
     const symbol = -node - 1;
-    // The end of the text in a text is an error (RFC 7541 §5.2).
+    // The end of the string inside a string is an error (RFC 7541 §5.2).
     if (symbol === END_OF_TEXT) return FAILS;
     ended = ENDS_BYTE | symbol;
     node = 0;

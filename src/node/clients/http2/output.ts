@@ -12,20 +12,20 @@ import {
   writeNumber,
 } from './frames.ts';
 
-/** Bytes that are written together; a TLS record holds no more. */
+/** Bytes that are written together, as many as a TLS record holds. */
 const PIECE_BYTES = 16 * 1024;
-/** Bytes that wait for the kernel to take them, beyond which no more of a body is written. */
+/** Bytes waiting for the kernel beyond which no more of a body is written. */
 const FULL_BYTES = 64 * 1024;
-/** Bytes that wait for the kernel to take them, and responses, beyond which nothing is read that would bring more. */
+/** Bytes and responses waiting for the kernel beyond which no more requests are read. */
 const CONGESTED_BYTES = 256 * 1024;
 const CONGESTED_RESPONSES = 128;
 const nothing = Buffer.alloc(0);
 /** A table size of 0 (RFC 7541 §6.3). */
 const EMPTY_TABLE = Buffer.from([0x20]);
 
-/** The connection whose output it is. */
+/** The connection that owns an output. */
 export interface H2OutputHandler {
-  /** The kernel has taken what was written before; there may be room for more. */
+  /** The kernel has taken earlier writes; there may be room for more. */
   onFlushed(): void;
 }
 
@@ -33,13 +33,12 @@ export interface H2OutputHandler {
 export interface WrittenResponse {
   /** The kernel has taken it. */
   flushed(): void;
-  /** The connection was closed before. */
+  /** The connection closed before that. */
   disconnected(): void;
 }
 
 /**
- * Writes the frames of one connection: those of one turn of the event loop together, since each write costs as much as a thousand bytes
- * of it.
+ * Writes one connection's frames, those of one turn of the event loop together: each write costs as much as a thousand bytes.
  */
 export class H2Output {
   private readonly socket: Socket;
@@ -50,7 +49,7 @@ export class H2Output {
   private turn: NodeJS.Immediate | undefined = undefined;
   /** Responses that end in the piece. */
   private ending: WrittenResponse[] = [];
-  /** Bytes that were written, and that the kernel has not taken, and responses that it has not taken whole. */
+  /** Written bytes that the kernel has not taken, and responses that it has not taken whole. */
   private unflushedBytes = 0;
   private unflushedResponses = 0;
   private isStopped = false;
@@ -62,17 +61,17 @@ export class H2Output {
     this.handler = handler;
   }
 
-  /** Bytes that wait for the kernel to take them, or for the turn of the event loop to be over. */
+  /** Bytes that wait for the kernel, or for the end of this turn of the event loop. */
   get waitingBytes(): number {
     return this.unflushedBytes + this.length;
   }
 
-  /** True when no more of a body is to be written for now. */
+  /** True while no more of a body should be written. */
   get isFull(): boolean {
     return this.waitingBytes >= FULL_BYTES;
   }
 
-  /** True when no more requests are to be read for now: a response without a body goes out whatever the client reads, and has its place. */
+  /** True while no more requests should be read: their heads and responses without bodies ignore `isFull`, so this bounds them. */
   get isCongested(): boolean {
     return this.waitingBytes >= CONGESTED_BYTES || this.unflushedResponses >= CONGESTED_RESPONSES;
   }
@@ -99,7 +98,7 @@ export class H2Output {
     bytes.copy(this.piece, at, from, to);
   }
 
-  /** Lets the client send so many more bytes of a body, or of all bodies where `stream` is 0 (RFC 9113 §6.9). */
+  /** Lets the client send `bytes` more bytes of a body, or of all bodies if `stream` is 0 (RFC 9113 §6.9). */
   sendWindowUpdate(stream: number, bytes: number): void {
     const at = this.begin(4, FRAME.windowUpdate, 0, stream);
     writeNumber(this.piece, at, bytes);
@@ -119,8 +118,8 @@ export class H2Output {
   }
 
   /**
-   * The client has said how large a dynamic table it keeps. The next block tells that none is kept, which some clients insist on
-   * (RFC 7541 §4.2); no block refers to it.
+   * Called when the client has set the size of its dynamic table. The gateway never uses that table; its next block sets the size to 0,
+   * because some clients insist on a confirmation (RFC 7541 §4.2).
    */
   emptyTable(): void {
     this.isTableSizeDue = true;
@@ -133,7 +132,7 @@ export class H2Output {
     let from = 0;
     do {
       const to = Math.min(block.length, from + FRAME_BYTES);
-      // Nothing may come between the frames of a block (RFC 9113 §4.3): they are written in one go.
+      // In one go, because nothing may come between the frames of a block (RFC 9113 §4.3).
       const last = to === block.length ? FLAG.endHeaders : 0;
       const at =
         from === 0
@@ -150,14 +149,14 @@ export class H2Output {
     this.piece.set(bytes, at);
   }
 
-  /** The last frame of a response is written, now or before. */
+  /** Call it when a response's last frame is written. */
   end(response: WrittenResponse): void {
     this.ending.push(response);
     this.unflushedResponses += 1;
     this.turn ??= setImmediate(H2Output.flush, this);
   }
 
-  /** Hands what is written to the kernel. */
+  /** Hands the collected frames to the kernel. */
   flush(): void {
     clearImmediate(this.turn);
     this.turn = undefined;
@@ -183,13 +182,13 @@ export class H2Output {
     });
   }
 
-  /** The connection is closed: nothing more is written. */
+  /** Stops writing, because the connection is closed. */
   stop(): void {
     this.isStopped = true;
     this.flush();
   }
 
-  /** Begins a frame, maybe in a new piece; returns the offset of its payload in that. */
+  /** Begins a frame, in a new piece if necessary; returns the offset of its payload there. */
   private begin(length: number, type: number, flags: number, stream: number): number {
     const needed = FRAME_HEAD_BYTES + length;
     if (this.length + needed > this.piece.length) {
@@ -211,32 +210,32 @@ export class H2Output {
 /** A response whose body is being written. */
 interface SentResponse {
   readonly id: number;
-  /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
+  /** Bytes of its body that the client currently takes (RFC 9113 §6.9.1). */
   sendWindow: number;
   /** True while part of it waits for the client. */
   readonly isWaiting: boolean;
-  /** The client takes more: writes one frame of what waits; false when it takes none. */
+  /** Writes one waiting frame; false when the client takes none. */
   resumeWrite(): boolean;
 }
 
-/** Bytes of a body in one frame: with its head it makes one record of TLS. */
+/** Bytes of a body in one frame: with its head they make one TLS record. */
 export const PART_BYTES = FRAME_BYTES - FRAME_HEAD_BYTES;
 
-/** Sends the bodies of the responses on one connection, as far as the client's windows reach (RFC 9113 §5.2). */
+/** Sends the bodies of one connection's responses, as far as the client's windows allow (RFC 9113 §5.2). */
 export class H2Responses<Response extends SentResponse> {
-  /** Bytes of each body that the client takes at first. */
+  /** The initial window of each body. */
   firstWindow = FIRST_WINDOW_BYTES;
   private readonly output: H2Output;
-  /** Bytes of all bodies that the client takes. */
+  /** The window for all bodies. */
   private window = FIRST_WINDOW_BYTES;
-  /** Responses with parts that wait for the client; the next one to write comes first. */
+  /** Responses with parts that wait for the client, in their order of turns. */
   private waiting: Response[] = [];
 
   constructor(output: H2Output) {
     this.output = output;
   }
 
-  /** Sends as much of a body as the client takes now; returns the number of bytes. `isLast` is true where the response ends with it. */
+  /** Sends as much of a body as the client takes now; returns the number of bytes. `isLast` is true if the response ends with it. */
   send(response: Response, bytes: Uint8Array, isLast: boolean): number {
     const { output } = this;
     let sent = 0;
@@ -252,19 +251,18 @@ export class H2Responses<Response extends SentResponse> {
     return sent;
   }
 
-  /** Part of a response waits until the client takes more. */
+  /** Queues a response, part of which waits until the client takes more. */
   wait(response: Response): void {
     if (!this.waiting.includes(response)) this.waiting.push(response);
   }
 
-  /** The client takes so many more bytes of all bodies; false for more than there may be. */
+  /** Grows the window for all bodies; false if it is then too large (RFC 9113 §6.9.1). */
   growWindow(bytes: number): boolean {
-    // RFC 9113 §6.9.1.
     this.window += bytes;
     return this.window <= MAX_31_BITS;
   }
 
-  /** The client takes so many bytes of each body at first, which moves the windows of those on their way; false for too many. */
+  /** Sets the initial window, and moves the windows of open responses by the difference; false if one is then too large. */
   resize(bytes: number, open: Iterable<Response>): boolean {
     const more = bytes - this.firstWindow;
     this.firstWindow = bytes;
@@ -276,19 +274,18 @@ export class H2Responses<Response extends SentResponse> {
     return isFine;
   }
 
-  /** Writes what waits, as far as the client takes it: a frame of each response in turn. */
+  /** Writes one frame of each waiting response in turn, as long as the client takes any. */
   resumeWrite(): void {
     for (let idle = 0; idle < this.waiting.length && !this.output.isFull && this.window > 0;) {
       const response = this.waiting.shift();
       if (response === undefined) return;
       const hasWritten = response.resumeWrite();
-      // A closed response takes nothing; that says nothing about the others.
+      // A closed response writes nothing, but others may.
       idle = hasWritten || !response.isWaiting ? 0 : idle + 1;
       if (response.isWaiting) this.wait(response);
     }
   }
 
-  /** The connection is closed. */
   stop(): void {
     this.waiting = [];
   }

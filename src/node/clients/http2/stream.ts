@@ -23,7 +23,7 @@ import { isConnectionField, type RequestHeaderBlock } from './header-block.ts';
 
 /** Options shared by every HTTP/2 exchange. Times are milliseconds. */
 export interface H2ExchangeOptions extends ReaderLimits, IncomingBodyOptions {
-  /** Takes an exchange whose turn it is. */
+  /** Serves an exchange whose turn has come. */
   serve(exchange: Exchange): void;
 }
 
@@ -33,23 +33,23 @@ export interface StreamConnection {
   readonly options: H2ExchangeOptions;
   readonly output: H2Output;
   readonly isClosed: boolean;
-  /** Sends as much of a body as the client takes now, and returns the number of bytes; `isLast` is true where the response ends with it. */
+  /** Sends as much of a body as the client takes now; returns the number of bytes. `isLast` is true if the response ends with it. */
   send(exchange: H2Exchange, bytes: Uint8Array, isLast: boolean): number;
-  /** Part of a response waits until the client takes more. */
+  /** Queues a response, part of which waits until the client takes more. */
   wait(exchange: H2Exchange): void;
   /** Ends a stream before its response is whole. */
   refuseStream(exchange: H2Exchange, code: ErrorCode): void;
-  /** The stream is closed, on both sides. */
+  /** Forgets a stream that both sides have closed. */
   leave(exchange: H2Exchange): void;
 }
 
 /** Bytes of a response that may wait for the client before reading from V2 pauses. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** Bytes of a body that are read before its window grows by as many again. */
+/** Bytes after which the gateway grows a body's window again. */
 const CREDIT_BYTES = FIRST_WINDOW_BYTES >> 1;
-/** Milliseconds in which the rest of a body has to arrive after an early response. */
+/** Milliseconds that the rest of a body may take after an early response. */
 const REST_MS = 5000;
-/** Milliseconds from an early response to a reset: curl and Node lose a response that they read together with its reset. */
+/** Milliseconds from an early response to a reset: curl and Node lose a response that arrives together with a reset. */
 const RESET_DELAY_MS = 500;
 const nothing = Buffer.alloc(0);
 
@@ -67,44 +67,44 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
   readonly handled = ALREADY_SENT;
   readonly borrowsChunks = true;
   readonly releasesChunks = true;
-  /** Bytes of its body that the client takes (RFC 9113 §6.9.1). */
+  /** Bytes of its body that the client currently takes (RFC 9113 §6.9.1). */
   sendWindow: number;
-  /** The window that the client had given for its response when the stream began. */
+  /** The client's window for the response when the stream began. */
   private readonly firstWindow: number;
-  /** Bytes of the response that have left for the client. */
+  /** Bytes of the response sent so far. */
   bytesFlushed = 0;
   private readonly connection: StreamConnection;
   private readonly contentLength: number | undefined;
   private readonly expectsContinue: boolean;
   private readonly body: H2Body;
-  /** The body, where all of it had arrived when the exchange began. */
+  /** The body, if all of it had arrived when the exchange began. */
   private whole: Buffer | undefined = undefined;
-  /** The body, where it had not. */
+  /** The body, if part of it was missing then. */
   private incoming: IncomingBody | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
-  /** Runs while the rest of the body is waited for, behind the response. */
+  /** Limits the wait for the rest of the body after the response. */
   private restTimer: NodeJS.Timeout | undefined = undefined;
   private handler: ExchangeHandler | undefined = undefined;
-  /** Bytes of its body that the client may send, and those that were read and that it may not send again yet. */
+  /** Bytes of its body that the client may still send. */
   private receiveWindow = FIRST_WINDOW_BYTES;
+  /** Bytes read since the last window update. */
   private pendingCredit = 0;
-  /** Bytes of the body that are still read behind the response. */
+  /** Bytes of the body that may still be read after the response. */
   private restBytes = 0;
   private isPaused = false;
-  /** True once its body is not the one that the request has announced: no more of it is read. */
+  /** True once its body differs from the announced one: no more of it is read. */
   private isFaulty = false;
   private framing: ResponseFraming | undefined = undefined;
   private responseTrailers: HeaderList = [];
   private readonly waiting: WaitingParts;
   private isHeldBack = false;
-  /** True once the gateway has ended the response. */
+  /** True once `end` was called. */
   private isEnding = false;
-  /** True once the frame is written that ends the response. */
+  /** True once the frame that ends the response is written. */
   private isEndWritten = false;
-  /** True once the stream is closed. */
   private isClosed = false;
   private isOver = false;
-  /** Created when the client first has to be waited for. */
+  /** Created when the gateway first waits for the client. */
   private guard: SlowReaderGuard | undefined = undefined;
 
   constructor(
@@ -135,7 +135,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     return this.body.bytes;
   }
 
-  /** What the first window took; more is taken only once the client has read that. */
+  /** At most the first window: the client takes more only once it has read that. */
   unacknowledged(): Promise<number> {
     return Promise.resolve(Math.min(this.firstWindow, this.bytesFlushed));
   }
@@ -156,7 +156,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     return this.incoming?.trailers ?? [];
   }
 
-  /** The turn of the exchange has come. */
+  /** Called when its turn has come. */
   begin(): void {
     const { options } = this.connection;
     this.whole = this.hasBody ? this.body.takeWhole() : nothing;
@@ -174,7 +174,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
 
   attach(handler: ExchangeHandler): void {
     this.handler = handler;
-    // The stream was closed before its turn.
+    // The stream closed before its turn.
     if (!this.isOpen) setImmediate(H2Exchange.over, this);
   }
 
@@ -247,7 +247,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
 
   // Called by the connection.
 
-  /** Takes a part of the body, which is valid until it returns; its frame took so many bytes of the windows. */
+  /** Takes a part of the body, valid until it returns, whose frame used `frameBytes` of the windows. */
   receive(part: Buffer, frameBytes: number, isEnd: boolean): void {
     this.receiveWindow -= frameBytes;
     // The stream is half-closed (remote): RFC 9113 §5.1.
@@ -265,7 +265,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
       return;
     }
     if (this.isFaulty) return;
-    // A length that differs from the sum of DATA makes a request malformed (RFC 9113 §8.1.1): V2 would be sent a wrong framing.
+    // A length that differs from the sum of DATA makes a request malformed (RFC 9113 §8.1.1): V2 would get a wrong framing.
     const bytes = this.body.bytes + part.length;
     const { contentLength } = this;
     if (contentLength !== undefined && (bytes > contentLength || (isEnd && bytes < contentLength))) {
@@ -298,7 +298,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     setImmediate(H2Exchange.over, this);
   }
 
-  /** The client takes more: writes one frame of what waits; false when it takes none. */
+  /** Writes one waiting frame; false when the client takes none. */
   resumeWrite(): boolean {
     const { framing, waiting } = this;
     if (waiting.bytes === 0) return false;
@@ -318,8 +318,8 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
   }
 
   /**
-   * The stream is closed by the client, or with its connection. An exchange that has not begun ends once it has, and one whose response is
-   * written with that.
+   * Called when the client closes the stream or its connection. An exchange that has not begun ends right after it begins; one whose
+   * response is written ends when the kernel has taken that.
    */
   close(): void {
     clearTimeout(this.restTimer);
@@ -327,7 +327,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.isClosed = true;
   }
 
-  /** The rest of the body is not waited for any longer; a malformed request is a fault of the stream (RFC 9113 §8.1.1). */
+  /** Stops waiting for the rest of the body; a malformed request is a stream error (RFC 9113 §8.1.1). */
   private leaveRest(code: ErrorCode = this.isMalformed ? ERROR.protocol : ERROR.none): void {
     this.leave();
     this.connection.refuseStream(this, code);
@@ -342,7 +342,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.finish(false);
   }
 
-  // The flow of the body.
+  // The body's flow.
 
   get destroyed(): boolean {
     return this.isClosed;
@@ -357,7 +357,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.maybeSendCredit();
   }
 
-  // Events of the body.
+  // The body's events.
 
   acceptChunk(bytes: number): boolean {
     return this.handler?.acceptChunk(bytes) ?? false;
@@ -375,17 +375,11 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.fault('client-timeout');
   }
 
-  /** The whole request was due. */
   private expire(): void {
     if (this.isOpen && !this.body.isComplete) this.fault('client-timeout');
   }
 
-  /** The exchange ends without its response. */
-  private over(): void {
-    this.finish(false);
-  }
-
-  /** True for a request, or a body, that a server must not serve. */
+  /** True for a request or body that a server must not serve. */
   private get isMalformed(): boolean {
     return this.isFaulty || this.version === 'malformed';
   }
@@ -399,20 +393,20 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.handler?.onClientFault(fault);
   }
 
-  /** The body is not the one that the request has announced. */
+  /** Ends a body that differs from the announced one. */
   private onBadFraming(): void {
     this.isFaulty = true;
     if (this.handler === undefined) this.version = 'malformed';
     else this.fault('bad-framing');
   }
 
-  /** Lets the client send what it has sent once more, unless nobody reads it. */
+  /** Grows the client's window by the bytes read, unless nobody reads the body. */
   private maybeSendCredit(): void {
     if (!this.isPaused && !this.body.isComplete && this.isOpen) this.sendCredit();
   }
 
   private sendCredit(): void {
-    // In large steps: an update for each frame would be as many frames again (RFC 9113 §6.9).
+    // In large steps: an update for each frame would double the number of frames (RFC 9113 §6.9).
     if (this.pendingCredit < CREDIT_BYTES) return;
     this.connection.output.sendWindowUpdate(this.id, this.pendingCredit);
     this.receiveWindow += this.pendingCredit;
@@ -431,7 +425,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     return sent;
   }
 
-  /** Keeps a copy of what the client does not take yet. */
+  /** Keeps a copy of bytes that the client does not take yet. */
   private copyWaiting(bytes: Uint8Array): void {
     if (this.waiting.bytes === 0) this.connection.wait(this);
     this.waiting.add(bytes);
@@ -446,7 +440,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.handler?.drained();
   }
 
-  /** All of the body is written: ends the stream. */
+  /** Ends the stream once all of the body is written. */
   private finishResponse(): void {
     const { connection, id } = this;
     const { output } = connection;
@@ -464,8 +458,8 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
   }
 
   /**
-   * The response is complete before its request. A little is read to its end, since some clients take a reset for a failure even though
-   * the response is whole; otherwise the client has to stop sending (RFC 9113 §8.1).
+   * Waits for the rest of a request whose response is complete. A short rest is read to its end, because some clients treat a reset as a
+   * failure even after a whole response; with a long one the client has to stop sending (RFC 9113 §8.1).
    */
   private awaitRest(): void {
     const { contentLength, body, isMalformed } = this;
@@ -476,7 +470,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.restTimer = setTimeout(H2Exchange.leaveRest, this.restBytes > 0 ? REST_MS : RESET_DELAY_MS, this);
   }
 
-  /** Drops a part of the body that comes behind the response. */
+  /** Drops a part of the body that arrives after the response. */
   private drop(bytes: number, isEnd: boolean): void {
     this.restBytes -= bytes;
     if (isEnd) this.leave();
@@ -502,7 +496,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
     this.waiting.clear();
     this.whole = undefined;
     const { incoming, handler } = this;
-    // An error captures its stack, which takes longer than the rest of this.
+    // Only when needed: capturing the error's stack takes longer than the rest of this method.
     if (incoming?.complete === false) incoming.stop(new Error('client gone'));
     this.handler = undefined;
     if (isFlushed) handler?.flushed();
@@ -511,7 +505,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
   }
 
   private static over(this: void, exchange: H2Exchange): void {
-    exchange.over();
+    exchange.finish(false);
   }
 
   private static leaveRest(this: void, exchange: H2Exchange): void {
@@ -519,19 +513,19 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
   }
 
   private static expire(this: void, exchange: H2Exchange): void {
-    // After the process stood still, what came in time is read first.
+    // After a stall of the process, read first the bytes that arrived in time.
     onCheckPhase(() => exchange.expire());
   }
 }
 
-/** The bytes of a body on an HTTP/2 stream. */
+/** A body on an HTTP/2 stream. */
 export class H2Body extends SocketBody {
-  /** A frame takes as long to read as a chunk of HTTP/1.1 does. */
+  /** A frame takes as long to read as a chunk of HTTP/1.1. */
   override readonly pieces = 1;
   isComplete = false;
   /** Bytes that have arrived. */
   bytes = 0;
-  /** The trailers that came behind it. */
+  /** The trailers after it. */
   rawTrailers: HeaderList = [];
 
   /** Takes a part, which is valid until it returns. */
@@ -541,13 +535,13 @@ export class H2Body extends SocketBody {
     this.deliver(part);
   }
 
-  /** The trailers have arrived: the body is complete. */
+  /** Completes the body with its trailers. */
   end(trailers: HeaderList): void {
     this.rawTrailers = trailers;
     this.receive(Buffer.alloc(0), true);
   }
 
-  /** Takes the whole body, where nobody has listened to it yet; undefined while it is incomplete, and when trailers follow it. */
+  /** Takes the whole body before anybody listens; undefined if it is incomplete or has trailers. */
   takeWhole(): Buffer | undefined {
     if (!this.isComplete || this.rawTrailers.length > 0) return undefined;
     const parts = this.takeEarly();
@@ -561,9 +555,9 @@ interface Part {
   readonly to: number;
 }
 
-/** Copies of what a client does not take yet of a response, in memory that is used again. */
+/** Copies of a response's parts that the client does not take yet, in pooled memory. */
 export class WaitingParts {
-  /** Bytes that wait. */
+  /** Number of waiting bytes. */
   bytes = 0;
   private readonly memory: BodyMemory;
   private parts: Part[] = [];
@@ -572,7 +566,6 @@ export class WaitingParts {
     this.memory = memory;
   }
 
-  /** Keeps a copy of a part. */
   add(bytes: Uint8Array): void {
     const memory = this.memory.acquire(bytes.length);
     memory.set(bytes);
@@ -580,7 +573,7 @@ export class WaitingParts {
     this.bytes += bytes.length;
   }
 
-  /** The next bytes, at most so many; valid until they are taken. */
+  /** The next bytes, at most `limit`; valid until `consume`. */
   next(limit: number): Uint8Array {
     const [part] = this.parts;
     return part === undefined
@@ -588,7 +581,7 @@ export class WaitingParts {
       : part.memory.subarray(part.from, Math.min(part.to, part.from + limit));
   }
 
-  /** The client has taken so many of the next bytes. */
+  /** Removes bytes that the client has taken. */
   consume(bytes: number): void {
     const [part] = this.parts;
     if (part === undefined) return;
@@ -599,7 +592,6 @@ export class WaitingParts {
     this.memory.release(part.memory);
   }
 
-  /** Nobody takes them any more. */
   clear(): void {
     for (const { memory } of this.parts) this.memory.release(memory);
     this.parts = [];
@@ -607,24 +599,24 @@ export class WaitingParts {
   }
 }
 
-/** The first index of each name of a field that both sides know. */
+/** The first index of each name in the static table. */
 const NAME_INDEXES = new Map<string, number>();
-/** The indexes of whole fields of the statuses that both sides know. */
+/** The indexes of the statuses in the static table. */
 const STATUS_INDEXES = new Map<string, number>();
 for (const [at, [name, value]] of STATIC_FIELDS.entries()) {
   if (!NAME_INDEXES.has(name)) NAME_INDEXES.set(name, at + 1);
   if (name === ':status') STATUS_INDEXES.set(value, at + 1);
 }
 const STATUS_INDEX = NAME_INDEXES.get(':status') ?? 0;
-/** The most bytes that a field takes beside its characters: a prefix, and two lengths. */
+/** Maximum bytes that a field takes beside its characters: a prefix and two lengths. */
 const FIELD_BYTES = 12;
 
 let block = Buffer.allocUnsafeSlow(16 * 1024);
 
 /**
- * Writes the fields of a response, or of its trailers where there is no status, as a block (RFC 7541) that has no effect on later ones:
- * what it costs to have the client remember fields is more than what it saves. Names are written in lower case, and fields of the
- * connection left out. The block is valid until the next call; undefined when a field cannot be written.
+ * Writes the fields of a response, or of trailers without a status, as a block (RFC 7541) that never uses the dynamic table, which would
+ * cost more than it saves. Names become lower case, and connection-specific fields are left out. The block is valid until the next call;
+ * undefined when a field cannot be written.
  */
 export function writeBlock(status: number | undefined, fields: HeaderList): Buffer | undefined {
   let at = status === undefined ? 0 : writeStatus(String(status));
@@ -650,14 +642,14 @@ function writeStatus(status: string): number {
   return 1;
 }
 
-/** Writes a text as it is (RFC 7541 §5.2). */
+/** Writes a string without Huffman coding (RFC 7541 §5.2). */
 function writeText(start: number, text: string): number {
   const at = writeNumber(start, text.length, 0x7f);
   block.write(text, at, 'latin1');
   return at + text.length;
 }
 
-/** Writes a number behind bits that are 0 (RFC 7541 §5.1); `mask` has those that it may use of the first byte. */
+/** Writes a number (RFC 7541 §5.1) in the bits of the first byte that `mask` has, and further bytes; its other bits are 0. */
 function writeNumber(start: number, value: number, mask: number): number {
   if (value < mask) {
     block[start] = value;
