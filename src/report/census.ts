@@ -14,11 +14,11 @@ export interface Census {
   readonly rows: readonly CensusRow[];
   /** `strip` rules for names that V2 does not take. */
   readonly strips: readonly StripProposal[];
-  /** Names that something speaks against, and the reason why that is not enough. */
+  /** Names for which some evidence says that V2 does not take them, and why it is not enough for a rule. */
   readonly suspects: readonly Suspect[];
   /** `strips` as YAML to paste into the rule book; empty when there are none. */
   readonly proposal: string;
-  /** Number of occurrences of names beyond the limit, which are not listed. */
+  /** Occurrences of names that are not listed, because there are too many. */
   readonly omitted: number;
 }
 
@@ -38,7 +38,7 @@ export interface CensusCounts {
   rule?: RequestRuleName;
 }
 
-/** An attribute of a list of names: its row, and its pointers in the V1 body and in the V2 body. */
+/** An attribute with its row, and its pointers in the V1 body and in the V2 body. */
 interface PlacedRow {
   readonly row: CensusCounts;
   readonly v1: string;
@@ -46,7 +46,7 @@ interface PlacedRow {
   readonly v2: string | undefined;
 }
 
-/** Rows of one list of names, for one operation and one list of edits, valid until rows are dropped. */
+/** Rows for a list of names, in one operation and with one list of edits; valid until rows are dropped. */
 interface Place {
   readonly round: number;
   readonly operation: string;
@@ -59,10 +59,10 @@ interface Place {
 const MAX_NAMES = 1000;
 const MAX_ROWS = 5000;
 
-/** Share of rows that is kept when there are too many: the most frequent ones. */
+/** Share of rows to keep when there are too many: the most frequent ones. */
 const KEPT_SHARE = 0.5;
 
-/** An entry lists no more of them: a longer list does not say that the others were echoed. */
+/** Maximum unechoed names in an entry: where it lists as many, there may be more. */
 const MAX_UNECHOED = 16;
 
 const NO_COUNTS = {
@@ -77,7 +77,7 @@ const NO_COUNTS = {
   namedByV1: 0,
 };
 
-/** Maximum clients that are listed for a name: of that many, there may be more. */
+/** Maximum clients listed for a name: where it has as many, there may be more. */
 export const MAX_ROW_CLIENTS = 10;
 
 /** Summary of a change that holds proposed rules. */
@@ -97,7 +97,7 @@ export class CensusTally {
   /** Occurrences of names that are not listed. */
   omitted = 0;
   private rowCount = 0;
-  /** Number of times rows were dropped: places of an earlier round are looked up again. */
+  /** How often rows were dropped: places of an earlier round are looked up again. */
   private round = 0;
 
   add(operation: string, entry: TallyEntry): void {
@@ -111,8 +111,8 @@ export class CensusTally {
   }
 
   /**
-   * Returns the counts so far; `schema` says which names V2's OpenAPI has, and `rules` which of them a rule handles now: requests that
-   * came before it say nothing of it.
+   * Returns the counts so far. `schema` says which names V2's OpenAPI has; `rules` says which a rule handles now, since requests from
+   * before that rule do not show it.
    */
   result(schema?: OpenApiNames, rules?: CensusRules): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -134,7 +134,7 @@ export class CensusTally {
     };
   }
 
-  /** Returns the rows of a list of names; lists that entries share are looked up once. */
+  /** Returns the rows for a list of names; a list that entries share is looked up once. */
   private placeOf(operation: string, attributes: readonly string[], edits: TallyEntry['edits']): Place {
     const known = this.places.get(attributes);
     if (known?.round === this.round && known.operation === operation && known.edits === edits) return known;
@@ -159,12 +159,13 @@ export class CensusTally {
     return place;
   }
 
-  /** Returns the rows of an operation, with room for more: where names are data, the least frequent are dropped. */
+  /** Returns the rows of an operation, with room for more: of too many names, the least frequent are dropped. */
   private rowsOf(operation: string): Map<string, CensusCounts> {
     const rows = this.operations.get(operation) ?? new Map<string, CensusCounts>();
-    this.operations.set(operation, rows);
     if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
     if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
+    // Not before: operations that are left without a row are deleted.
+    this.operations.set(operation, rows);
     return rows;
   }
 
@@ -194,7 +195,7 @@ function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
   const { client, status, failure, origin } = entry;
   row.count += 1;
   if (client !== undefined && row.clients.size < MAX_ROW_CLIENTS) row.clients.add(client);
-  // Where no service responded, nobody has an opinion of a name.
+  // No service responded, so none has judged the name.
   if (failure !== undefined) return;
   const isAccepted = status >= 200 && status < 300;
   if (origin === 'v1') {
@@ -212,7 +213,7 @@ function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
   if (v2 !== undefined && entry.errorPointers?.includes(v2) === true) row.named += 1;
 }
 
-/** Whether a pointer or a container of it is in a list. */
+/** Whether a pointer, or one of its containers, is in a list. */
 function isAmong(pointers: readonly string[], pointer: string): boolean {
   return pointers.some((outer) => pointer === outer || pointer.startsWith(`${outer}/`));
 }
@@ -228,7 +229,7 @@ function changesFor(operation: string, { changes, operations }: CensusRules): re
   );
 }
 
-/** A row with what handles its member by these changes; a change that is no more handles nothing. */
+/** The row with the change and rule that handle its member now; a change that the rule book has lost handles nothing. */
 function handledNow(
   pointer: string,
   row: CensusCounts,
@@ -335,7 +336,7 @@ export interface StripProposal {
   readonly clients: readonly string[];
 }
 
-/** An attribute that something speaks against, without enough evidence for a rule. */
+/** An attribute that V2 perhaps does not take, without enough evidence for a rule. */
 interface Suspect {
   readonly operation: string;
   readonly pointer: string;
@@ -343,7 +344,6 @@ interface Suspect {
   readonly clients: readonly string[];
 }
 
-/** Rules that the census proposes, and attributes for which it does not know. */
 interface Proposals {
   readonly strips: readonly StripProposal[];
   readonly suspects: readonly Suspect[];
@@ -352,7 +352,11 @@ interface Proposals {
 /** Proposes `strip` rules for names that no rule handles and that V2 does not take, with the evidence of every source. */
 function proposeStrips(rows: readonly CensusRow[]): Proposals {
   const judged = judgeRows(rows);
-  const places = new Set(judged.filter(({ verdict }) => verdict === 'strip').map(({ row }) => placeOf(row)));
+  const places = new Set(
+    judged
+      .filter(({ verdict }) => verdict === 'strip')
+      .map(({ row }) => evidencePlace(row.operation, row.pointer)),
+  );
   const outer = judged.filter(({ row }) => !isInside(row, places));
   const isStrip = ({ verdict, row }: Judgement): boolean => verdict === 'strip' && isPath(row.pointer);
   return {
@@ -386,14 +390,10 @@ function stripOf({ operation, pointer, clients }: CensusRow, why: string): Strip
   };
 }
 
-function placeOf({ operation, pointer }: CensusRow): string {
-  return `${operation} ${pointer}`;
-}
-
-/** Whether a container of it is already proposed. */
+/** Whether the proposals have one of its containers. */
 function isInside({ operation, pointer }: CensusRow, places: ReadonlySet<string>): boolean {
   for (let end = pointer.lastIndexOf('/'); end > 0; end = pointer.lastIndexOf('/', end - 1))
-    if (places.has(`${operation} ${pointer.slice(0, end)}`)) return true;
+    if (places.has(evidencePlace(operation, pointer.slice(0, end)))) return true;
   return false;
 }
 
@@ -416,7 +416,6 @@ function printChange(operation: string | undefined, strips: readonly StripPropos
   return `  - id: ${changeIdOf(operation)}\n    summary: ${CHANGE_SUMMARY}\n    on: ${on}\n    request:\n${rules.join('')}`;
 }
 
-/** The clients that are listed, and whether there may be more. */
 function clientWords(clients: readonly string[]): string {
   const names = clients.map(terminalText).join(', ') || 'unknown clients';
   return clients.length < MAX_ROW_CLIENTS ? names : `${names} and perhaps more`;
@@ -433,7 +432,7 @@ function printName(name: string): string {
     : terminalText(JSON.stringify(name));
 }
 
-/** Judgement of one attribute: V2 does not take it, or something speaks against it and it is not known. */
+/** The judgement on one attribute: V2 does not take it, or perhaps does not. */
 interface Judgement {
   readonly row: CensusRow;
   readonly verdict: 'strip' | 'unknown';
@@ -441,7 +440,7 @@ interface Judgement {
   readonly why: string;
 }
 
-/** Judges the attributes that no rule handles. Attributes that nothing speaks against have no judgement. */
+/** Judges the attributes that no rule handles; one without evidence against it gets no judgement. */
 function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   const moves = new Map<string, CensusRow>();
   const accepted = new Set<string>();
@@ -459,7 +458,7 @@ function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   });
 }
 
-/** `isDispensable`: V2 accepted requests that had the object around it, and never one that had it as well. */
+/** `isDispensable`: V2 accepted requests with the object around the attribute, and never one with the attribute in it. */
 function judge(
   row: CensusRow,
   moved: CensusRow | undefined,
@@ -481,7 +480,7 @@ function judge(
   if (inSchema === true) return unknown("V2's OpenAPI has it");
   if (inSchema === false || deprecated > 0) {
     return accepted > unechoed
-      ? unknown('V2 accepted it, and whether it read it is not known')
+      ? unknown('V2 accepted it; whether V2 reads it is not known')
       : { verdict: 'strip', why: counts };
   }
   if (accepted > 0) return unechoed > 0 ? unknown('V2 may read it without echoing it') : undefined;
@@ -613,7 +612,7 @@ export class OpenApiNames {
   }
 }
 
-/** A path below the version, with parameters that have no names. */
+/** A path below the version, without the names of its parameters. */
 function plainPath(path: string): string {
   return path.replace(/^\/api\/v2(?=\/|$)/, '').replaceAll(/\{[^{}]*\}/g, '{}');
 }

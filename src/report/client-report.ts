@@ -15,10 +15,11 @@ import { count } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /**
- * Dependence of a client on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
- * responses were edited; `unwrap-only`: only the wrapper of requests has to go; `field-work`: members of requests or of responses
- * are moved, renamed or removed, or V2 or its schema refuses them; `unknown`: the log does not say, for the reasons in `unknown` and `refusals`. Only requests of the last
- * `goneAfterDays` days count (of a silent client: the days before its last request), so a client that was fixed moves on.
+ * How a client depends on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
+ * responses were edited; `unwrap-only`: only the requests' wrapper has to go; `field-work`: rules move, rename or remove members of
+ * requests or responses, or V2 or its schema refuses them; `unknown`: the log does not say, for the reasons in `unknown` and
+ * `refusals`. Only requests of the last `goneAfterDays` days count (for a silent client: the days before its last request), so a
+ * client that was fixed moves on.
  */
 export type ClientClass = 'gone' | 'unknown' | Work;
 
@@ -31,7 +32,7 @@ export interface Usage {
 
 /** One kind of response that a client received. */
 export interface Outcome extends Usage {
-  /** The service that responded, or the gateway itself; when the client disconnected, the one that its request was sent to, or the gateway if it was not. */
+  /** What responded; where the client disconnected first, the service that its request was sent to, or the gateway if it was not sent. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
@@ -77,7 +78,7 @@ export interface ClientReport {
   readonly class: ClientClass;
   /** Why the class is `unknown`, in sentences. */
   readonly unknown: readonly string[];
-  /** Calls whose last request V2 did not accept, in sentences. */
+  /** Calls whose last request V2 refused, in sentences. */
   readonly refusals: readonly string[];
   readonly v1: number;
   readonly v2: number;
@@ -87,7 +88,7 @@ export interface ClientReport {
   readonly refused: number;
   /** Requests with an invalid `x-api-version`. */
   readonly invalidVersions: number;
-  /** Requests whose `x-api-version` was a day still to come. */
+  /** Requests whose `x-api-version` was a day in the future. */
   readonly futureVersions: number;
   /** First and last V1 request. */
   readonly firstSeen: string;
@@ -96,20 +97,20 @@ export interface ClientReport {
   readonly lastV2?: string;
   /** Whole days since the last V1 request. */
   readonly silentDays: number;
-  /** Days of silence after which it counts as gone: more than `goneAfterDays` where it paused for long before, or is hardly known. */
+  /** Days of silence after which it counts as gone: more than `goneAfterDays` if it has paused for long before, or is hardly known. */
   readonly goneAfterDays: number;
   readonly operations: readonly (Usage & { readonly operation: string })[];
   readonly changes: readonly (Usage & { readonly change: string; readonly rules: readonly string[] })[];
-  /** Members of responses that V2 names or places otherwise. */
+  /** Members of responses that V2 names or places differently. */
   readonly responses: readonly ResponseMember[];
   readonly outcomes: readonly Outcome[];
   /** Bodies that were checked against V2's description instead of being sent to it; empty without a description. */
   readonly bodyChecks: readonly BodyChecks[];
-  /** Refusals that are due to the requests, by failure code, also those that migration would have caused. */
+  /** Refusals that the requests themselves caused, or would have caused in V2, by failure code. */
   readonly mistakes: readonly (Usage & { readonly code: string })[];
   /** Requests that a brownout refused, by its id. */
   readonly brownouts: readonly (Usage & { readonly brownout: string })[];
-  /** Requests as one that is new to V1, by what was done about it; absent for a client that used V1 before. */
+  /** Requests of a client that is new to V1, by what the gateway did with them; absent for a client that used V1 before. */
   readonly newcomer?: readonly (Usage & { readonly note: string })[];
 }
 
@@ -120,14 +121,14 @@ interface ReportClock {
   readonly goneAfterDays: number;
   /** V1 requests of all clients. */
   readonly allV1: number;
-  /** Hash of the rule book whose dry runs count; absent for that of the client's latest one. */
+  /** Hash of the rule book whose dry runs count; absent: the one of the client's latest dry run. */
   readonly ruleBook?: string | undefined;
 }
 
-/** A pause is expected to come again, half as long again. */
+/** A client is expected to pause again, for half as long again. */
 const PAUSE_FACTOR = 1.5;
 
-/** A client seen for less than the silence that makes it gone is waited for longer: its rhythm is not known. */
+/** A client that was seen for less time than the silence that makes it gone gets longer: its rhythm is not known. */
 const UNKNOWN_RHYTHM_FACTOR = 3;
 
 const MAX_SHOWN = 5;
@@ -181,7 +182,7 @@ export function clientReport(
   };
 }
 
-/** Whole days from `time` to `now`; 0 for a time that cannot be read, as a foreign log may contain. */
+/** Whole days from `time` to `now`; 0 for text that is no time, as another program's log may have. */
 function daysSince(time: string, now: number): number {
   const days = Math.floor((now - Date.parse(time)) / DAY_MS);
   return Number.isNaN(days) ? 0 : Math.max(0, days);
@@ -207,13 +208,12 @@ function activeClass(
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
 }
 
-/** Says in which respects the requests of the last days say nothing about the work of a client. */
+/** Says why the requests of the last days do not show a client's remaining work. */
 function unknownParts(tally: ClientTally, from: string): string[] {
   const sentences: string[] = [];
   const { lastWork, calls } = tally;
   const lastRead = Object.values(lastWork).reduce((last, time) => (time > last ? time : last), '');
-  if (lastRead === '' || lastRead < from)
-    sentences.push('No request was accepted, so that none shows the work.');
+  if (lastRead === '' || lastRead < from) sentences.push('No request was accepted, so none shows the work.');
   const unread = [...calls].filter(
     ([, { last, lastUnknown, lastJudged, isV1Judged }]) =>
       last >= from && lastUnknown !== '' && !isV1Judged && lastUnknown > lastJudged,
@@ -228,7 +228,7 @@ function unknownParts(tally: ClientTally, from: string): string[] {
   return sentences;
 }
 
-/** Returns the time `days` days earlier; empty for an invalid time, as a foreign log may contain. */
+/** Returns the time `days` days earlier; empty for text that is no time, as another program's log may have. */
 export function dayBefore(time: string, days: number): string {
   const date = new Date(Date.parse(time) - days * DAY_MS);
   return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
@@ -242,7 +242,7 @@ function byCount(one: Usage, other: Usage): number {
   return other.count - one.count;
 }
 
-/** The checks of bodies, those with the most faults first. */
+/** The checks of bodies, most faults first. */
 export function bodyChecksOf(all: ReadonlyMap<string, BodyCheckSums>): readonly BodyChecks[] {
   return [...all]
     .map(([operation, { pointers, ...sums }]) => ({
@@ -281,7 +281,7 @@ function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outco
   };
 }
 
-/** Describes the responses of a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`; a client that disconnected has the service behind it that its request was sent to. */
+/** Describes the responses to a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`. */
 export function outcomeWords(outcomes: readonly Outcome[]): string {
   return outcomes
     .map(({ by, status, code, count: seen, pointers }) => {
@@ -301,8 +301,8 @@ export function mistakeWords({ mistakes }: ClientReport): string {
 }
 
 /**
- * Describes dry runs of requests that were not sent to V2: first how many would fail after the migration, then by operation, such as `create_client: 3 of 10 refused that V1 accepted
- * (/name 3×), 2 not known`. Empty when none was checked.
+ * Describes dry runs: how many requests would fail after the migration, then the verdicts by operation, such as
+ * `create_client: 3 of 10 refused that V1 accepted (/name 3×), 2 not known`. Empty without a dry run.
  */
 export function bodyCheckWords({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
   return [clientWouldFail({ bodyChecks }), ...bodyCheckLines(bodyChecks)]
@@ -315,7 +315,7 @@ export function clientWouldFail({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>
   return wouldFailWords(wouldFail(bodyChecks));
 }
 
-/** The verdicts of V2's schema, one line an operation; operations whose bodies it all accepts share one. */
+/** The verdicts of V2's schema, a line for each operation; operations whose bodies it accepts throughout share one. */
 export function bodyCheckLines(all: readonly BodyChecks[]): readonly string[] {
   const lineOf = (names: string, checks: BodyChecks): string => `${names}: ${bodyCheckCounts(checks)}`;
   const [first, ...more] = all.filter(isAccepted);
@@ -356,7 +356,7 @@ export function bodyCheckCounts({
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Whether a client counts as gone only after more days than others: it paused for long before, or is hardly known. */
+/** Whether a client counts as gone only after more days than others: it has paused for long before, or is hardly known. */
 export function isWaitedFor(
   { class: work, goneAfterDays }: Pick<ClientReport, 'class' | 'goneAfterDays'>,
   usualDays: number,
@@ -364,7 +364,7 @@ export function isWaitedFor(
   return work !== 'gone' && goneAfterDays > usualDays;
 }
 
-/** What keeps the work of a client from being done with, or from being known, in sentences; of one that is gone, none. */
+/** Why a client's work is not done, or not known, in sentences; none for a client that is gone. */
 export function reasonsOf({
   class: kind,
   refusals,
@@ -374,7 +374,7 @@ export function reasonsOf({
   return kind === 'unknown' ? [...refusals, ...unknown] : refusals;
 }
 
-/** Describes the members of responses that V2 has otherwise, such as `/data/transition_type is /data/highlight_type 3×`. */
+/** Describes the members of responses that differ in V2, such as `/data/transition_type is /data/highlight_type 3×`. */
 export function responseWords({ responses }: ClientReport): string {
   return responses
     .map((member) => {
@@ -390,8 +390,10 @@ export function responseWords({ responses }: ClientReport): string {
     .join(', ');
 }
 
-/** A share as a percentage, such as `12.5 %`. */
+/** A share as a percentage, such as `12.5 %`; only nothing is `0 %`, and only all is `100 %`. */
 export function percentWords(share: number): string {
   const percent = share * 100;
-  return percent > 0 && percent < 0.1 ? '< 0.1 %' : `${Number(percent.toFixed(1))} %`;
+  if (percent > 0 && percent < 0.1) return '< 0.1 %';
+  if (percent > 99.9 && percent < 100) return '> 99.9 %';
+  return `${Number(percent.toFixed(1))} %`;
 }

@@ -3,7 +3,7 @@ import { type ClientReport, dayBefore } from './client-report.ts';
 import { counted, countedClients, NO_KEY } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
-/** An operation or change that ends before V1 as a whole does, and who still uses it. */
+/** An operation or change that ends before the rest of V1, with the clients that still use it. */
 export interface Ending {
   readonly kind: 'operation' | 'change';
   readonly id: string;
@@ -12,13 +12,13 @@ export interface Ending {
   readonly sunset?: string;
   /** True where its requests get 410 from the sunset on. */
   readonly isRefused: boolean;
-  /** Clients that still use it, most requests first; a client that used it last before its usual silence is none. */
+  /** Clients that still use it, most requests first; not those that count as gone by their last use of it. */
   readonly clients: readonly EndingClient[];
-  /** The whole, in a sentence. */
+  /** All of it, in a sentence. */
   readonly sentence: string;
 }
 
-/** A client that uses what ends. */
+/** A client that still uses an ending operation or change, or that a brownout refused. */
 export interface EndingClient {
   /** The keyed hash, or `-` for requests without a key. */
   readonly client: string;
@@ -59,13 +59,13 @@ export function endingsOf(clients: readonly ClientReport[], ends: Ends, now: str
 /** The clients that a brownout refused. */
 export interface MetByBrownout {
   readonly brownout: string;
-  /** Those it refused most first. */
+  /** Most refusals first. */
   readonly clients: readonly EndingClient[];
-  /** The whole, in a sentence. */
+  /** All of it, in a sentence. */
   readonly sentence: string;
 }
 
-/** Whom each brownout met, by its id in the rule book or in the log; the latest first. */
+/** The clients that each brownout refused, by its id in the rule book or in the log; the latest brownout first. */
 export function metByBrownouts(clients: readonly ClientReport[]): readonly MetByBrownout[] {
   const all = clients.flatMap(({ client, name, brownouts }) =>
     brownouts.map(({ brownout, count: times, lastSeen }) => ({
@@ -87,7 +87,7 @@ function latestOf(clients: readonly EndingClient[]): string {
 
 function metSentence(brownout: string, clients: readonly EndingClient[]): string {
   const refused = clients.reduce((sum, one) => sum + one.count, 0);
-  return `Brownout ${brownout} met ${countedClients(clients.map(({ client }) => client))} and refused ${counted(refused, 'request')}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
+  return `Brownout ${brownout} refused ${counted(refused, 'request')} from ${countedClients(clients.map(({ client }) => client))}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
 }
 
 function namesOf(clients: readonly EndingClient[]): string {
@@ -130,9 +130,12 @@ export function endingSentence(
           'still uses',
           'still use',
         )} it: ${namesOf(clients)}`;
-  const what = kind === 'operation' ? 'Operation' : 'What change';
-  const rest = kind === 'operation' ? '' : ' translates';
-  return `${what} ${id}${rest} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;
+  return `${endingName(kind, id)} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;
+}
+
+/** Names an operation, or the part of V1 that a change translates, at the start of a sentence. */
+export function endingName(kind: Ending['kind'], id: string): string {
+  return kind === 'operation' ? `Operation ${id}` : `The V1 form that change ${id} translates`;
 }
 
 /** A client that is new to V1, as the gateway judged it. */
@@ -144,16 +147,16 @@ export interface NewClient {
   readonly firstSeen: string;
   readonly refused: number;
   readonly warned: number;
-  /** Requests before the day that closes V1 to newcomers, and those whose client nobody could judge. */
+  /** Requests that were served before the day that closes V1 to newcomers, and because nobody could tell whether the client is new. */
   readonly would: number;
   readonly notKnown: number;
-  /** The key whose place this one seems to have taken: a client whose key was rotated; absent where none seems to be. */
+  /** The key that this one seems to replace, because a client rotated it; absent without one. */
   readonly replaces?: string;
-  /** The whole, in a sentence. */
+  /** All of it, in a sentence. */
   readonly sentence: string;
 }
 
-/** The clients that are new to V1, the latest first, with the keys whose place theirs took. */
+/** The clients that are new to V1, the latest first, with the keys that theirs replace. */
 export function newClientsOf(
   clients: readonly ClientReport[],
   rotated: readonly RotatedKey[],
@@ -181,9 +184,9 @@ function newClient(
   ];
   const done = [
     ...(refused === 0 ? [] : [`${counted(refused, 'request')} refused`]),
-    ...(warned === 0 ? [] : [`${counted(warned, 'request')} warned`]),
-    ...(would === 0 ? [] : [`${counted(would, 'request')} while it was not known`]),
-    ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served, since nobody could say`]),
+    ...(warned === 0 ? [] : [`${counted(warned, 'request')} served with a warning`]),
+    ...(would === 0 ? [] : [`${counted(would, 'request')} served before V1 closed to new clients`]),
+    ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served because nobody could tell`]),
   ].join(', ');
   const pair =
     rotated === undefined
@@ -198,51 +201,48 @@ function newClient(
     would,
     notKnown,
     ...(rotated === undefined ? {} : { replaces: rotated.old }),
-    sentence: `${name ?? client.client} came first at ${firstSeen}: ${done}${pair}.`,
+    sentence: `${name ?? client.client} first came at ${firstSeen}: ${done}${pair}.`,
   };
 }
 
 /** A key that seems to have taken the place of another. */
 export interface RotatedKey {
-  /** Client hash of the key that is used no more. */
+  /** Client hash of the key that is no longer used. */
   readonly old: string;
-  /** Client hash of the one that is used instead. */
+  /** Client hash of the key that is used instead. */
   readonly young: string;
   /** Last use of the old key and first use of the young one, milliseconds since 1970. */
   readonly last: number;
   readonly first: number;
-  /** False where the old key may only pause, or one of both is hardly known: then they may be those of two clients. */
+  /** False where the old key may only pause, or either is hardly known: they may belong to two clients. */
   readonly isSettled: boolean;
 }
 
-/** Time for which both keys of a client may be in use: its instances are deployed one after the other. */
+/** Time for which both keys may be in use: a client's instances are deployed one after the other. */
 const OVERLAP_MS = 2 * DAY_MS;
 
-/** The longest time between both keys, for a client that comes often; a rare one may pause for its longest pause. */
+/** The longest time between both keys, for a client that comes often; a rare one may take its longest pause. */
 const LEAST_GAP_MS = 2 * DAY_MS;
 
-/** Least share of operations that both keys have in common, and least likeness of their hours of the day, as the cosine of both profiles. */
+/** Least share of operations in common, and least likeness of their hours of the day: the cosine between both profiles. */
 const LEAST_OPERATIONS = 0.75;
 const LEAST_LIKENESS = 0.8;
 
-/**
- * How much more often, or rarely, both keys may come, how much more they may send on a day, and the days of a key below which nobody can
- * say either.
- */
+/** How much more often one key may come than the other, how much more it may send on a day, and the days below which neither is known. */
 const RARER = 3;
 const BUSIER = 5;
 const LEAST_DAYS = 4;
 
-/** Of a key without a day. */
+/** The rhythm of a key without a day. */
 const ONCE: DayRhythm = { count: 0, span: 0, longestPause: 0 };
 
 /** Requests of each key below which it is hardly known. */
 const LEAST_REQUESTS = 5;
 
-/** Keys that begin when another one ends, above which nobody can say which is whose. Attack: keys that are made up. */
+/** Keys that may begin when another one ends; among more, nobody can tell which replaces it. Attack: invented keys. */
 const MAX_CANDIDATES = 200;
 
-/** What is known of the use of one key. Times are milliseconds since 1970. */
+/** The use of one key. Times are milliseconds since 1970. */
 interface KeyUse {
   readonly client: string;
   readonly first: number;
@@ -256,7 +256,7 @@ interface KeyUse {
   readonly hours: Float64Array | undefined;
 }
 
-/** What a report does not say of its clients, each by its hash. */
+/** What a report does not say about its clients, each by its hash. */
 interface UseOfKeys {
   /** How often it came; undefined for a client that the report does not have. */
   readonly rhythmOf: (client: string) => DayRhythm | undefined;
@@ -265,9 +265,9 @@ interface UseOfKeys {
 }
 
 /**
- * Pairs of keys of which one ends where the other begins, with the same operations, as often and, where those are known, at
- * the same hours of the day. A key that could be paired with several is in no pair: which one is not known. Report and plan tell
- * rotated keys by this rule; the plan knows the hours, which a running gateway does not, and may tell two clients apart by them.
+ * Pairs of keys where one begins as the other ends, with the same operations, as often and, where those are known, at the same hours
+ * of the day. A key that fits several others is in no pair. Report and plan both find rotated keys by this rule; only the plan knows
+ * the hours, and may tell two clients apart by them.
  */
 export function rotatedKeys(
   clients: readonly ClientReport[],
@@ -314,17 +314,16 @@ function keyUse(
 
 function seemsRotated(old: KeyUse, young: KeyUse): boolean {
   if (young.first <= old.first) return false;
-  // Still in use beside it, or not used since: somebody else's.
+  // The old key is still in use, or the young one was hardly used since: it is somebody else's.
   if (young.last <= old.last || young.last - old.last < old.last - young.first) return false;
   if (operationsInCommon(old, young) < LEAST_OPERATIONS) return false;
   if (!comesAsOften(old.days, young.days) || !comesAsOften(young.days, old.days)) return false;
   if (!sendsAsMuch(old, young)) return false;
-  return old.hours === undefined || young.hours === undefined
-    ? true
-    : hoursInCommon(old.hours, young.hours) >= LEAST_LIKENESS;
+  if (old.hours === undefined || young.hours === undefined) return true;
+  return hoursInCommon(old.hours, young.hours) >= LEAST_LIKENESS;
 }
 
-/** True where the days of one key may be those of a client that comes as often as the other; of a key with few days that is not known. */
+/** Whether a client with the days of one key may come as often as the other; true for a key with few days. */
 function comesAsOften({ count, span }: DayRhythm, other: DayRhythm): boolean {
   if (count < LEAST_DAYS) return true;
   const expected = ((count - 1) / span) * (other.span + 1);
@@ -333,7 +332,7 @@ function comesAsOften({ count, span }: DayRhythm, other: DayRhythm): boolean {
   return !isMore && !isLess;
 }
 
-/** True where both keys send about as many requests on a day of theirs, or one is hardly known. */
+/** Whether both keys send about as many requests on each of their days; true where one is hardly known. */
 function sendsAsMuch(...keys: readonly [KeyUse, KeyUse]): boolean {
   if (keys.some(({ days }) => days.count < LEAST_DAYS)) return true;
   const [one, other] = keys.map(({ requests, days }) => requests / days.count);

@@ -5,7 +5,7 @@ import { isOfBody } from '../rewrite/records.ts';
 import { isRewritten } from '../rules/rule-book.ts';
 import { changesValue } from '../rules/rule.ts';
 
-/** A request like that of an entry: the log has no values, so they are `…`, and only the names it recorded. */
+/** A request like an entry's: `…` for each value, since the log has none, and only the names that it recorded. */
 interface LikeRequest {
   readonly method: string;
   readonly target: string;
@@ -13,10 +13,10 @@ interface LikeRequest {
   readonly body?: string;
 }
 
-/** Why no request like that of an entry can be made. */
+/** Why no request like an entry's can be made. */
 export type Unlike = keyof typeof UNLIKE;
 
-/** What the log lacks of such requests, for a sentence. */
+/** The same in words that follow a number of requests. */
 export const UNLIKE = {
   'not-v1': 'of V2 clients, of reports, or never routed',
   refused: 'refused, and the log has nothing of the body that was',
@@ -26,7 +26,7 @@ export const UNLIKE = {
   unrecorded: 'with a body whose members were not recorded',
 } as const;
 
-/** Sketches a request like that of a V1 entry; says why where the body was not read, or has features that names do not show. */
+/** Sketches a request like a V1 entry's; says why not where the body was not read, or has features that names do not show. */
 export function requestLike(entry: Entry): LikeRequest | Unlike {
   if (entry.verdict === 'refused') return 'refused';
   if (entry.route !== 'migrate') return 'not-v1';
@@ -52,7 +52,7 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
 
 interface Branch extends Map<string, Branch> {}
 
-/** Formats a JSON text with the members at `pointers` and `…` for every value; the one at `wrapper` is an object, also without members. */
+/** Formats a JSON text with the members at `pointers` and `…` for each value; the member at `wrapper` is an object even without members. */
 export function sketchJson(pointers: readonly string[], wrapper = ''): string {
   const root: Branch = new Map();
   for (const pointer of pointers) {

@@ -1,60 +1,60 @@
 import { DAY_MS, type Silence, SLOT_MS, TimeSlots } from './tally/time-slots.ts';
 import { lengthWords } from './text.ts';
 
-/** A part of the time that the log of one replica lacks although others, or other weeks, have entries then. */
+/** A time for which one replica's log has nothing, although other logs, or the same hours of other weeks, have entries. */
 export interface LogGap {
   /** The replica, by the name of its log. */
   readonly log: string;
   readonly kind: 'begins-late' | 'silent' | 'ends-early' | 'file-missing';
-  /** The part that is lacking: RFC 3339. For `silent` to ten minutes. */
+  /** RFC 3339; for `silent`, precise to ten minutes. */
   readonly from: string;
   readonly until: string;
   readonly sentence: string;
 }
 
-/** A gap is told from this many slots in which a replica would have entries, at its usual share of the slots of the others. */
+/** Least slots of a gap in which the replica would have entries, by its usual share of the others' slots. */
 const MISSED_SLOTS = 6;
 
-/** A single log is told from this many: nobody else shows that there was traffic. */
+/** The same for a single log: no other shows that there was traffic. */
 const MISSED_OF_RHYTHM = 18;
 
-/** Time within which a replica that ends is followed by one that begins, as in a deployment; also around starts and stops. */
+/** Time within which one replica follows another, as in a deployment, or a start or stop explains a gap. */
 export const HANDOVER_MS = 3_600_000;
 
-/** Maximum gaps told of one log: the longest. */
+/** Maximum gaps of one log: the longest. */
 const MAX_OF_LOG = 20;
 
 /** A week in slots. */
 const WEEK = (7 * DAY_MS) / SLOT_MS;
 
-/** Weeks on each side of a slot that tell whether it would have entries, and how many of them there have to be. */
+/** Weeks on each side of a slot that are compared with it, and how many there have to be. */
 const MAX_WEEKS = 4;
 const MIN_WEEKS = 2;
 
-/** Maximum starts and stops that are kept of a replica. */
+/** Maximum starts, and stops, of a replica that are kept. */
 const MAX_EVENTS = 10_000;
 
-/** What rotation appends: a number or a date, and the packing. */
+/** The suffix that rotation appends: a number or a date, and that of compression. */
 // Not proven linear: `-0-0` in a path, which has 4,096 bytes at most.
 const ROTATED = /(?:[.-]\d[\dT:_.-]*)?(?:\.(?:gz|zst))?$/;
 
 /** A date before the extension, as in `rewrite-2026-11-22.ndjson`. */
 const DATED = /[.-]\d{4}-?\d{2}-?\d{2}(?:T[\d:.-]*)?(?=\.\w+$)/;
 
-/** What collectors write before a line: `kubectl logs --prefix`, `docker compose logs`. */
+/** The prefix that collectors write before a line: `kubectl logs --prefix`, `docker compose logs`. */
 const PREFIX = /^(?:\[pod\/([^/\]]+)\/[^\]]*\]|(\S+)\s+\|)/;
 
-/** A difference of the clocks below it is none: they drift apart, and time servers set them right. */
+/** Smaller steps of the clock are ignored: clocks drift, and time servers correct them. */
 const JUMP_MS = 60_000;
 
 /** Maximum gaps that are kept: the latest. */
 const MAX_GAPS = 100;
 
 /**
- * Finds the times in which the log of a replica has no entry although others have, and it would be expected to have: an hour where
- * every ten minutes have entries, longer where traffic is sparse. Starts and stops that the process log tells explain such a time; so
- * does a log that begins where another ends. A single log is judged by its own weeks. Whether the replica had no traffic, or its log
- * was lost, no log shows.
+ * Finds the times for which a replica's log has no entry although others have, and it would be expected to have some: an hour where
+ * every ten minutes have entries, longer where traffic is sparse. Starts and stops in the process log explain such a time; so does a
+ * log that begins where another ends. A single log is compared with its own other weeks. No log shows whether the replica had no
+ * traffic or lost its log.
  */
 export function logGaps(replicas: readonly ReplicaLog[]): readonly LogGap[] {
   const logs = replicas.filter(({ entries }) => entries > 0);
@@ -175,7 +175,7 @@ class FleetSlots {
     return this.before(Math.floor(until / SLOT_MS)) - this.before(Math.ceil(from / SLOT_MS));
   }
 
-  /** Share of the slots with entries of others in which a replica has entries, too, from its first to its last. */
+  /** Among the slots in which others have entries, from a replica's first to its last, the share in which it has some. */
   shareOf({ slots, since, until }: ReplicaLog): number {
     let alone = 0;
     let together = 0;
@@ -226,8 +226,7 @@ class LogRhythm {
 
   /**
    * Number of slots between two times, in milliseconds since 1970, that would have entries as in the weeks before and after `silence`.
-   * Where the weeks on one side have fewer, those count, and where the next one has none, none is expected: traffic that comes or goes
-   * is no gap.
+   * The side with fewer counts, and where the nearest week has none, none is expected: traffic that begins or ends is no gap.
    */
   expected(from: number, until: number, silence: Silence): number {
     let sum = 0;
@@ -258,18 +257,18 @@ function shareOfSeen(all: readonly boolean[]): number {
   return all.filter(Boolean).length / all.length;
 }
 
-/** The times at which one replica wrote its log, which can be of several files. */
+/** The times at which one replica wrote its log, which may be several files. */
 export class ReplicaLog {
-  /** The name of the file without the suffix of a rotation, or the name that the collector wrote before its lines. */
+  /** The file's name without the suffix of a rotation, or the name that the collector wrote before its lines. */
   readonly name: string;
   readonly slots = new TimeSlots();
   /** Times of the first and the last entry in milliseconds since 1970; infinite without entries. */
   since = Number.POSITIVE_INFINITY;
   until = Number.NEGATIVE_INFINITY;
   entries = 0;
-  /** Whether it has an entry of level `info`: of a request that the gateway did not fail. */
+  /** Whether it has an entry of level `info`, which is of a request that succeeded. */
   hasInfo = false;
-  /** Times at which the process log says that the replica started, and that it stopped. */
+  /** Times at which the replica started, and stopped, according to the process log. */
   readonly starts: number[] = [];
   readonly stops: number[] = [];
 
@@ -297,12 +296,9 @@ export class ReplicaLog {
   }
 }
 
-/** The log that a file is a part of: its path without what rotation appends. */
+/** The log that a file is a part of: its path without the suffix of a rotation. */
 export function replicaOfFile(path: string): string {
-  const name = path
-    .replace(/\.(?:gz|zst)$/, '')
-    .replace(ROTATED, '')
-    .replace(DATED, '');
+  const name = path.replace(ROTATED, '').replace(DATED, '');
   return name === '' ? path : name;
 }
 
@@ -312,7 +308,7 @@ export function replicaOfPrefix(text: string): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
-/** What a running gateway knows to be lacking in its own counts: its clock was set, or a worker ended with counts of its own. */
+/** The gaps that a running gateway knows in its own counts: its clock was set, or a worker ended with counts of its own. */
 export class OwnGaps {
   private readonly time: () => number;
   private readonly monotonic: () => number;
@@ -327,7 +323,7 @@ export class OwnGaps {
     this.origin = time() - monotonic();
   }
 
-  /** The gaps so far, with what the clock shows now. */
+  /** The gaps so far, after a check of the clock. */
   get all(): readonly LogGap[] {
     this.checkClock();
     return this.gaps;

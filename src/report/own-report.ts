@@ -1,19 +1,19 @@
 import { type ClientReport, clientReport, outcomeWords, reasonsOf, type Usage } from './client-report.ts';
 import type { GuideDocument } from './guide/guide-document.ts';
-import { guideHtml } from './guide/guide-text.ts';
+import { guideHtml, WORK } from './guide/guide-text.ts';
 import type { ReportCoverage } from './report-totals.ts';
 import { count, counted, htmlText } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
-/** A client's report about itself: nothing in it is of other clients, and nothing is the operator's own word for it. */
+/** A client's report about itself: it has nothing about other clients, and no name that the operator gave it. */
 export interface OwnReport {
   /** Time of the report, and the time since which the gateway has counted: RFC 3339. */
   readonly at: string;
   readonly since: string;
-  /** Whose counts these are: those of one gateway, of all replicas, or of all as far as one knows. */
+  /** Whether the counts are those of one gateway, of all replicas, or of all as one last knew them. */
   readonly coverage: ReportCoverage['kind'];
   readonly report: Omit<ClientReport, 'name' | 'share'>;
-  /** Rows of the report that are not listed: the most frequent ones are. */
+  /** Rows that are not listed: the least frequent ones. */
   readonly omitted: number;
   readonly guide: GuideDocument;
 }
@@ -21,7 +21,7 @@ export interface OwnReport {
 /** The forms of a report. */
 export type OwnReportType = 'application/json' | 'text/html';
 
-/** The outcome of asking for the report of a client; `busy` when too many others wait for theirs. */
+/** The outcome of a client's request for its report; `busy` when too many others wait for theirs. */
 export type OwnReportOutcome =
   | { readonly kind: 'report'; readonly text: string }
   | { readonly kind: 'not-seen'; readonly since: string }
@@ -38,14 +38,6 @@ const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
   fleet: "All instances of the gateway count together; single calls below are this instance's.",
   alone:
     'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
-};
-
-const WORK: Readonly<Record<ClientReport['class'], string>> = {
-  gone: 'It no longer uses V1.',
-  unknown: 'The work left is not known yet.',
-  'url-only': 'Only the address has to change.',
-  'unwrap-only': 'Only the wrapper around the parameters in request bodies has to go.',
-  'field-work': 'Members of requests or of responses have to change.',
 };
 
 /** Makes the report that the client with this hash gets; times are RFC 3339. */

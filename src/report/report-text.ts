@@ -48,7 +48,7 @@ const COLUMNS = [
   'v2_refusals',
 ] as const;
 
-/** Formats the clients of a report as CSV (RFC 4180), one per line. */
+/** Formats the clients of a report as CSV (RFC 4180), one client per line. */
 export function reportCsv(report: Report): string {
   return [...reportCsvLines(report)].join('');
 }
@@ -118,7 +118,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ),
     report.remaining.length === 0 ? [] : ['## Remaining work before V1 can be switched off'],
     list(report.remaining),
-    met.length === 0 ? [] : ['## Whom the brownouts met'],
+    met.length === 0 ? [] : ['## Requests that brownouts refused'],
     list(met.map(({ sentence }) => markdownText(sentence))),
     report.newcomers === undefined ? [] : ['## New to V1'],
     list((report.newcomers ?? []).map(({ sentence }) => markdownText(sentence))),
@@ -132,7 +132,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         [CLASS_WORDS['url-only'], count(classes['url-only'])],
         [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
         [
-          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; for longer, if the client paused for longer before)`,
+          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; longer for a client that has paused for longer before)`,
           count(classes.gone),
         ],
       ],
@@ -182,7 +182,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
   ];
 }
 
-/** The number of lines that are not entries: `1 line that is not an entry`. */
+/** The number of skipped lines: `1 line that is not an entry`. */
 export function skippedLines(lines: number): string {
   return `${counted(lines, 'line')} that ${lines === 1 ? 'is not an entry' : 'are not entries'}`;
 }

@@ -3,7 +3,7 @@ import type { Tally, ClientTally } from './tally/tally.ts';
 
 /** The gateways whose traffic a report counts. */
 export interface ReportCoverage {
-  /** `gateway`: one alone, there is no store; `fleet`: all that share the store; `alone`: all, the others as last known. */
+  /** `gateway`: this one alone, without a store; `fleet`: all that share the store; `alone`: all, the others as last known. */
   readonly kind: 'gateway' | 'fleet' | 'alone';
   readonly sentence: string;
   /** Time since which they count, in milliseconds since 1970. */
@@ -12,30 +12,30 @@ export interface ReportCoverage {
   readonly replicas?: number;
   /** Age of the oldest counts of a replica that runs, in milliseconds; absent without a store. */
   readonly oldestMs?: number;
-  /** Times of which counts are lacking. */
+  /** Times for which counts are missing. */
   readonly gaps: readonly LogGap[];
 }
 
-/** The totals that a report is made from: a tally, or one whose clients are read one by one, once, from wherever they are. */
+/** The totals that a report is made from: a tally, or one whose clients are read one by one, and once. */
 export interface ReportTally extends Pick<
   Tally,
   'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients' | 'unread'
 > {
-  /** Complete the days, too. */
   /** Absent where gateways count it themselves. */
   readonly drift?: Tally['drift'];
+  /** Reading them completes the days. */
   readonly clients: Iterable<readonly [hash: string, client: ClientTally]>;
 }
 
-/** Totals, and the times of which counts could not be read: known once the clients are read. */
+/** Totals, and the times for which counts could not be read: known once the clients are read. */
 export interface ReadTotals {
   readonly tally: ReportTally;
   readonly gaps: readonly LogGap[];
 }
 
-/** The live totals that page, `/report` and clients' own reports are made from. */
+/** The live totals behind the page, `/report` and clients' own reports. */
 export interface ReportTotals {
-  /** Totals of everything that is covered; awaits `pause` between steps of a few milliseconds each. */
+  /** The totals; awaits `pause` between steps of a few milliseconds each. */
   tally(pause: () => Promise<void>): Promise<ReadTotals>;
   /** Counts of one client; undefined when it was not seen. */
   client(hash: string): ClientTally | undefined;

@@ -14,7 +14,7 @@ import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
-import { capital, counted, countedClients, NO_KEY } from './text.ts';
+import { capital, count as number, counted, countedClients, NO_KEY } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
@@ -22,7 +22,7 @@ export interface ReportDay {
   readonly day: string;
   readonly v1: number;
   readonly v2: number;
-  /** Clients that used V1 that day; how many sent requests without a key is not known. */
+  /** Clients that used V1 that day, without those that send no key. */
   readonly clients: number;
   /** Clients that needed an edit of a request or a response that day. */
   readonly rewritten: number;
@@ -42,7 +42,7 @@ export interface Report {
   readonly goneAfterDays: number;
   /** Clients that ever used V1, sorted by amount of work, then by requests. */
   readonly clients: readonly ClientReport[];
-  /** Number of clients by class, without that of requests without a key. */
+  /** Number of clients by class, without those that send no key. */
   readonly classes: Readonly<Record<ClientClass, number>>;
   readonly days: readonly ReportDay[];
   /** Remaining work before V1 can be switched off, in sentences. */
@@ -50,18 +50,18 @@ export interface Report {
   /** True when V1 was used and every condition of `switchOff` is met. */
   readonly canSwitchOff: boolean;
   readonly switchOff: SwitchOff;
-  /** Operations and changes that end before V1 does; absent where the rule book has none, or was not read. */
+  /** Operations and changes that end before the rest of V1; absent where the rule book has none, or was not read. */
   readonly endings?: readonly Ending[];
-  /** Clients that are new to V1; absent where there are none, or the rule book does not ask. */
+  /** Clients that are new to V1; absent without one, or where the rule book has no `newcomers`. */
   readonly newcomers?: readonly NewClient[];
   /** The time that each log covers; absent when the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
-  /** The times that the log of one replica lacks while another has entries, or of which the counts of replicas are not known. */
+  /** Times for which the log of a replica has nothing while another has entries, or the counts of replicas are not known. */
   readonly gaps?: readonly LogGap[];
   /** Whose traffic is counted; absent for logs. */
   readonly coverage?: Omit<ReportCoverage, 'gaps' | 'since'>;
   readonly census: Census;
-  /** What V1 and V2 differed in, by operation, of the reads that `verify` compared; absent where it compared none. */
+  /** The differences between V1 and V2 in the reads that `verify` compared, by operation; absent where it compared none. */
   readonly drift?: readonly ShadowView[];
   /** Lines that are not entries. */
   readonly unreadable: number;
@@ -84,25 +84,25 @@ export interface LogCoverage {
 interface ReportOptions {
   /** Time of the report, RFC 3339. */
   readonly now: string;
-  /** Time that the gateway itself observed, RFC 3339; without it, only entries show that something was observed. */
+  /** Time that the gateway itself observed, RFC 3339; without it, only entries show what was observed. */
   readonly observed?: { readonly since: string; readonly until: string } | undefined;
   readonly logs?: readonly LogCoverage[] | undefined;
   readonly gaps?: readonly LogGap[] | undefined;
   /** Whose traffic the tally counts, where gateways count it themselves. */
   readonly coverage?: ReportCoverage | undefined;
-  /** What `verify` compared, where gateways count it themselves. */
+  /** The reads that `verify` compared, where gateways count them themselves. */
   readonly drift?: readonly ShadowView[] | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
-  /** Hash of the rule book in force, whose dry runs count; without it, that of the latest dry run. */
+  /** Hash of the rule book in force, whose dry runs count; without it, the one of the latest dry run. */
   readonly ruleBook?: string | undefined;
-  /** Its rules, for the census; without them, those count that edited the requests. */
+  /** Its rules, for the census; without them, the rules that edited the requests count. */
   readonly rules?: CensusRules | undefined;
   /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
-  /** What ends before V1 does. */
+  /** Ends before that of V1. */
   readonly ends?: Ends | undefined;
   readonly unreadable?: number | undefined;
   /** Logs that have entries, but none of level `info`. */
@@ -119,7 +119,7 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
   gone: 4,
 };
 
-/** Number of clients per step: one with every table full takes some 60 µs. */
+/** Clients per step: one with every table full takes some 60 µs. */
 const CLIENTS_PER_STEP = 50;
 
 const SENTENCES = {
@@ -235,7 +235,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   };
 }
 
-/** Leaves each client the dry runs under one rule book, that of the latest one of all: the clients are read once. */
+/** Leaves each client only the dry runs under one rule book, the one of the latest dry run of all, which is known after the last client. */
 function underLatestBook(clients: ClientReport[], checks: ReadonlyMap<string, BodyCheckCounts>): void {
   let found: BodyCheckCounts['latest'];
   for (const { latest } of checks.values())
@@ -280,8 +280,8 @@ function remaining(clients: readonly ClientReport[]): string[] {
   );
   add(
     active.filter((client) => client.futureVersions > 0),
-    'sends an x-api-version of a day still to come, which is no pin',
-    'send an x-api-version of a day still to come, which is no pin',
+    'sends an x-api-version in the future, which is no pin',
+    'send an x-api-version in the future, which is no pin',
   );
   const keyless = active.find((client) => client.client === NO_KEY);
   if (keyless !== undefined)
@@ -311,16 +311,16 @@ export interface SwitchOff {
 interface SwitchOffFacts {
   /** RFC 3339. */
   readonly now: string;
-  /** 1 or more: silence of no time says nothing. */
+  /** 1 or more. */
   readonly goneAfterDays: number;
   /** Every client that ever used V1. */
   readonly clients: readonly ClientReport[];
-  /** Time that was observed, RFC 3339; absent when nothing was. */
+  /** Time that was observed, RFC 3339; absent if none was. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   /** Days since 1970 that have an entry; absent when the gateway itself observed all the time. */
   readonly days?: ReadonlySet<number> | undefined;
-  /** Times that the logs of replicas lack. */
+  /** Times for which logs of replicas have nothing. */
   readonly gaps: readonly LogGap[];
   /** Entries dated after `now`, which nothing else counts; absent when the gateway itself observed. */
   readonly later?: Readonly<Span> | undefined;
@@ -356,9 +356,9 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
     ...unread(facts),
     ...failuresOnly(facts),
   ];
-  const isMet = (state: Condition['state']): boolean =>
+  const has = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
-  const verdict = isMet('not-met') ? 'no' : isMet('unknown') ? 'unknown' : 'yes';
+  const verdict = has('not-met') ? 'no' : has('unknown') ? 'unknown' : 'yes';
   return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
 }
 
@@ -378,7 +378,7 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   };
 }
 
-/** Whether clients that are silent may come back; nothing to say where none is silent. */
+/** Whether silent clients may come back; no condition without a silent one. */
 function pauses({ clients, goneAfterDays }: SwitchOffFacts): readonly Condition[] {
   const silent = clients.filter(({ silentDays }) => silentDays >= goneAfterDays);
   if (silent.length === 0) return [];
@@ -390,7 +390,7 @@ function pauses({ clients, goneAfterDays }: SwitchOffFacts): readonly Condition[
   return [
     {
       state: 'unknown',
-      text: `${capital(countedClients(hashesOf(waiting)))} may come back, having paused for as long before or being seen only briefly: ${named(waiting)}.`,
+      text: `${capital(countedClients(hashesOf(waiting)))} may come back, having paused for as long before or having been seen only briefly: ${named(waiting)}.`,
     },
   ];
 }
@@ -403,7 +403,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   if (since === undefined || until === undefined || since > from) {
     return {
       state: 'unknown',
-      text: `${days === undefined ? 'Counting began' : 'The log begins'} at ${since ?? '–'}, later than ${counted(goneAfterDays, 'day')} ago.`,
+      text: `${days === undefined ? 'Counting began' : 'The log begins'} at ${since ?? '–'}, less than ${counted(goneAfterDays, 'day')} ago.`,
     };
   }
   if (until < dayBefore(now, 1))
@@ -412,7 +412,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   if (missing.length > 0) {
     return {
       state: 'unknown',
-      text: `The log has no entry of ${counted(missing.length, 'day')} of the last ${goneAfterDays}, such as ${missing[0]}.`,
+      text: `The log has no entry on ${missing.length} of the last ${goneAfterDays} days, such as ${missing[0]}.`,
     };
   }
   const [gap, ...more] = gaps.filter((one) => one.until > from);
@@ -420,7 +420,7 @@ function coverage(facts: SwitchOffFacts): Condition {
     const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more gap')}.`;
     return {
       state: 'unknown',
-      text: `${gap.sentence} Its traffic of that time, if any, is not known.${others}`,
+      text: `${gap.sentence} Whether there was traffic then is not known.${others}`,
     };
   }
   return {
@@ -429,7 +429,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   };
 }
 
-/** A clock that was wrong, or a time of the report that lies in the past: the times of the log do not tell its end. */
+/** A clock was wrong, or the report is for a time in the past: the last entry does not show when the log ends. */
 function leftOut({ later, latest, now }: SwitchOffFacts): Condition[] {
   if (latest !== undefined && Date.parse(latest) - Date.parse(now) > CLOCKS_DIFFER_MS) {
     const text = `The latest request is dated ${latest}, after the time of the report: a clock was wrong.`;
@@ -462,13 +462,14 @@ function completeness({ unreadable, omittedClients, days }: SwitchOffFacts): Con
           ? 'Every client is counted.'
           : 'Every line was read, and every client in it is counted.',
     };
-  return {
-    state: 'unknown',
-    text: `${counted(unreadable, 'line')} could not be read, and ${counted(omittedClients, 'request')} came from clients beyond the limit.`,
-  };
+  const parts = [
+    unreadable === 0 ? '' : `${counted(unreadable, 'line')} could not be read`,
+    omittedClients === 0 ? '' : `${counted(omittedClients, 'request')} came from clients beyond the limit`,
+  ];
+  return { state: 'unknown', text: `${parts.filter((part) => part !== '').join(', and ')}.` };
 }
 
-/** Reads that V2 answered otherwise than V1: what a client reads changed with the service, and nobody can compare once V1 is gone. */
+/** Reads to which V1 and V2 responded differently: their clients read something else, and nobody can compare once V1 is gone. */
 function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition[] {
   const whose = isAmongReplicas ? ' Other replicas compare reads of their own.' : '';
   const sum = (of: 'same' | 'different' | 'unknown'): number =>
@@ -492,23 +493,23 @@ function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition[] {
   return [
     {
       state: 'not-met',
-      text: `V2 and V1 differed in ${different} of ${counted(compared, 'verified read')}${where}.${whose}`,
+      text: `V2 and V1 differed in ${number(different)} of ${counted(compared, 'verified read')}${where}.${whose}`,
     },
   ];
 }
 
-/** Requests of the time that decides which could not be read have no path and no client. */
+/** Unreadable requests, of the days that decide: nobody knows their path or client. */
 function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition[] {
   if (count === 0 || last < dayBefore(now, goneAfterDays)) return [];
   const text = `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`;
   return [{ state: 'unknown', text }];
 }
 
-/** A log from `warn` on looks complete, but has no request that succeeded. */
+/** A log filtered to `warn` looks complete, but has no request that succeeded. */
 function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Condition[] {
   if (log === undefined) return [];
   const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more log')}.`;
-  const text = `The log of ${log} has failures only, as a filter by level leaves them: requests without one are not in it.${others}`;
+  const text = `The log of ${log} has only failures, as if filtered by level: other requests are not in it.${others}`;
   return [{ state: 'unknown', text }];
 }
 

@@ -1,12 +1,12 @@
 /** Maximum length of a path in a name. */
 const MAX_PATH = 120;
 
-/** Name of calls that are not told apart. */
+/** Name for calls that are not told apart. */
 export const OTHER_CALLS = '(other)';
 
 /**
- * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which affect the display
- * instead of being readable.
+ * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which change how text is
+ * shown and are not seen themselves.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -22,12 +22,12 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** Name of the client of requests without a key, which may be any number of clients. */
+/** Stands for the clients that send no key, however many there are. */
 export const NO_KEY = '-';
 
 /**
- * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. How many clients send
- * requests without a key is not known, so those are no client.
+ * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. Nobody knows how many clients
+ * send no key, so those are not counted.
  */
 export function countedClients(hashes: Iterable<string>, one = '', many = one): string {
   const all = new Set(hashes);
@@ -89,8 +89,8 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-// Untrusted text (names in bodies, paths, names of clients, contents of a log) is made safe to print in each format below. All
-// printed output passes through here; the page sets text nodes and does not need it.
+// All printed output passes through the functions below, which make untrusted text (names in bodies, paths, names of clients, lines
+// of a log) safe in each format. The page sets text nodes and does not need them.
 
 /**
  * Escapes text for one line of a terminal: nothing in it moves the cursor, changes a colour, reverses the direction or starts

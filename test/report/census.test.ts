@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest';
-import { OpenApiNames } from '../../src/report/census.ts';
+import { CensusTally, OpenApiNames } from '../../src/report/census.ts';
+import { v1TallyEntry } from '../support/v1-tally-entry.ts';
+
+test('counts the names of an operation that comes when there are too many of others', () => {
+  const tally = new CensusTally();
+  const attributes = Array.from({ length: 1000 }, (_, name) => `/n${name}`);
+  for (const operation of ['a', 'b', 'c', 'd', 'e'])
+    tally.add(operation, v1TallyEntry('c', '2026-11-20T12:00:00.000Z', { attributes: [...attributes] }));
+  tally.add('late', v1TallyEntry('c', '2026-11-20T12:00:00.000Z', { attributes: ['/late'] }));
+  const { rows, omitted } = tally.result();
+  expect(rows.at(-1)).toMatchObject({ operation: 'late', pointer: '/late', count: 1 });
+  expect(rows.reduce((sum, { count }) => sum + count, omitted)).toBe(5001);
+});
 
 const CLOSED = { type: 'object', additionalProperties: false };
 const DOCUMENT = {

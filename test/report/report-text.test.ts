@@ -47,7 +47,7 @@ test.each([
       '1 V1 request had no API key, so its client is unknown.',
       'used V1 in the last day:',
       'no V1 request for 1 day or more',
-      'later than 1 day ago.',
+      'less than 1 day ago.',
     ],
   ],
   [
@@ -60,7 +60,7 @@ test.each([
       '2 V1 requests had no API key, so their clients are unknown.',
       'used V1 in the last 2 days:',
       'no V1 request for 2 days or more',
-      'later than 2 days ago.',
+      'less than 2 days ago.',
     ],
   ],
 ])('tells %i of everything in the right number', (one, sentences) => {

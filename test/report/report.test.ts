@@ -78,7 +78,7 @@ test('what ends before V1 is told with the clients that still use it', () => {
   expect(report.endings?.map(({ sentence }) => sentence)).toEqual([
     'Operation create_bill ends on 2026-11-22T12:00:00Z; 1 client still uses it: acme.',
     'Operation close_bill has been deprecated since 2026-11-20T12:00:00Z and ends on 2026-11-22T12:00:00Z; nobody uses it any more.',
-    'What change body-wrapper translates ended on 2026-11-20T12:00:00Z; 1 client still uses it: acme.',
+    'The V1 form that change body-wrapper translates ended on 2026-11-20T12:00:00Z; 1 client still uses it: acme.',
   ]);
   expect(report.endings?.[0]).toMatchObject({
     kind: 'operation',
@@ -112,8 +112,8 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   ]);
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
   expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
-    'young came first at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
-    'elsewhere came first at 2026-11-12T12:00:00.000Z: 1 request while it was not known.',
+    'young first came at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
+    'elsewhere first came at 2026-11-12T12:00:00.000Z: 1 request served before V1 closed to new clients.',
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
   expect(report.clients.find(({ client }) => client === 'young')?.mistakes).toEqual([]);
@@ -560,7 +560,7 @@ describe('the guide', () => {
     // What V1 refused as well says nothing about the bodies that work today.
     const both = checked({ verdict: 'rewritten', v2: 'invalid', at: '/note' }, { status: 422 });
     const sentence =
-      "V2's schema, which is not V2: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.";
+      "By V2's schema, not V2 itself: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.";
     expect(guideMarkdown(guideOf(valid, invalid, both, unknown))).toContain(
       sentence.replaceAll(/[()]/g, String.raw`\$&`),
     );
@@ -794,7 +794,7 @@ test('a client that is waited for longer is told with its own days', () => {
   const text = reportMarkdown(makeReport(tallyOf([v1('c', 20, [])]), options));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
   expect(text).toContain(
-    '| gone (no V1 request for 14 days or more; for longer, if the client paused for longer before) | 0 |',
+    '| gone (no V1 request for 14 days or more; longer for a client that has paused for longer before) | 0 |',
   );
 });
 
@@ -842,7 +842,7 @@ test('an upload that broke off shows no work, and is no response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = makeReport(tallyOf([left]), options).clients;
   expect(client).toMatchObject({ class: 'unknown', outcomes: [{ by: 'gateway', status: 0, count: 1 }] });
-  expect(client?.unknown).toEqual(['No request was accepted, so that none shows the work.']);
+  expect(client?.unknown).toEqual(['No request was accepted, so none shows the work.']);
   const [sent] = makeReport(tallyOf([v1('c', 1, [], { status: 0 })]), options).clients;
   expect(sent?.outcomes).toMatchObject([{ by: 'v2', status: 0 }]);
   const queued = v1('c', 1, [UNWRAP], { status: 0, sent: false });
@@ -927,6 +927,9 @@ describe('the statement on switching V1 off', () => {
         text: `V2 and V1 differed in 1 of 2 verified reads: ${operation} at /total (value).`,
       },
     ]);
+    expect(drift(...Array.from({ length: 1200 }, () => read('different')))[0]?.text).toContain(
+      'differed in 1,200 of 1,200 verified reads',
+    );
     // A shadow's reads are of before the migration.
     expect(drift(read('different', { origin: 'v1' }))).toEqual([]);
     const report = makeReport(tallyOf([read('different')]), { now: time });
@@ -1026,6 +1029,7 @@ describe('the statement on switching V1 off', () => {
   test('is not made while lines could not be read', () => {
     const report = makeReport(tallyOf([...daily, ...left]), { now: time, unreadable: 1 });
     expect(report.switchOff.verdict).toBe('unknown');
+    expect(report.switchOff.conditions.map(({ text }) => text)).toContain('1 line could not be read.');
     expect(report.canSwitchOff).toBe(false);
   });
 
@@ -1104,8 +1108,8 @@ test('says whom each brownout met, the latest brownout first', () => {
     names: new Map([['aa', 'acme']]),
   });
   expect(metByBrownouts(clients).map(({ sentence }) => sentence)).toEqual([
-    'Brownout second met 1 client and refused 1 request, the last one at 2026-11-20T15:00:00.000Z: bb.',
-    'Brownout first met 2 clients and refused 3 requests, the last one at 2026-11-20T10:00:00.000Z: acme, bb.',
+    'Brownout second refused 1 request from 1 client, the last one at 2026-11-20T15:00:00.000Z: bb.',
+    'Brownout first refused 3 requests from 2 clients, the last one at 2026-11-20T10:00:00.000Z: acme, bb.',
   ]);
   expect(metByBrownouts([])).toEqual([]);
 });

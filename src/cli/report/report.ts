@@ -437,7 +437,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
         ...report.switchOff.conditions.map(({ state, text }) => `  ${MARKS[state]} ${terminalText(text)}`),
       ].join('\n'),
     ),
-    ...sentencesUnder('Endings before V1’s', report.endings ?? []).map(fitted),
+    ...sentencesUnder("Endings before V1's", report.endings ?? []).map(fitted),
     ...sentencesUnder('New to V1', report.newcomers ?? []).map(fitted),
     report.remaining.length === 0
       ? ''

@@ -1,7 +1,6 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import {
   type BodyCheckCounts,
-  type CheckedBook,
   type DifferingMembers,
   memberKey,
   mergeVerdicts,
@@ -27,7 +26,7 @@ export interface PackedRecord {
 const MAX_CLIENTS = 40;
 const MAX_CHARACTERS = 64 * 1024;
 
-/** Places in a row: the hash, then number, first and last time of V1 requests, and the same of V2. */
+/** Places in a row: after the hash come number, first and last time of V1 requests, and the same for V2. */
 const V1_COUNT = 1;
 const V1_LAST = 3;
 const V2_COUNT = 4;
@@ -42,10 +41,12 @@ const MAX_MEMBERS = 40;
 const MAX_MISTAKES = 30;
 const MAX_OPERATIONS = 30;
 
+const CHECKS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'refused'] as const;
+
 /**
- * Adds clients to the text of a record; the rows of others stay as they are, since reading and printing each costs more than all the
- * rest. Clients last seen before `from` (RFC 3339) are forgotten; of too many, those with the fewest requests are left out, and their
- * requests are counted. Undefined when nobody can read the record.
+ * Adds clients to the text of a record. The rows of others stay text, since reading and printing them costs more than all the rest.
+ * Forgets clients last seen before `from` (RFC 3339); of too many, leaves out those with the fewest requests, and counts these.
+ * Undefined when nobody can read the record.
  */
 export function addToShard(text: string, clients: ClientShard, from: string): PackedRecord | undefined {
   const rows = rowsOf(text);
@@ -65,9 +66,7 @@ export function addToShard(text: string, clients: ClientShard, from: string): Pa
 export function readShard(text: string): ClientShard | undefined {
   const rows = rowsOf(text);
   if (rows === undefined) return undefined;
-  return unlessDamaged(() => {
-    return new Map([...rows].map(([hash, row]) => [hash, readRow(row)]));
-  });
+  return unlessDamaged(() => new Map([...rows].map(([hash, row]) => [hash, readRow(row)])));
 }
 
 /** Whether a client was last seen before a time in RFC 3339. */
@@ -117,12 +116,12 @@ function requestsOf(row: Row): number {
   return Number(row[V1_COUNT]) + Number(row[V2_COUNT]);
 }
 
-/** A time as text is none of this gateway's: such a client is never forgotten. */
+/** This gateway writes times as numbers; a client with a time as text is never forgotten. */
 function isOlder(time: unknown, from: number | string): boolean {
   return typeof time === 'number' && typeof from === 'number' && time < from;
 }
 
-/** The counts of a client as a list for a record. `readClient` reads it. */
+/** A client's counts as a list for a record. `readClient` reads it. */
 export function packClient(tally: ClientTally): readonly unknown[] {
   const { lastWork } = tally;
   return [
@@ -238,7 +237,7 @@ export function readClient(fields: FieldReader): ClientTally {
   tally.lastResponseWork = fields.time();
   // Records of earlier versions have none.
   if (!fields.isOver) for (const [id, span] of readNamed(fields)) tally.brownouts.set(id, span);
-  // Most clients are none, and records of earlier versions do not say.
+  // Only newcomers have them, and records of earlier versions do not.
   if (!fields.isOver) for (const [note, span] of readNamed(fields)) tally.newcomer.set(note, span);
   return tally;
 }
@@ -265,11 +264,7 @@ function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
     if (kept.has(name)) continue;
     const { v2, ...known } = kept.get(OTHER_CALLS) ?? { ...call, count: 0 };
     const other = { ...known, v2: { ...v2 } };
-    mergeSpan(other, call);
-    other.lastJudged = later(other.lastJudged, call.lastJudged);
-    other.lastUnknown = later(other.lastUnknown, call.lastUnknown);
-    other.isV1Judged ||= call.isV1Judged;
-    mergeVerdicts(other.v2, call.v2);
+    mergeCall(other, call);
     kept.set(OTHER_CALLS, other);
   }
   return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, v2, ...span }]) => [
@@ -335,16 +330,17 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
 function mergeCalls({ calls: into }: ClientTally, { calls: from }: ClientTally): void {
   for (const [name, call] of from) {
     const known = into.get(name);
-    if (known === undefined) {
-      into.set(name, { ...call, v2: { ...call.v2 } });
-      continue;
-    }
-    mergeSpan(known, call);
-    known.lastJudged = later(known.lastJudged, call.lastJudged);
-    known.lastUnknown = later(known.lastUnknown, call.lastUnknown);
-    known.isV1Judged ||= call.isV1Judged;
-    mergeVerdicts(known.v2, call.v2);
+    if (known === undefined) into.set(name, { ...call, v2: { ...call.v2 } });
+    else mergeCall(known, call);
   }
+}
+
+function mergeCall(into: CallTally, from: CallTally): void {
+  mergeSpan(into, from);
+  into.lastJudged = later(into.lastJudged, from.lastJudged);
+  into.lastUnknown = later(into.lastUnknown, from.lastUnknown);
+  into.isV1Judged ||= from.isV1Judged;
+  mergeVerdicts(into.v2, from.v2);
 }
 
 function mergeOutcomes({ all: into }: Outcomes, { all: from }: Outcomes): void {
@@ -357,19 +353,14 @@ function mergeOutcomes({ all: into }: Outcomes, { all: from }: Outcomes): void {
 }
 
 function mergeBodyChecks(into: BodyCheckCounts, from: BodyCheckCounts): void {
-  for (const [ruleBook, { last, all }] of from.books) mergeChecks(into.bookOf(ruleBook, last).all, all);
-}
-
-function mergeChecks(into: CheckedBook['all'], from: CheckedBook['all']): void {
-  for (const [operation, { valid, invalid, refusedByBoth, unknown, refused, pointers }] of from) {
-    const known = into.get(operation) ?? noChecks();
-    into.set(operation, known);
-    known.valid += valid;
-    known.invalid += invalid;
-    known.refusedByBoth += refusedByBoth;
-    known.unknown += unknown;
-    known.refused += refused;
-    mergeSpans(known.pointers, pointers);
+  for (const [ruleBook, { last, all }] of from.books) {
+    const book = into.bookOf(ruleBook, last).all;
+    for (const [operation, { pointers, ...sums }] of all) {
+      const known = book.get(operation) ?? noChecks();
+      book.set(operation, known);
+      for (const name of CHECKS) known[name] += sums[name];
+      mergeSpans(known.pointers, pointers);
+    }
   }
 }
 
@@ -424,7 +415,7 @@ export function unlessDamaged<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** A time for a record: milliseconds since 1970 for RFC 3339 as this gateway writes it, half as long; other text as it is. */
+/** A time for a record: RFC 3339 as this gateway writes it in milliseconds since 1970, which is half as long; other text as it is. */
 export function packTime(time: string): number | string {
   if (time === '') return 0;
   const milliseconds = Date.parse(time);
@@ -437,7 +428,7 @@ export function packSpan({ count, first, last }: Span): readonly (number | strin
   return [count, packTime(first), packTime(last)];
 }
 
-/** Numbers in ascending order for a record: the first one, and a bit for each from there on, as hexadecimal digits. */
+/** Numbers in ascending order for a record: the first one, then a bit for each number from there on, as hexadecimal digits. */
 function packNumbers(numbers: Iterable<number>): string {
   let first: number | undefined;
   const nibbles: number[] = [];
@@ -450,7 +441,7 @@ function packNumbers(numbers: Iterable<number>): string {
   return first === undefined ? '' : `${first}:${nibbles.map((nibble) => nibble.toString(16)).join('')}`;
 }
 
-/** Reads the fields of a list in their order; throws `DamagedRecord` where one has another type. */
+/** Reads the fields of a list in order; throws `DamagedRecord` where one has another type. */
 export class FieldReader {
   private readonly fields: readonly unknown[];
   private at = 0;

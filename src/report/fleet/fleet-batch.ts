@@ -21,26 +21,26 @@ import {
   unlessDamaged,
 } from './client-shard.ts';
 
-/** Characters of one batch: about, for it is at least one record. */
+/** Approximate characters of a batch, which has at least one record. */
 const BATCH_CHARACTERS = 32 * 1024;
 
-/** Characters of a record that is new: about. */
+/** Approximate characters of a new record. */
 const NEW_CHARACTERS = 1000;
 
-/** Counts that are on their way to the store, by the key of their record. */
+/** Counts on their way to the store, by the key of their record. */
 export interface FleetCounts {
   readonly clients: Map<string, ClientShard>;
   readonly census: Map<string, CensusShard>;
-  /** Sums that are not yet part of a batch. */
+  /** Sums that no batch has yet. */
   sums: FleetSums | undefined;
 }
 
-/** Counts that are added at once. Its number makes sure that this happens once. */
+/** Counts that are added together, and only once, since the batch has a number. */
 export interface FleetBatch extends FleetCounts {
   readonly number: number;
-  /** Everything up to this time is added with it, in milliseconds since 1970. */
+  /** It completes the counts up to this time, in milliseconds since 1970. */
   readonly at: number;
-  /** Keys of records that the store has lost, to be set again. */
+  /** Keys of records that the store lost, and that the batch restores. */
   readonly restored: readonly string[];
 }
 
@@ -53,10 +53,10 @@ export interface BatchOwner extends Pick<ReplicaFigures, 'name' | 'since' | 'has
 /** Maximum names of operations, changes and rules of one record. */
 const MAX_NAMES = 1000;
 
-/** Maximum processes of one record, those that were heard last. */
+/** Maximum processes in a record: those heard from last. */
 const MAX_REPLICAS = 200;
 
-/** Records that clients, names of the census, and replicas with their sums are spread over. */
+/** Number of records for clients, for names of the census, and for replicas with their sums. */
 const CLIENT_RECORDS = 512;
 const CENSUS_RECORDS = 32;
 const REPLICA_RECORDS = 32;
@@ -113,7 +113,7 @@ function slotOf(text: string, slots: number): number {
   return ((hash ^ (hash >>> 15)) >>> 0) % slots;
 }
 
-/** Takes counts and lost records for a batch, out of `pending`; the sums are part of the first. */
+/** Takes counts out of `pending`, and lost records, for a batch; the first one has the sums. */
 export function takeBatch(pending: FleetCounts, copy: FleetCopy): Omit<FleetBatch, 'number' | 'at'> {
   const batch = { ...noCounts(), sums: pending.sums };
   let characters = 0;
@@ -137,7 +137,7 @@ export function takeBatch(pending: FleetCounts, copy: FleetCopy): Omit<FleetBatc
   return { ...batch, restored };
 }
 
-/** The changes of records that add a batch; `from` is the time before which counts are forgotten. Throws `DamagedRecord`. */
+/** The changes of records that add a batch; counts from before `from` are forgotten. Throws `DamagedRecord`. */
 export function changesOf(
   batch: FleetBatch,
   owner: BatchOwner,
@@ -210,12 +210,16 @@ interface DaySums {
 function omit(sums: FleetSums, time: string, requests: number): void {
   if (requests === 0) return;
   const day = time.slice(0, 10);
-  const known = sums.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
-  sums.days.set(day, known);
-  known.omitted += requests;
+  dayOf(sums, day).omitted += requests;
 }
 
-/** Prints names for a record; of too many, the least frequent are left out, and the number of their occurrences is returned. */
+function dayOf({ days }: FleetSums, day: string): DaySums {
+  const known = days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
+  days.set(day, known);
+  return known;
+}
+
+/** Prints names for a record; of too many, leaves out the least frequent, and counts their occurrences. */
 function packCensus(shard: CensusShard): PackedRecord {
   const rows = [...shard].flatMap(([operation, names]) =>
     [...names].map(([pointer, row]) => ({ operation, pointer, row })),
@@ -250,18 +254,18 @@ export interface ReplicaRecord {
   readonly sums: FleetSums;
 }
 
-/** One process of a gateway that adds its counts: a process that starts again is another one. */
+/** One process of a gateway that adds its counts; after a restart it is another one. */
 export interface ReplicaFigures {
   /** For people. */
   readonly name: string;
-  /** Since and until when everything that it counted is added, in milliseconds since 1970 on its clock. */
+  /** The time for which all its counts are added, in milliseconds since 1970 on its clock. */
   readonly since: number;
   readonly at: number;
-  /** Number of its last batch: one that was added is not added again. */
+  /** Number of the last batch that it added. */
   readonly batch: number;
-  /** True when it stopped, and had added everything. */
+  /** True when it stopped after adding everything. */
   readonly hasStopped: boolean;
-  /** A time of which the store lost its counts. */
+  /** A time for which the store lost its counts. */
   readonly lost?: { readonly from: number; readonly until: number };
 }
 
@@ -270,7 +274,7 @@ function noReplicas(): ReplicaRecord {
   return { first: Number.POSITIVE_INFINITY, replicas: new Map(), sums: noSums() };
 }
 
-/** Prints a record, without what is older than `from`, in milliseconds since 1970. */
+/** Prints a record without anything older than `from`, in milliseconds since 1970. */
 function packReplicas({ first, replicas, sums }: ReplicaRecord, from: number): string {
   const kept = [...replicas]
     .filter(([, { at }]) => at >= from)
@@ -348,7 +352,7 @@ export class FleetCopy {
     return this.records.get(key)?.text;
   }
 
-  /** Takes a page of changes. Returns false when the store has begun another life, which is to be read from its beginning. */
+  /** Takes a page of changes. Returns false when the store has begun another life: read it from its beginning. */
   take({ life, records }: RecordPage): boolean {
     if (life !== this.knownLife && this.knownLife !== '') {
       for (const [key, { text }] of this.records) this.records.set(key, { text, revision: 0 });
@@ -369,7 +373,7 @@ export class FleetCopy {
     return { key, text, revision: this.records.get(key)?.revision ?? 0 };
   }
 
-  /** Takes changes that this replica made. */
+  /** Takes this replica's own changes. */
   note(changes: readonly RecordChange[], { life, revision }: Replaced): void {
     const first = revision - changes.length + 1;
     for (const [index, { key, text }] of changes.entries())
@@ -419,8 +423,7 @@ export function mergeSums(into: FleetSums, from: FleetSums): void {
   into.since = earlier(into.since, from.since);
   into.until = later(into.until, from.until);
   for (const [day, { v1, v2, refused, omitted }] of from.days) {
-    const known = into.days.get(day) ?? { v1: 0, v2: 0, refused: 0, omitted: 0 };
-    into.days.set(day, known);
+    const known = dayOf(into, day);
     known.v1 += v1;
     known.v2 += v2;
     known.refused += refused;
@@ -515,7 +518,7 @@ function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
   return merged;
 }
 
-/** Of two rules that took a name away, the same one whichever record comes first. */
+/** Of two rules that took a name away, always the same one, whichever record comes first. */
 function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'change' | 'rule'> {
   const { change, rule } =
     `${one.change ?? ''} ${one.rule ?? ''}` > `${other.change ?? ''} ${other.rule ?? ''}` ? one : other;

@@ -3,7 +3,7 @@ import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { Tally, ClientTally } from '../tally/tally.ts';
-import { NO_KEY } from '../text.ts';
+import { counted, NO_KEY } from '../text.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   type BatchOwner,
@@ -33,24 +33,24 @@ interface FleetTotalsParts {
   readonly clock: ReplicaClock;
   /** Name of this replica, for people. */
   readonly name: string;
-  /** Id of this process: another one after each start. */
+  /** Id of this process, new at each start. */
   readonly id: string;
   /** Milliseconds after which a client that is not seen is forgotten. */
   readonly keepMs: number;
-  /** Called when counts can no longer be added, with the reason, and when they can again, with the milliseconds in between. */
+  /** Called with the reason when counts can no longer be added, and with the milliseconds in between when they can again. */
   readonly onLost: (reason: string) => void;
   readonly onFound: (aloneMs: number) => void;
   /** The counts since the last call of `take`. */
   readonly own: () => Tally;
-  /** Returns these counts, and begins new ones. */
+  /** Returns these counts and begins new ones. */
   readonly take: () => Tally;
 }
 
-/** Milliseconds between two additions; longer where many replicas share the store. */
+/** Milliseconds between two additions, and how many more for each replica. */
 const INTERVAL_MS = 2000;
 const INTERVAL_PER_REPLICA_MS = 20;
 
-/** Milliseconds that one call of the store may take. */
+/** Milliseconds that one call to the store may take. */
 const TIMEOUT_MS = 2000;
 
 /** Records of one call. */
@@ -60,37 +60,37 @@ const PAGE = 32;
 const WRITE_RATE = 256 * 1024;
 const READ_RATE = 2 * 1024 * 1024;
 
-/** Attempts to add one batch while others change the same records, and the longest time between two, in milliseconds. */
+/** Attempts to add a batch while others change the same records, and the most milliseconds between two. */
 const MAX_ATTEMPTS = 12;
 const MAX_BACK_OFF_MS = 400;
 
 /** Milliseconds for the last additions of a process that stops. */
 const LAST_MS = 2000;
 
-/** Time without news after which the counts of a replica are reported as missing. */
+/** Time without news after which a replica's counts are reported as missing. */
 const SILENT_MS = 30_000;
 
-/** Time without news after which a replica counts as ended, without its last counts. */
+/** Time without news after which a replica counts as ended without adding its last counts. */
 const ENDED_MS = 86_400_000;
 
-/** Time without any replica from which on it is reported. */
+/** Least time without any replica that is reported. */
 const HOLE_MS = 3_600_000;
 
 /**
- * The totals of all replicas that share a store. Each counts by itself, and adds what is new to records of all, now and then and
- * beside the requests: a record is only replaced by who knows it, and each batch has a number, so that it is added exactly once. A
- * process that starts again goes on where the records are.
+ * The totals of all replicas that share a store. Each counts by itself, and now and then adds its new counts to shared records, outside
+ * of any request. Only a replica that knows a record's latest revision replaces it, and each batch has a number, so it is added exactly
+ * once. A restarted process continues from the records.
  */
 export class FleetTotals implements ReportTotals {
   private readonly parts: FleetTotalsParts;
   private readonly contact: StoreContact;
   private readonly copy = new FleetCopy();
   private readonly startedAt: number;
-  /** Taken, and in no batch yet. */
+  /** Counts that are taken, and in no batch yet. */
   private pending: FleetCounts = noCounts();
   private batch: FleetBatch | undefined;
   private takenAt: number;
-  /** Number of the last batch that was added, and the time up to which everything is. */
+  /** Number of the last batch that was added, and the time up to which the counts are complete. */
   private added = { number: 0, at: 0 };
   private lost: ReplicaFigures['lost'];
   private isComplete = false;
@@ -118,7 +118,7 @@ export class FleetTotals implements ReportTotals {
     );
   }
 
-  /** Reads what others added, and adds what this replica counted; while that is under way, resolves with it. Never rejects. */
+  /** Reads what others added, then adds this replica's counts; resolves with an exchange that is under way. Never rejects. */
   exchange(): Promise<void> {
     this.working ??= this.contact
       .attempt('report', async () => {
@@ -201,7 +201,7 @@ export class FleetTotals implements ReportTotals {
     for (;;) {
       const page = await this.contact.limited(this.parts.records.changes(this.copy.revision, PAGE));
       if (!this.copy.take(page)) {
-        // What was added just before may be in no copy.
+        // No copy may have the latest additions.
         this.lost = { from: this.lost?.from ?? this.added.at, until: this.parts.clock.time() };
         continue;
       }
@@ -233,7 +233,7 @@ export class FleetTotals implements ReportTotals {
     } while (!isEmpty(this.pending) || this.copy.lost.length > 0);
   }
 
-  /** Adds a batch once, however often others change the same records; returns what was written. */
+  /** Adds a batch once, however often others change the same records; returns the texts it wrote. */
   private async add(batch: FleetBatch): Promise<readonly { readonly text: string }[]> {
     const { records, clock, keepMs } = this.parts;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -269,7 +269,7 @@ export class FleetTotals implements ReportTotals {
     this.batch = undefined;
   }
 
-  /** Number of the last batch of this process in the records. */
+  /** Number of this process's last batch in the records. */
   private get ownBatch(): number {
     const text = this.copy.textOf(replicaKey(this.parts.id));
     return (text === undefined ? undefined : readReplicas(text))?.replicas.get(this.parts.id)?.batch ?? 0;
@@ -306,7 +306,7 @@ function isEmpty({ clients, census, sums }: FleetCounts): boolean {
   return clients.size === 0 && census.size === 0 && sums === undefined;
 }
 
-/** Facts of a replica about all that share its store. Times are milliseconds since 1970. */
+/** What a replica knows about all that share its store. Times are milliseconds since 1970. */
 interface FleetFacts {
   readonly now: number;
   /** Time since which replicas count. */
@@ -315,7 +315,7 @@ interface FleetFacts {
   readonly own: Pick<ReplicaFigures, 'since' | 'lost'>;
   /** The other processes, as they were last known. */
   readonly others: readonly ReplicaFigures[];
-  /** Since when and why the store is out of reach. */
+  /** Since when the store has been out of reach, and why. */
   readonly lost?: { readonly at: number; readonly reason: string } | undefined;
   /** False until all records were read once. */
   readonly isComplete: boolean;
@@ -323,7 +323,7 @@ interface FleetFacts {
   readonly damage?: string | undefined;
 }
 
-/** Says whom the totals of a replica cover, and what is lacking. */
+/** Says which replicas the totals cover, and what is missing. */
 function fleetCoverage(facts: FleetFacts): ReportCoverage {
   const { now, first, others, lost, isComplete } = facts;
   const live = others.filter((one) => isLive(one, now));
@@ -335,28 +335,27 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
       ...base,
       kind: 'alone',
       oldestMs,
-      sentence: `Counts of this replica alone: the store was not read since its start at ${timeText(facts.own.since)}${reason}.`,
+      sentence: `Counts of this replica alone: the store has not been read since its start at ${timeText(facts.own.since)}${reason}.`,
     };
   }
   if (lost !== undefined) {
     const latest = Math.max(0, ...others.map(({ at }) => at));
     const known =
-      latest === 0 ? 'others were not known.' : `the counts of the others are of ${timeText(latest)}.`;
+      latest === 0 ? 'it knows no others.' : `the counts of the others are from ${timeText(latest)}.`;
     return {
       ...base,
       kind: 'alone',
       oldestMs: latest === 0 ? 0 : Math.max(0, now - latest),
-      sentence: `This replica is alone since ${timeText(lost.at)} (${lost.reason}); ${known}`,
+      sentence: `This replica has been alone since ${timeText(lost.at)} (${lost.reason}); ${known}`,
     };
   }
-  const count = live.length + 1;
   const ended = others.length - live.length;
   const more = ended === 0 ? '' : ` and of ${ended} that ended`;
   return {
     ...base,
     kind: 'fleet',
     oldestMs,
-    sentence: `Counts of ${count === 1 ? '1 replica' : `${count} replicas`}${more}, since ${timeText(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
+    sentence: `Counts of ${counted(base.replicas, 'replica')}${more}, since ${timeText(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
   };
 }
 
@@ -376,7 +375,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       'begins-late',
       own.since,
       now,
-      `The store was not read since ${timeText(own.since)}: the counts of other replicas are not known.`,
+      `The store has not been read since ${timeText(own.since)}: the counts of other replicas are not known.`,
     );
   else if (lost !== undefined)
     add(
@@ -384,7 +383,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       'ends-early',
       lost.at,
       now,
-      `The store is out of reach since ${timeText(lost.at)}: the other replicas' counts are not known.`,
+      `The store has been out of reach since ${timeText(lost.at)}: the counts of other replicas are not known.`,
     );
   for (const one of others) {
     const { name, at, hasStopped } = one;
@@ -429,11 +428,11 @@ function* holesOf(
   }
 }
 
-/** Parts that totals are made of: none of them changes any more, but `own`, which only grows. */
+/** The parts of totals: none of them changes any more except `own`, which only grows. */
 interface TallyParts {
   /** Texts of records by key. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Counts of this replica that are in no record yet. */
+  /** Counts of this replica that no record has yet. */
   readonly counts: readonly FleetCounts[];
   readonly own: Tally;
   /** Clients last seen before this time, and days before it, are forgotten: RFC 3339. */
@@ -443,8 +442,8 @@ interface TallyParts {
 }
 
 /**
- * Makes the totals of a fleet; awaits `pause` between steps. Clients are read from their records only as they are asked for: thousands of
- * them at once would take tens of megabytes.
+ * Makes the totals of a fleet; awaits `pause` between steps. Reads clients from their records one by one: thousands of them at once
+ * would take tens of megabytes.
  */
 async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
   const tally = new Tally();

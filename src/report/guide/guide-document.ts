@@ -3,6 +3,7 @@ import type { EditRecord } from '../../rewrite/records.ts';
 import type { WouldFail } from '../../rollout/body-checks.ts';
 import type { Brownout, LinkRelation, Rollout, Scope } from '../../rules/rollout.ts';
 import type { BodyChecks, Outcome, ResponseMember } from '../client-report.ts';
+import { endingName } from '../endings.ts';
 import { sketchJson } from '../entry-request.ts';
 import { counted } from '../text.ts';
 
@@ -12,9 +13,9 @@ export interface GuideChange {
   readonly summary: string;
 }
 
-/** The migration guide of one client. It has no value of a request: those are `…`. What a rule makes of values is the rule book's. */
+/** One client's migration guide. It shows each value of a request as `…`; values in its remarks are those of the rule book. */
 export interface GuideDocument {
-  /** The hash, or the digits that were asked for when there is no such client. */
+  /** The hash; the given digits when there is no such client. */
   readonly client: string;
   readonly name?: string;
   /** V1 requests that were examined. */
@@ -22,7 +23,7 @@ export interface GuideDocument {
   /** The path prefixes of V1 and of V2. */
   readonly from: string;
   readonly to: string;
-  /** The header field with V2's release, which is to be sent; absent where none is. */
+  /** The header field with V2's release that the client should send; absent without one. */
   readonly version?: { readonly field: string; readonly value: string };
   /** Changes that concern this client. */
   readonly changes: readonly GuideChange[];
@@ -30,7 +31,7 @@ export interface GuideDocument {
   readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
   readonly mistakes: readonly GuideMistake[];
-  /** What dry runs say of this client's requests, those that are mistakes among them. */
+  /** The verdicts of dry runs on this client's requests, including mistakes. */
   readonly dryRuns: WouldFail;
   /** Requests of further kinds, which are not shown. */
   readonly omitted: number;
@@ -45,8 +46,8 @@ export interface EndOfV1 {
 }
 
 /**
- * The steps of V1's end, as the rule book dates them, that concern a client (a hash). `calls` are all operations that it calls; where
- * not all are known, those of any operation concern it.
+ * The steps of V1's end in the rule book that concern a client (a hash). `calls` are all operations that it calls; without them, the
+ * steps for any operation concern it.
  */
 export function endOfV1(
   rollout: Rollout | undefined,
@@ -72,7 +73,7 @@ export function endOfV1(
     ...(['operation', 'change'] as const).flatMap((kind) =>
       Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
         if (kind === 'operation' && !isCalled(id)) return [];
-        const what = kind === 'operation' ? `Operation ${id}` : `What change ${id} translates`;
+        const what = endingName(kind, id);
         const own410 =
           end.gone !== undefined && concerns(end.gone) ? ' From then on its requests get 410.' : '';
         return [
@@ -133,16 +134,16 @@ export interface GuideCall {
   /** Method and path in both versions, with parameters, where V2 has the operation elsewhere. */
   readonly moved?: { readonly v1: string; readonly v2: string };
   readonly bodies: readonly GuideBody[];
-  /** Paths in both versions with parameters, below no prefix but their own; absent where the rule book does not name the call. */
+  /** Paths in both versions, each with its prefix and its parameters; absent where the rule book does not name the call. */
   readonly paths?: { readonly v1: string; readonly v2: string };
   /** Members of responses that V2 has elsewhere. */
   readonly responses: readonly GuideResponse[];
   /** True when no response to this call was compared with V2's. */
   readonly responsesUnknown: boolean;
   readonly outcomes: readonly Outcome[];
-  /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent when none was checked. */
+  /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent without a check. */
   readonly bodyChecks?: BodyChecks;
-  /** Requests that the gateway did not read in full: the client left in the middle of them, or V1 received them as they were. */
+  /** Requests that the gateway did not read in full: the client disconnected while sending, or V1 received them as they were. */
   readonly unread: number;
   /** Requests with bodies of further shapes. */
   readonly omitted: number;
@@ -150,9 +151,9 @@ export interface GuideCall {
 
 /** A member of V1's responses, as the client will read it; `v1` is empty for the whole body. */
 export interface GuideResponse extends ResponseMember {
-  /** What makes today's value of V2's, by the rule; absent where that is not known. */
+  /** How today's value follows from V2's, by the rule; absent where that is not known. */
   readonly remark?: string;
-  /** True where a program of the operator makes it: where V2 has it is not known. */
+  /** True where the operator's own program makes it, so its place in V2 is not known. */
   readonly isMade?: true;
 }
 
@@ -162,48 +163,48 @@ export interface GuideBody {
   readonly last: string;
   readonly before: string;
   readonly after: string;
-  /** Members that move, get another name or go; `to` is absent for those that go. */
+  /** Members that move, are renamed or removed; `to` is absent for removed ones. */
   readonly moves: readonly { readonly from: string; readonly to?: string; readonly remark: string }[];
-  /** True when V2, or its schema, refused a member that `after` has: then it is no example to follow. */
+  /** True when V2, or its schema, refused a member of `after`, which is no example to follow. */
   readonly isKnownToFail?: true;
   /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
   readonly isVerified: boolean;
-  /** What shows that `after` is right, or why that is not known: a sentence. */
+  /** The evidence that `after` is right, or why there is none: a sentence. */
   readonly evidence: string;
 }
 
-/** A mistake in requests: what has to be put right whatever the version. */
+/** A mistake in requests, to be corrected whatever the version. */
 export interface GuideMistake {
   readonly call: string;
   /** Failure code of the gateway, or status of the service. */
   readonly code: string;
-  /** Pointers in the V1 body, of the refusals that have one. */
+  /** Pointers into the V1 body, from refusals that have one. */
   readonly pointers: readonly string[];
   readonly count: number;
   readonly last: string;
   readonly remedy: string;
 }
 
-/** Maximum places of one shape at which V2's schema refused it. */
+/** Maximum places at which V2's schema refused one shape. */
 const MAX_PLACES = 8;
 
 /** Note of a request whose body was forwarded unread. */
 type UnreadNote = keyof typeof UNREAD;
 
-/** What is known of a body that was forwarded unread, in a sentence. */
+/** Why a body was forwarded unread, in a sentence. */
 const UNREAD = {
   'media-type': 'The body is not JSON, and is forwarded as it is.',
   'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded as it is.',
   'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it as it is.',
 } as const;
 
-/** Requests of one call that are alike: the same members, edited in the same way. */
+/** Requests of one call with the same members, edited in the same way. */
 export interface GuideShape {
   readonly edits: readonly EditRecord[];
   /** Undefined when the members were not recorded. */
   readonly attributes: readonly string[] | undefined;
   readonly path: string;
-  /** Method and path as V2 got them; undefined where it did not. */
+  /** Method and path at V2; undefined where V2 did not get the request. */
   readonly atV2: string | undefined;
   readonly hasBody: boolean;
   /** Why the body was forwarded unread. */
@@ -216,10 +217,10 @@ export interface GuideShape {
   readonly refusedAt: Map<string, number>;
 }
 
-/** What shows that a body is right for V2, or why that is not known. */
+/** The evidence that a body is right for V2, or why there is none. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 
-/** The place in a V1 request of a member that only V2 has. */
+/** Stands for the place in a V1 request of a member that only V2 has. */
 export const ADDED = 'not sent';
 
 /** Stands for the members of a body that were not recorded. */
@@ -234,13 +235,13 @@ export function unreadNote(note: string | undefined): UnreadNote | undefined {
   return note !== undefined && isUnread(note) ? note : undefined;
 }
 
-/** A body without members shows nothing of what V2 takes; `members` are those before V2 refused them. */
+/** The evidence for a body that is left without members; `members` are those that V2 refused. */
 export function emptyEvidence(members: readonly string[]): Evidence {
   const why = members.length === 0 ? 'this body has no members' : 'V2 refused each member of this body';
   return { isVerified: false, evidence: `Not verified: ${why}.` };
 }
 
-/** What is known of a body that is shown as a whole: it was not read, or has no members that were recorded; undefined for others. */
+/** The evidence for a body that was not read, or without recorded members; undefined for others. */
 export function wholeEvidence(
   { note, attributes, byV2 }: GuideShape,
   ofBody: readonly EditRecord[],
@@ -257,7 +258,7 @@ export function wholeEvidence(
   return { isVerified: false, evidence };
 }
 
-/** Learns from the check of a body that was not sent to V2. V1's 4xx and 5xx, and clients that left, say nothing about a shape. */
+/** Learns from the check of a body that was not sent to V2. V1's 4xx and 5xx, and clients that disconnected, show nothing about a shape. */
 export function learnCheck(shape: GuideShape, { would, status }: Entry): void {
   if (would?.v2 === undefined || status === 0 || status >= 400) return;
   if (would.v2 === 'valid') shape.bySchema += 1;
@@ -267,7 +268,7 @@ export function learnCheck(shape: GuideShape, { would, status }: Entry): void {
     shape.refusedAt.set(at, (shape.refusedAt.get(at) ?? 0) + 1);
 }
 
-/** What V2's schema says of a shape; undefined when none of its bodies was checked. `left` members were left out of it. */
+/** The evidence of V2's schema for a shape; undefined without a check, or where `left` members were left out of it. */
 export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: number): Evidence | undefined {
   if (refusedAt.size > 0) {
     const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${times}×`);
@@ -278,7 +279,7 @@ export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: numb
   return { isVerified: true, evidence };
 }
 
-/** What identifies requests that are alike: the same members, edited in the same way; or without a body, or one that was not read. */
+/** Identifies requests with the same members, edited in the same way; or without a body, or with one that was not read. */
 export function shapeKey({
   edits,
   attributes,
@@ -288,7 +289,7 @@ export function shapeKey({
   return JSON.stringify([edits, attributes ?? null, bytesIn > 0, unreadNote(note) ?? null]);
 }
 
-/** The number of requests of a shape, and whether the address is all that changes: of one that V2 was not seen to accept, only so far. */
+/** The number of requests of a shape, and whether only the address changes, or the migration changes no more of one that is not verified. */
 export function shapeWords({
   count,
   moves,
@@ -299,7 +300,7 @@ export function shapeWords({
   return `${words} ${isVerified ? 'Only the address of the request changes.' : 'The migration changes only the address of the request.'}`;
 }
 
-/** Prints a request line and a sketch of its body; `further` is the pointer of a member that stands for others. */
+/** Prints a request's head and a sketch of its body; `further` is the pointer of a member that stands for others. */
 export function printedRequest(
   head: string,
   members: readonly string[],
@@ -310,18 +311,23 @@ export function printedRequest(
   return `${head}\n\n${sketchJson(further === undefined ? shown : [...shown, further], wrapper)}`;
 }
 
-/** What a client reads today of a response, for a guide; `code` formats a pointer. */
+/** A step and its link, in one line of plain text. */
+export function stepText({ text, link }: EndOfV1): string {
+  return link === undefined ? text : `${text} ${link}`;
+}
+
+/** The member that a client reads today, for a guide; `code` formats a pointer. */
 export function presentWords({ v1 }: Pick<GuideResponse, 'v1'>, code: (pointer: string) => string): string {
   return v1 === '' ? 'the whole body' : code(v1);
 }
 
-/** What it will read in its place. */
+/** The member that it will read instead. */
 export function futureWords(
   { v1, v2, hasOtherValues, remark, isMade }: GuideResponse,
   code: (pointer: string) => string,
 ): string {
   if (isMade === true)
-    return "today a program of the operator makes it from V2's response: ask for its logic";
+    return "today the operator's own program makes it from V2's response: ask for its logic";
   if (hasOtherValues !== true) return v2 === undefined ? 'gone' : code(v2);
   return `${code(v2 ?? v1)}, with other values${remark === undefined ? '' : `; for today's: ${remark}`}`;
 }

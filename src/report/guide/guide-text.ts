@@ -30,9 +30,11 @@ import {
   futureWords,
   presentWords,
   shapeWords,
+  stepText,
 } from './guide-document.ts';
 
-const WORK: Readonly<Record<ClientReport['class'], string>> = {
+/** The work of a client by its class, for its owner. */
+export const WORK: Readonly<Record<ClientReport['class'], string>> = {
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
   'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',
@@ -40,13 +42,15 @@ const WORK: Readonly<Record<ClientReport['class'], string>> = {
   gone: 'No V1 request is expected any more.',
 };
 
-/** No rule book declares it: JSON has none. */
+/** No rule book declares this change: JSON has no byte order mark. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
-/** What a guide may load and run: nothing, and its own style. */
+const UNKNOWN_RESPONSES = "Not known: no response of V1 has been compared with V2's yet.";
+
+/** A guide loads and runs nothing, and has a style of its own. */
 export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** Prints a guide as one HTML page that loads nothing and runs nothing; `lead` is HTML to stand before it. */
+/** Prints a guide as one HTML page that loads and runs nothing; `lead` is HTML to put before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
   const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
   const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
@@ -96,7 +100,7 @@ ${[...lead, ...body].filter((part) => part !== '').join('\n')}
 `;
 }
 
-/** Prints a mail to the owner of a client, as plain text: a subject, the dates, the work, and that the guide is attached. */
+/** Prints a mail to a client's owner as plain text: subject, dates, work, and a note that the guide is attached. */
 export function guideMail(guide: GuideDocument): string {
   const { name, client, requests, from, to, changes, end, mistakes } = guide;
   const words = dryRunWords(guide);
@@ -106,7 +110,7 @@ export function guideMail(guide: GuideDocument): string {
     `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${from}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${to}.`,
     end.length === 0
       ? 'V1 has no end date yet.'
-      : `When V1 ends:\n${end.map(({ text, link }) => `- ${oneLine(link === undefined ? text : `${text} ${link}`)}`).join('\n')}`,
+      : `When V1 ends:\n${end.map((step) => `- ${oneLine(stepText(step))}`).join('\n')}`,
     changes.length === 0
       ? addressWords(guide)
       : `What changed:\n${changes.map(({ summary }) => `- ${oneLine(summary)}`).join('\n')}`,
@@ -121,7 +125,7 @@ export function guideMail(guide: GuideDocument): string {
   return `${paragraphs.join('\n\n')}\n`;
 }
 
-/** What a client without any change has to do, as far as its requests show it. */
+/** The work of a client without any change, as far as its requests show it. */
 function addressWords({ calls }: GuideDocument): string {
   if (calls.length === 0) return 'What has to change is not known: no request was accepted that shows it.';
   if (calls.some(({ responsesUnknown, unread }) => responsesUnknown || unread > 0))
@@ -129,22 +133,18 @@ function addressWords({ calls }: GuideDocument): string {
   return 'Only the address changes.';
 }
 
-/** A text of a rule book or a name in one line, so that none can add a field or a paragraph to a mail. */
+/** Puts a text of the rule book or a name into one line, so that none can add a field or a paragraph to a mail. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-/** Only an address of the web becomes a link: the page is opened from a mail. */
+/** Only a web address becomes a link: the page is opened from a mail. */
 function htmlStep({ text, link }: EndOfV1): string {
   if (link === undefined) return htmlText(text);
   const address = htmlText(link);
   return /^https?:\/\//.test(link)
     ? `${htmlText(text)} <a href="${address}">${address}</a>`
     : `${htmlText(text)} ${address}`;
-}
-
-function markdownStep({ text, link }: EndOfV1): string {
-  return link === undefined ? markdownText(text) : `${markdownText(text)} ${markdownText(link)}`;
 }
 
 function htmlCallSection(call: GuideCall): string {
@@ -158,14 +158,12 @@ function htmlCallSection(call: GuideCall): string {
     ...bodies.map((body) => htmlBodySection(body)),
     bodyChecks === undefined
       ? ''
-      : `<p>V2's schema, which is not V2: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
+      : `<p>By V2's schema, not V2 itself: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
     unread > 0
       ? `<p>Not shown: ${counted(unread, 'request')} that the gateway did not read in full.</p>`
       : '',
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
-    responsesUnknown
-      ? "<h3>Responses</h3><p>Not known: no response of V1 was compared with V2's yet.</p>"
-      : '',
+    responsesUnknown ? `<h3>Responses</h3><p>${UNKNOWN_RESPONSES}</p>` : '',
     responses.length === 0
       ? ''
       : `<h3>Responses</h3>${htmlTable(
@@ -214,7 +212,9 @@ export function guideMarkdown(guide: GuideDocument): string {
     title,
     `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
     ...(dryRunWords(guide) === '' ? [] : [markdownText(dryRunWords(guide))]),
-    ...(end.length === 0 ? [] : ['## When V1 ends', end.map((step) => `- ${markdownStep(step)}`).join('\n')]),
+    ...(end.length === 0
+      ? []
+      : ['## When V1 ends', end.map((step) => `- ${markdownText(stepText(step))}`).join('\n')]),
     '## For every call',
     `- The path begins with \`${to}\` instead of \`${from}\`.${version === undefined ? '' : `\n- Send \`${versionLine(version)}\`, so that later releases of V2 do not affect you unexpectedly.`}`,
     ...(changes.length === 0
@@ -237,7 +237,7 @@ function callSection(call: GuideCall): string {
     ...call.bodies.map((body) => bodySection(body)),
     ...(call.bodyChecks === undefined
       ? []
-      : [`V2's schema, which is not V2: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
+      : [`By V2's schema, not V2 itself: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
     ...(call.unread > 0
       ? [`Not shown: ${counted(call.unread, 'request')} that the gateway did not read in full.`]
       : []),
@@ -262,7 +262,7 @@ function bodySection(body: GuideBody): string {
   ].join('\n\n');
 }
 
-/** Says how many of a client's requests would fail after the migration, by dry runs; empty where none came to a verdict. */
+/** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
 function dryRunWords({ dryRuns }: GuideDocument): string {
   const words = wouldFailWords(dryRuns);
   return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
@@ -272,7 +272,7 @@ function responsesWords(outcomes: GuideCall['outcomes'], escaped: (text: string)
   return outcomes.length === 0 ? '' : ` Responses: ${escaped(outcomeWords(outcomes))}.`;
 }
 
-/** What is known to fail is not called *After*: whoever follows the guide copies that. */
+/** A request that is known to fail is not called *After*: readers of the guide copy that. */
 function afterTitle({ isKnownToFail }: GuideBody): string {
   return isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After';
 }
@@ -282,7 +282,7 @@ function fence(title: string, text: string): string {
 }
 
 function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
-  if (responsesUnknown) return ['**Responses**', "Not known: no response of V1 was compared with V2's yet."];
+  if (responsesUnknown) return ['**Responses**', UNKNOWN_RESPONSES];
   if (responses.length === 0) return [];
   const rows = responses.map((member) => [
     presentWords(member, markdownCode),
@@ -304,7 +304,7 @@ function mistakeTable(mistakes: readonly GuideMistake[]): string {
   return table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], rows);
 }
 
-/** The digest of one client, to be mailed to its owner. Its sentences are plain text of others: escape them for their format. */
+/** One client's digest, for a mail to its owner. Its sentences have untrusted text: escape them for their format. */
 interface ClientDigest {
   /** The keyed hash, or `-` for requests without a key. */
   readonly client: string;
@@ -327,15 +327,13 @@ export function digests(
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
       sentences: [
-        ...endOfV1(rollout, client.client, callsOf(client)).map(({ text, link }) =>
-          link === undefined ? text : `${text} ${link}`,
-        ),
+        ...endOfV1(rollout, client.client, callsOf(client)).map(stepText),
         ...sentencesOf(client, summaries),
       ],
     }));
 }
 
-/** All operations that a client calls; undefined where there may be more than are counted. */
+/** All operations that a client calls; undefined where it may call more than were counted. */
 function callsOf({ operations }: ClientReport): ReadonlySet<string> | undefined {
   return operations.length < MAX_CALLS ? new Set(operations.map(({ operation }) => operation)) : undefined;
 }
@@ -363,7 +361,7 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
   ];
 }
 
-/** A summary of a rule book may have no full stop, and another sentence follows it. */
+/** Adds the full stop that a summary of the rule book may lack, since another sentence follows it. */
 function ended(summary: string): string {
   const text = summary.trim();
   return /[.!?…]$/.test(text) ? text : `${text}.`;

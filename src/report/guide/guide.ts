@@ -1,4 +1,5 @@
 import { isUnder, queryParts, withName } from '../../http/target.ts';
+import { tokenName } from '../../json/pointer.ts';
 import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
@@ -26,7 +27,6 @@ import {
   type GuideCall,
   type GuideChange,
   type GuideDocument,
-  type GuideMistake,
   type GuideResponse,
   type GuideShape,
   learnCheck,
@@ -37,20 +37,20 @@ import {
   wholeEvidence,
 } from './guide-document.ts';
 
-/** Maximum kinds of calls of one client in a guide, which is for human readers, and of mistakes. */
+/** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
 const MAX_CALLS = 100;
 const MAX_MISTAKES = 50;
 
 /** Maximum places of one mistake. */
 const MAX_POINTERS = 5;
 
-/** A rule book, as far as a guide tells of it. */
+/** A rule book, as far as a guide uses it. */
 interface GuideBook
   extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations'> {
   readonly changes: readonly GuidedChange[];
 }
 
-/** A change with the rules that a guide reads values from; a report that was written down has none. */
+/** A change, with the rules that a guide reads values from; one in a report that was saved has none. */
 type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'response'>>;
 
 /** The path prefixes of both versions. */
@@ -65,35 +65,36 @@ interface Mistake extends Span {
   readonly pointers: Set<string>;
 }
 
-/** Maximum shapes of bodies that are kept of one call, and that are shown. */
+/** Maximum shapes of bodies that are kept for a call, and that are shown. */
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
 
-/** An entry lists no more names: a body with that many may have others. */
+/** Maximum names in an entry: a body with as many may have more. */
 const MAX_ATTRIBUTES = 64;
 
 const REMARKS: ReadonlyMap<string, string> = new Map([
   ['map', 'the value changes as well'],
   ['set', 'V2 needs this value'],
   ['scale', 'the number is in another unit'],
-  ['quote', 'a text now, with the same characters'],
-  ['unquote', 'a number now, with the same digits'],
-  ['prefix', 'the text begins otherwise'],
-  ['unprefix', 'the text begins otherwise'],
+  ['quote', 'now a text, with the same characters'],
+  ['unquote', 'now a number, with the same digits'],
+  ['prefix', 'the text begins differently'],
+  ['unprefix', 'the text begins differently'],
   ['date', 'the date is written in another form'],
-  ['list', 'a list of one now'],
-  ['join', 'a part of a joined text now'],
+  ['list', 'now a list of one'],
+  ['join', 'now a part of a joined text'],
   ['split', 'a part of the text'],
   ['value', 'this value could not be converted'],
   ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
-  ['transform', "today a program of the operator converts it to V2's form: ask for its logic"],
+  ['transform', "today the operator's own program converts it to V2's form: ask for its logic"],
 ]);
 
-/** Pairs of a map, and characters of a value of the rule book, that a remark has at most. */
+/** Maximum pairs of a map, and characters of a value, in a remark. */
 const MAX_PAIRS = 5;
 const MAX_VALUE_CHARACTERS = 40;
 
+/** How a client's owner corrects a refused request, by failure code. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['malformed-json', 'Send valid JSON in UTF-8.'],
   ['malformed-form', 'Send fields in UTF-8, percent-encoded.'],
@@ -111,7 +112,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
 
 /** Collects the V1 calls of one client, and describes the changes it has to make. */
 export class Guide {
-  /** The client hash or a prefix of it: entries of other clients do not count. */
+  /** The client hash or a prefix of it: other clients' entries do not count. */
   readonly client: string;
   private readonly calls = new Map<string, CallGuide>();
   private readonly mistakes = new Map<string, Mistake>();
@@ -150,13 +151,13 @@ export class Guide {
     call.add(entry);
   }
 
-  /** All operations that the client calls; undefined where there may be more than are kept. */
+  /** All operations that the client calls; undefined where it may call more than are kept. */
   private get called(): ReadonlySet<string> | undefined {
     if (this.omitted > 0 || this.mistakes.size >= MAX_MISTAKES) return undefined;
     return new Set([...this.calls.keys(), ...[...this.mistakes.values()].map(({ call }) => call)]);
   }
 
-  /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; without it, that of the latest one. */
+  /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. */
   document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
     const { from, to, version, changes } = book;
     const field = versionHeader(book);
@@ -173,7 +174,14 @@ export class Guide {
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client, this.called),
       calls: calls.map((call) => call.document(book, inForce)),
-      mistakes: [...this.mistakes.values()].map((mistake) => printMistake(mistake)),
+      mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({
+        call,
+        code,
+        pointers: [...pointers],
+        count,
+        last,
+        remedy: REMEDIES.get(code) ?? 'Correct the request; the response says what is wrong.',
+      })),
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,
     };
@@ -202,10 +210,6 @@ function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<G
   return { moved: { v1: `${method} ${v1}`, v2: `${v2Method} ${v2}` }, paths: { v1, v2 } };
 }
 
-function printMistake({ call, code, pointers, count, last }: Mistake): GuideMistake {
-  return { call, code, pointers: [...pointers], count, last, remedy: remedyOf(code) };
-}
-
 /** Collects one kind of call of one client. */
 class CallGuide {
   readonly name: string;
@@ -217,7 +221,7 @@ class CallGuide {
   private readonly members: DifferingMembers = new Map();
   private readonly responses = new ResponseChanges();
   private readonly checks = new BodyCheckCounts();
-  /** Leaves of the bodies that V2 accepted, and members that its errors pointed at. */
+  /** The leaves of each body that V2 accepted, all members of these bodies, and how often V2's errors pointed at a member. */
   private readonly accepted = new Set<string>();
   private readonly acceptedMembers = new Set<string>();
   private readonly named = new Map<string, number>();
@@ -295,7 +299,7 @@ class CallGuide {
       bodies: bodies.slice(0, MAX_SHOWN),
       responses: readMembers(responsesOf(this.members), book.changes),
       responsesUnknown: this.isUnknown && !this.isCompared,
-      // A guide is sent to the client's owner, who can do nothing about an outage or a service's own failure.
+      // A client's owner can do nothing about an outage or a service's own failure.
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
         code === undefined ? status < 500 : !isOutage(code),
       ),
@@ -387,13 +391,13 @@ class CallGuide {
     };
   }
 
-  /** Whether V2 accepted requests that have the object around a member: without it, where it never accepted one with it. */
+  /** Whether V2 accepted requests with the object around a member, though none with the member. */
   private isDispensable(member: string): boolean {
     const outer = member.slice(0, member.lastIndexOf('/'));
     return outer === '' ? this.acceptedMembers.size > 0 : this.acceptedMembers.has(outer);
   }
 
-  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those of which that is not known. */
+  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those for which that is not known. */
   private refusedMoves(
     { attributes = [], edits }: GuideShape,
     refused: readonly string[],
@@ -409,7 +413,7 @@ class CallGuide {
   }
 }
 
-/** Requests whose members were not recorded count for the shape with the same edits. */
+/** Counts requests whose members were not recorded for the shape with the same edits. */
 function mergedShapes(shapes: readonly GuideShape[]): readonly GuideShape[] {
   const recorded = shapes.filter(
     ({ attributes, hasBody, note }) => attributes !== undefined || !hasBody || note !== undefined,
@@ -429,7 +433,7 @@ function mergedShapes(shapes: readonly GuideShape[]): readonly GuideShape[] {
   return [...merged, ...left];
 }
 
-/** Members of the body that V2 gets for a shape; undefined when the members were not recorded in full. */
+/** Members of the body that V2 gets for a shape; undefined when not all members were recorded. */
 function v2Members({ attributes, edits }: GuideShape): readonly string[] | undefined {
   if (attributes === undefined || attributes.length >= MAX_ATTRIBUTES) return undefined;
   const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
@@ -442,13 +446,13 @@ function v2Members({ attributes, edits }: GuideShape): readonly string[] | undef
   return [...new Set([...members, ...added])].filter((member) => member !== '');
 }
 
-/** The members that have no members, in order: two bodies with the same are alike for V2. */
+/** The members that have no members, in order: V2 sees no difference between two bodies with the same ones. */
 function leavesOf(members: readonly string[]): string {
   const containers = new Set(members.map((member) => member.slice(0, member.lastIndexOf('/'))));
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
-/** Where each member goes; what several rules do to one is one row. */
+/** Where each member goes; several rules on one member make one row. */
 function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[]): GuideBody['moves'] {
   const rows = new Map<
     string,
@@ -469,12 +473,12 @@ function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[])
   return [...rows.values()].map(({ remarks, ...row }) => ({ ...row, remark: [...remarks].join('; ') }));
 }
 
-/** Members of responses, what several rules do to one in one row, with what makes today's value of V2's. */
+/** Members of responses, with the way from V2's value to today's; several rules on one member make one row. */
 function readMembers(
   members: readonly ResponseMember[],
   changes: readonly GuidedChange[],
 ): readonly GuideResponse[] {
-  // Its pointers are those of what a program made.
+  // The other pointers are those of the operator's program as well.
   const isMade = members.some(({ v1 }) => v1 === '');
   const rows = new Map<string, GuideResponse & { readonly remarks: Set<string> }>();
   for (const member of members) {
@@ -497,7 +501,7 @@ function readMembers(
     .sort((one, other) => Number(other.v1 === '') - Number(one.v1 === ''));
 }
 
-/** What makes V1's value of a member of V2's, by the rules of its change that name it. */
+/** How V1's value of a member follows from V2's, by the rules of its change that name it. */
 function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly GuidedChange[]): string {
   const { request = [], response = [] } = changes.find(({ id }) => id === change) ?? {};
   const names = new Set([v1, v2].flatMap((place) => nameAt(place) ?? []));
@@ -516,7 +520,7 @@ function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly Guided
   return [...new Set(words.filter((one) => one !== ''))].join(', ');
 }
 
-/** What becomes of a value: with the numbers, texts and values of the rule, where the rule book has one rule only that it can be. */
+/** What happens to a value, with the rule's own numbers, texts and values where only one rule of the rule book fits. */
 function remarkOf(
   { change, rule, note, from, path, header }: EditRecord,
   changes: readonly GuidedChange[],
@@ -526,7 +530,7 @@ function remarkOf(
   const known = changes.find(({ id }) => id === change);
   const names = new Set([from, path].flatMap((place) => nameAt(place) ?? []));
   const isQuery = (from ?? path)?.startsWith('?') === true;
-  // A value that a query is given may be a key: only those of bodies are shown.
+  // A value that a rule adds to a query may be a key: only those in bodies are shown.
   const words = isQuery
     ? (known?.query ?? []).flatMap((one) => {
         if (one.rule !== rule || 'text' in one || !('parameter' in one)) return [];
@@ -544,11 +548,10 @@ function remarkOf(
 /** The last name of a pointer, or that of a parameter. */
 function nameAt(place: string | undefined): string | undefined {
   if (place === undefined || place.startsWith('?')) return place?.slice(1);
-  const last = place.slice(place.lastIndexOf('/') + 1);
-  return last.replaceAll('~1', '/').replaceAll('~0', '~');
+  return tokenName(place.slice(place.lastIndexOf('/') + 1));
 }
 
-/** What a rule makes of a value, as whoever changes a client is told; empty where its places say all. */
+/** Tells whoever changes a client how a rule changes a value; empty where the member's places say all. */
 function valueWords(rule: {
   readonly rule: string;
   readonly conversion?: Conversion;
@@ -586,7 +589,7 @@ function conversionRemark(conversion: Conversion): string {
   }
 }
 
-/** With a day as both write it: names of forms say little to whoever has no rule book. */
+/** With an example, since the names of the forms say little without the rule book. */
 function dateRemark(conversion: DateConversion): string {
   const start: DateConversion = { ...conversion, from: 'datetime', to: conversion.from };
   const before = converterOf(start)('"2026-12-24T00:00:00Z"');
@@ -595,7 +598,7 @@ function dateRemark(conversion: DateConversion): string {
   return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
 }
 
-/** True for a rule after which V2 gets a field whether or not the client sent it. */
+/** Whether V2 gets a field by this rule even if the client did not send it. */
 function isAdding(rule: EditRecord['rule']): boolean {
   return rule === 'set' || rule === 'default' || rule === 'move';
 }
@@ -605,7 +608,7 @@ function fieldLines(names: readonly (string | undefined)[]): string {
   return [...new Set(names)].map((name) => (name === undefined ? '' : `\n${name}: …`)).join('');
 }
 
-/** The target for V2, with its names of query parameters. */
+/** The target at V2, with V2's names of query parameters. */
 function v2Target(v1Target: string, edits: readonly EditRecord[], { from, to }: GuidePrefixes): string {
   const target = isUnder(v1Target, from) ? to + v1Target.slice(from.length) : v1Target;
   const mark = target.indexOf('?');
@@ -620,16 +623,10 @@ function v2Target(v1Target: string, edits: readonly EditRecord[], { from, to }: 
   return target.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
 }
 
-/** Method and path as V2 got them. */
 function atV2({ origin, method, upstreamMethod = method, upstreamPath }: Entry): string | undefined {
   return origin === undefined && upstreamPath !== undefined ? `${upstreamMethod} ${upstreamPath}` : undefined;
 }
 
 function byVerdict(one: GuideBody, other: GuideBody): number {
   return Number(other.isVerified) - Number(one.isVerified) || other.count - one.count;
-}
-
-/** How the owner of a client puts a refused request right, by failure code: a sentence. */
-function remedyOf(code: string): string {
-  return REMEDIES.get(code) ?? 'Correct the request; the response says what is wrong.';
 }

@@ -1,4 +1,5 @@
-import { tokenName } from '../../json/pointer.ts';
+import { pointerToken, tokenName } from '../../json/pointer.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
 import {
   ADDED,
@@ -8,6 +9,7 @@ import {
   type GuideDocument,
   OTHER_SHAPE,
   presentWords,
+  stepText,
 } from './guide-document.ts';
 
 /** A file of a skill: its path in the folder, and its text. */
@@ -27,11 +29,11 @@ export interface SkillCase {
   readonly query?: readonly string[];
   /** Header fields that the request has; `…` stands for any value. */
   readonly headers: Readonly<Record<string, string>>;
-  /** RFC 6901 pointers of all members of the body, `*` for elements: no other one may be there; absent without a body of JSON. */
+  /** RFC 6901 pointers of all members that the body may have, `*` for elements; absent without a body of JSON. */
   readonly members?: readonly string[];
-  /** Pointers of V1's body that must be gone, and names of header fields, which end with `:`. */
+  /** Pointers of V1's body that must be gone, and names of header fields with `:` at the end. */
   readonly gone?: readonly string[];
-  /** False where nothing shows that V2 accepts it: ask before you rely on it. */
+  /** False where no evidence shows that V2 accepts it: ask before you rely on it. */
   readonly isVerified: boolean;
   readonly evidence: string;
   /** Requests like it in the log. */
@@ -39,8 +41,8 @@ export interface SkillCase {
 }
 
 /**
- * Returns a folder for a coding agent, or a person, with the client's source: what to search for, before and after of each call from
- * the client's own traffic, cases that prove the change, and what to ask a person. Nothing in it is a value of a body.
+ * Returns a folder for a coding agent, or a person, with the client's source: texts to search for, each call before and after from the
+ * client's own traffic, cases that prove the change, and questions for a person. It has no value of a body.
  */
 export function guideSkill(guide: GuideDocument): readonly SkillFile[] {
   return [
@@ -52,7 +54,7 @@ export function guideSkill(guide: GuideDocument): readonly SkillFile[] {
   ];
 }
 
-/** The cases of a guide; what is known to fail is none. */
+/** The cases of a guide, without requests that are known to fail. */
 export function skillCases({ calls, version }: GuideDocument): readonly SkillCase[] {
   const release = version === undefined ? {} : { [version.field]: version.value };
   return calls.flatMap((call) =>
@@ -90,7 +92,7 @@ interface Sketched {
   readonly members: readonly string[] | undefined;
 }
 
-/** Reads a printed request: its head, and the pointers of its body, where that is a sketch of JSON. */
+/** Reads a printed request: its head, and the pointers of its body if that is a sketch of JSON. */
 function sketched(text: string): Sketched {
   const [head = '', ...parts] = text.split('\n\n');
   const [line = '', ...fieldLines] = head.split('\n');
@@ -99,13 +101,9 @@ function sketched(text: string): Sketched {
   const names = query
     .split('&')
     .flatMap((parameter) => parameter.split('=', 1).filter((name) => name !== ''));
-  const body = parts.join('\n\n').trim();
-  let members: readonly string[] | undefined;
-  try {
-    if (body !== '') members = pointersIn(JSON.parse(body), '');
-  } catch {
-    // A body that was not read is described in words.
-  }
+  // A body that was not read is described in words.
+  const body = parsedJson(parts.join('\n\n'));
+  const members = body === undefined ? undefined : pointersIn(body, '');
   const named = path
     .split('/')
     .map((segment) => (isId(segment) ? '{…}' : segment.replaceAll(/\{[^{}]*\}/g, '{…}')));
@@ -113,7 +111,7 @@ function sketched(text: string): Sketched {
   return { method, path: named.join('/'), query: [...new Set(names)], fields, members };
 }
 
-/** A printed request with the path of the rule book in the place of one from the log, whose ids are values; with its query, too. */
+/** A printed request with the rule book's path and query instead of those from the log, whose ids are values. */
 function withPath(text: string, place: string | undefined): string {
   const [line = ''] = text.split('\n', 1);
   const [method = '', target = ''] = line.split(' ');
@@ -122,14 +120,14 @@ function withPath(text: string, place: string | undefined): string {
   const [segments, sent] = [template.split('/'), path.split('/')];
   const isThere =
     segments.length === sent.length && segments.every((segment, at) => isOfSegment(sent[at] ?? '', segment));
-  // A program of the operator may lead elsewhere.
+  // The operator's own program may lead elsewhere.
   if (place === undefined || !isThere) return text;
   const known = new Map(ofPlace.split('&').map((part) => [part.split('=', 1)[0], part]));
   const parts = query?.split('&').map((part) => known.get(part.split('=', 1)[0]) ?? part);
   return `${method} ${template}${parts === undefined ? '' : `?${parts.join('&')}`}${text.slice(line.length)}`;
 }
 
-/** Whether a segment of a path is of one of a template, such as `inv_{id}`. */
+/** Whether a segment of a path fits one of a template, such as `inv_{id}`. */
 function isOfSegment(segment: string, template: string): boolean {
   const [open, close] = [template.indexOf('{'), template.lastIndexOf('}')];
   if (open === -1 || close < open) return segment === template;
@@ -147,21 +145,15 @@ function pointersIn(value: unknown, at: string): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const isList = Array.isArray(value);
   const pointers = Object.entries(value).flatMap(([name, inside]) => {
-    // Stands for members that were not recorded.
-    if (name === '…') return [];
-    const pointer = `${at}/${isList ? '*' : name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (name === OTHER_SHAPE) return [];
+    const pointer = `${at}/${isList ? '*' : pointerToken(name)}`;
     return [pointer, ...pointersIn(inside, pointer)];
   });
   return [...new Set(pointers)];
 }
 
-function nameOf({ name, client }: GuideDocument): string {
-  return name ?? `client ${client}`;
-}
-
 function skillText(guide: GuideDocument): string {
-  const { requests, from, to, version, changes, end, omitted } = guide;
-  const name = nameOf(guide);
+  const { client, name = `client ${client}`, requests, from, to, version, changes, end, omitted } = guide;
   const slug = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
@@ -181,20 +173,20 @@ description: ${JSON.stringify(`Moves the source of ${name} from V1 to V2 of the 
 
 # Move ${markdownText(name)} from V1 to V2
 
-Made from ${counted(requests, 'request')} that this client sent to V1. Values are shown as ${markdownCode('…')}: the log has none. Calls that it did not make in that time are not here${omitted > 0 ? `, nor are ${counted(omitted, 'request')} of further kinds` : ''}.
+Made from ${counted(requests, 'request')} that this client sent to V1. Values are shown as ${markdownCode('…')}: the log has none. Calls that it did not make in that time are missing${omitted > 0 ? `, as are ${counted(omitted, 'request')} of further kinds` : ''}.
 
 1. Ask a person what [questions.md](questions.md) lists, before you change anything.
 2. Find the places in the source by [search.md](search.md). A text that is not found may be put together from parts.
 3. Change each call from *before* to *after* in [calls.md](calls.md): what is sent, and what is read of the response.
-4. Prove it: record the requests of the changed client, and hold each against [cases.json](cases.json). ${markdownCode('members')} are all the members that a body may have, ${markdownCode('gone')} those of V1 that must not be there (with ${markdownCode(':')} at the end, header fields), ${markdownCode('{…}')} any id, and ${markdownCode('…')} any value.
-5. Send them to a V2 for tests, without the gateway. Each must get what it got through the gateway.
+4. Prove it: record the requests of the changed client, and compare each with [cases.json](cases.json). ${markdownCode('members')} lists all members that a body may have, and ${markdownCode('gone')} those of V1 that it must not have (with ${markdownCode(':')} at the end, header fields); ${markdownCode('{…}')} is any id, and ${markdownCode('…')} any value.
+5. Send them to a test installation of V2, without the gateway. Each must get the same response as through the gateway.
 
-Change nothing else. Keep keys, retries and timeouts as they are. Where a case says ${markdownCode('"isVerified": false')}, V2 was not seen to accept it: stop and ask.
+Change nothing else. Keep keys, retries and timeouts as they are. Where a case has ${markdownCode('"isVerified": false')}, nothing shows that V2 accepts it: stop and ask.
 
 ## For every call
 
 ${rules.map((rule) => `- ${rule}`).join('\n')}
-${end.length === 0 ? '' : `\n## When V1 ends\n\n${end.map(({ text, link }) => `- ${markdownText(text)}${link === undefined ? '' : ` ${markdownText(link)}`}`).join('\n')}\n`}`;
+${end.length === 0 ? '' : `\n## When V1 ends\n\n${end.map((step) => `- ${markdownText(stepText(step))}`).join('\n')}\n`}`;
 }
 
 /** A text to search for, and what it stands for. */
@@ -231,7 +223,7 @@ function searchText(guide: GuideDocument): string {
   return `# What to search for\n\nAs text, in quotes or not; names of members may also be written in the style of the language, such as ${markdownCode('streetAddress')} for ${markdownCode('street_address')}, and mapped by annotations.\n\n${table(['text', 'what it is', 'calls'], rows)}\n`;
 }
 
-/** The name of a parameter of the query, of a header field, or the last one in a pointer; of an element, that of its list. */
+/** The name of a query parameter or header field, or the last name in a pointer; for an element, its list's name. */
 function lastName(pointer: string): string {
   if (pointer.startsWith('?')) return pointer.slice(1);
   if (!pointer.startsWith('/')) return pointer.replace(/:$/, '');
@@ -266,7 +258,7 @@ function callSections(call: GuideCall): string[] {
           ]),
     ]),
     ...(responsesUnknown
-      ? ["Responses: not known, as no response of V1 was compared with V2's."]
+      ? ["Responses: not known, since no response of V1 was compared with V2's."]
       : responses.length === 0
         ? ['Responses: no member that this client was sent has moved.']
         : [
@@ -284,12 +276,10 @@ function callSections(call: GuideCall): string[] {
 function questionsText(guide: GuideDocument): string {
   const { calls, mistakes, omitted, dryRuns, version } = guide;
   const questions = [
-    'What is the address of V2 without the gateway, and of one for tests? Do the keys of this client hold there?',
+    "What is the address of V2 without the gateway, and of a test installation? Do this client's keys work there?",
     ...(version === undefined
       ? []
-      : [
-          `Which release should the client ask for? ${version.field}: ${version.value} is what the gateway sends.`,
-        ]),
+      : [`Which release should the client ask for? The gateway sends ${version.field}: ${version.value}.`]),
     ...calls.flatMap((call) => callQuestions(call)),
     ...mistakes.map(
       ({ call, code, pointers, count, remedy }) =>
@@ -301,7 +291,7 @@ function questionsText(guide: GuideDocument): string {
     ...(omitted > 0 ? [`Which are the ${counted(omitted, 'request')} of further kinds?`] : []),
     'Which calls does the client make that the log has not seen: at the end of a month, by hand, on errors?',
   ];
-  return `# What to ask a person\n\nThe log does not tell this. An answer that changes a case belongs into ${markdownCode('cases.json')}.\n\n${questions.map((question) => `- [ ] ${markdownText(question)}`).join('\n')}\n`;
+  return `# What to ask a person\n\nThe log does not show any of this. If an answer changes a case, change it in ${markdownCode('cases.json')}.\n\n${questions.map((question) => `- [ ] ${markdownText(question)}`).join('\n')}\n`;
 }
 
 function callQuestions(call: GuideCall): string[] {
@@ -319,7 +309,7 @@ function callQuestions(call: GuideCall): string[] {
         ...left(body),
       ]),
       ...(responses.some(({ isMade }) => isMade === true)
-        ? [`${name}: how does V2 respond? A program of the operator makes V1's response of it today.`]
+        ? [`${name}: how does V2 respond? Today the operator's own program makes V1's response from it.`]
         : []),
       ...(responsesUnknown
         ? [`${name}: what does the client read of the response, and where does V2 have it?`]

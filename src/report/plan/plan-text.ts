@@ -10,7 +10,7 @@ export interface PlanTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A part of a plan as people read it: sentences and at most one table, the same in every format. */
+/** A part of a plan: sentences and at most one table, the same in every format. */
 export interface PlanPart {
   readonly title: string;
   readonly sentences: readonly string[];
@@ -67,7 +67,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
       ? []
       : [
           {
-            title: 'Endings before V1’s',
+            title: "Endings before V1's",
             sentences: endings.map((ending) =>
               endingSentence(ending, new Date(plan.at).toISOString(), (time) => zone.text(Date.parse(time))),
             ),
@@ -79,7 +79,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
           {
             title: 'Keys that seem rotated',
             sentences: [
-              'The second key begins where the first one ends, with the same operations, as often and at the same hours; ask the owner.',
+              'The new key begins where the old one ends, with the same operations, as often and at the same hours; ask the owner.',
             ],
             table: {
               head: ['old key', 'last used', 'new key', 'first used'],
@@ -97,10 +97,10 @@ export function planParts(plan: Plan): readonly PlanPart[] {
 }
 
 function datesOf(plan: Plan, zone: Zone): string[][] {
-  return [
-    ...plan.announcements.map(({ at, text }) => ({ at, text })),
-    { at: plan.sunset, text: 'V1 ends.' },
-  ].map(({ at, text }) => [zone.text(at), text]);
+  return [...plan.announcements, { at: plan.sunset, text: 'V1 ends.' }].map(({ at, text }) => [
+    zone.text(at),
+    text,
+  ]);
 }
 
 function scopeWords({ clients, except }: PlannedBrownout): string {
@@ -139,7 +139,7 @@ export function planMarkdown(plan: Plan): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Prints a rehearsal: a sentence for each window, and whom it refuses. */
+/** Prints a rehearsal: a sentence for each window, then the clients that it refuses. */
 export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone): readonly string[] {
   return windows.flatMap((window) => {
     const { from, until } = window.for ?? {};
@@ -151,7 +151,7 @@ export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone):
           : `${window.id} (${windowText(from, until, zone)}) as on `;
     const clients = window.clients.map(
       ({ client, name, refused, losesRun }) =>
-        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${counted(refused, 'request')}${losesRun ? ', a whole run' : ''}`,
+        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${window.share === 100 ? '' : 'up to '}${counted(refused, 'request')}${losesRun ? ', a whole run' : ''}`,
     );
     return [terminalText(`${moved}${windowSentence(window, zone)}`), ...clients];
   });

@@ -25,7 +25,7 @@ import { QUARTER_MS, type Zone } from './zone.ts';
 /** Days between the announcement and the end of V1, unless the operator sets others. */
 export const DEFAULT_LEAD_DAYS = 90;
 
-/** The brownouts of a plan are called by this and their number. */
+/** Begins the ids of a plan's brownouts; a number follows. */
 export const PLAN_PREFIX = 'plan-';
 
 /** Lengths of the brownouts, round by round, in quarters of an hour: from minutes to hours. */
@@ -34,20 +34,20 @@ const ROUNDS = [1, 2, 4, 8, 16] as const;
 /** Maximum brownouts of a round. */
 const MAX_A_ROUND = 3;
 
-/** Quiet days before the sunset, in which whoever noticed late can still act; of a short time no more than this share. */
+/** Quiet days before the sunset, in which owners who noticed late can still act, and their greatest share of the whole time. */
 const QUIET_DAYS = 14;
 const QUIET_SHARE = 0.2;
 
-/** Brownouts come in the last days before the sunset: years ahead nobody acts, and each day more has to be searched. */
+/** Brownouts come in the last days before the sunset: nobody acts years ahead, and each further day takes time to search. */
 const BROWNOUT_DAYS = 400;
 
 /** The part of the time before the sunset that passes without a brownout. */
 const FIRST_SHARE = 0.25;
 
-/** The chance of being refused at least once above which a brownout of a share surely meets a client. */
+/** A brownout of a share surely meets a client that it refuses at least once with this chance. */
 const SURE_CHANCE = 0.95;
 
-/** A client seems to have stopped when it is silent for longer than ever, and than so many days. */
+/** A client that is silent for longer than ever before, and for more days than these, may have stopped. */
 const LEAST_SILENCE_DAYS = 2;
 
 /** Lengths of brownouts for single clients, in quarters of an hour. */
@@ -56,15 +56,15 @@ const OWN_LENGTHS = [4, 8, 16] as const;
 /** The longest brownout for a client without a rhythm, in quarters of an hour: two days. */
 const LONGEST_OWN = 2 * CELLS_A_DAY;
 
-/** Requests and days below which nothing is said about the rhythm of a client. */
+/** Least requests and days that show a client's rhythm. */
 const LEAST = { requests: 5, days: 14 } as const;
 
-/** Clients whose rhythm is kept; requests of others are counted as left out. */
+/** Maximum clients whose rhythm is kept; requests of others count as left out. */
 const MAX_CLIENTS = 20_000;
 
 const HALF_HOUR = 2;
 
-/** What the plan needs of a log: a tally for the report, and the rhythm of each client. */
+/** Collects from a log what a plan needs: a tally for the report, and the rhythm of each client. */
 export class PlanTally {
   readonly tally = new Tally();
   readonly rhythms = new Map<string, ClientRhythm>();
@@ -91,11 +91,11 @@ export class PlanTally {
       rhythm = new ClientRhythm();
       this.rhythms.set(client, rhythm);
     }
-    rhythm.add(time, this.zone.local(time), entry.operation);
+    rhythm.add(time, this.zone.local(time));
   }
 }
 
-/** What an operator chooses about a plan. */
+/** An operator's choices for a plan. */
 export interface PlanOptions {
   /** Milliseconds since 1970 at which the plan is made. */
   readonly now: number;
@@ -108,7 +108,7 @@ export interface PlanOptions {
   /** The rollout of the rule book. */
   readonly rollout: Rollout | undefined;
   readonly gaps: readonly LogGap[];
-  /** Days on which there is no brownout, as days since 1970 of the zone: public holidays. */
+  /** Days without a brownout, such as public holidays: days since 1970 in the zone. */
   readonly avoid: ReadonlySet<number>;
 }
 
@@ -119,13 +119,13 @@ export interface PlannedBrownout {
   readonly until: number;
   /** The clients that it is for; every client when absent. */
   readonly clients?: readonly string[];
-  /** Clients that it spares, because it would be their first one and in their busiest hour. */
+  /** Clients that it spares: it would be their first one, in their busiest hour. */
   readonly except?: readonly string[];
   /** Clients that are awake in it. */
   readonly meets: number;
 }
 
-/** When a client will notice. */
+/** The brownout at which a client will notice. */
 export interface Notice {
   /** The id of the brownout. */
   readonly brownout: string;
@@ -134,7 +134,7 @@ export interface Notice {
   readonly because: string;
 }
 
-/** A client that still uses V1, and what the plan does about it. */
+/** A client that still uses V1, with the brownouts that will meet it. */
 export interface PlannedClient {
   readonly client: string;
   readonly name?: string;
@@ -147,11 +147,11 @@ export interface PlannedClient {
   readonly notices?: Notice;
   /** Number of brownouts in which it is surely awake. */
   readonly brownouts: number;
-  /** Why that is not known, or what is special, in sentences. */
+  /** Why that is not known, and special cases, in sentences. */
   readonly remarks: readonly string[];
 }
 
-/** What the operator tells the clients, and when. */
+/** A task of the operator on a day before the sunset. */
 export interface Announcement {
   readonly at: number;
   readonly text: string;
@@ -188,7 +188,7 @@ interface Planning {
   readonly replaced: string | undefined;
 }
 
-/** Makes the plan from what a log has; undefined when no client that is known by a key still uses V1. */
+/** Makes the plan from the counts of a log; undefined when no client with a key still uses V1. */
 export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefined {
   const { now, zone, leadDays, rollout } = options;
   const planned = planningOf(counts, options);
@@ -224,7 +224,7 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
   };
 }
 
-/** Clients that still use V1, those of rotated keys as one, with what is foretold of them. */
+/** Clients that still use V1, each with its forecast; both keys of a rotation are one client. */
 function planningOf(
   counts: PlanTally,
   options: PlanOptions,
@@ -277,7 +277,7 @@ function longestUsualPause(clients: readonly Planning[]): number {
   );
 }
 
-/** The first working midnight, from Tuesday to Thursday, that is late enough, or the sunset of the rule book if that is later. */
+/** The first midnight of a Tuesday, Wednesday or Thursday that is late enough, or the rule book's sunset if that is later. */
 function sunsetOf(
   deprecation: number,
   pause: number,
@@ -289,7 +289,7 @@ function sunsetOf(
   while (weekdayOf(day) < 2 || weekdayOf(day) > 4 || avoid.has(day)) day += 1;
   const earliest = zone.utcFrom(day * DAY_MS);
   const declared = rollout?.signals?.sunset;
-  // Who was told a day relies on it.
+  // Clients that know the day rely on it.
   if (declared !== undefined && declared > earliest)
     return {
       sunset: declared,
@@ -310,7 +310,7 @@ interface ChosenWindow {
   readonly meets: number;
 }
 
-/** Chooses the brownouts: rounds for everybody that grow, then windows for single clients that none of them meets. */
+/** Chooses the brownouts: rounds of growing length for everybody, then windows for single clients that none of them meets. */
 function chooseWindows(
   all: readonly Planning[],
   deprecation: number,
@@ -338,7 +338,7 @@ function dayOf(time: number, zone: Zone): number {
   return Math.floor(zone.local(time) / DAY_MS);
 }
 
-/** Chooses windows greedily: each is the one that meets most clients that were not met yet. */
+/** Chooses windows greedily: each time the one that meets the most clients for the first time. */
 class WindowChooser {
   private readonly clients: readonly Planning[];
   private readonly zone: Zone;
@@ -357,7 +357,7 @@ class WindowChooser {
     return this.windows.toSorted((one, other) => beginOf(one.window) - beginOf(other.window));
   }
 
-  /** Adds the windows of one length. Each round has one at least, also when all clients were met: reminders grow. */
+  /** Adds the windows of one length. Each round has one at least, even if all clients were met before: reminders get longer. */
   addRound(days: readonly number[], length: number): void {
     const inRound = new Set<Planning>();
     for (let count = 0; count < MAX_A_ROUND; count += 1) {
@@ -375,7 +375,7 @@ class WindowChooser {
     }
   }
 
-  /** Adds windows for the clients that no window surely meets, several clients in one where that is possible. */
+  /** Adds windows for the clients that no window surely meets, each for as many clients as possible. */
   addForSingle(days: readonly number[]): void {
     // Short windows before long ones, and days before the clocks change before others: some jobs go by UTC.
     const offset = (day: number): number => this.zone.local(day * DAY_MS);
@@ -417,7 +417,7 @@ class WindowChooser {
         const sure = unmet.filter((client) => this.isSure(client, window));
         if (sure.length === 0) continue;
         const spared = sure.filter((client) => !this.isFirstInBusiestHour(client, window));
-        // A client that is hardly awake but in its busiest hour has no other.
+        // A client that is awake in hardly any other hour is not spared.
         const clients = spared.length > 0 ? spared : sure;
         if (clients.length > (best?.clients.length ?? 0) && isOnClock(window, this.zone))
           best = { window, clients };
@@ -483,7 +483,7 @@ class WindowChooser {
     return forecaster.forecast(window).sight === 'sure';
   }
 
-  /** True when the window would be the first that the client meets, in its busiest hour, although it has others. */
+  /** Whether the window would be the client's first one, in its busiest hour, although it has other hours. */
   private isFirstInBusiestHour(client: Planning, window: WindowCells): boolean {
     const { spareHour } = client;
     if (spareHour === undefined || !coversHour(window, spareHour)) return false;
@@ -501,14 +501,14 @@ function beginOf({ day, start }: WindowCells): number {
   return day * CELLS_A_DAY + start;
 }
 
-/** True when a window has a part of an hour of the day. */
+/** Whether a window overlaps an hour of the day. */
 export function coversHour({ start, length }: Omit<WindowCells, 'day'>, hour: number): boolean {
   if (length >= CELLS_A_DAY) return true;
   const begins = (from: number): boolean => start < from + 4 && start + length > from;
   return begins(hour * 4) || begins(hour * 4 + CELLS_A_DAY);
 }
 
-/** False for a window that daylight saving leaves out, repeats, or makes longer or shorter. */
+/** Whether daylight saving neither skips nor repeats an end of a window, nor changes its length. */
 function isOnClock(window: WindowCells, zone: Zone): boolean {
   const [begin, end] = [beginOf(window), beginOf(window) + window.length].map((cell) => cell * QUARTER_MS);
   if (begin === undefined || end === undefined) return false;
@@ -547,16 +547,15 @@ function plannedClient(
   let missing = 1;
   for (const [at, chosen] of windows.entries()) {
     const brownout = brownouts[at];
-    if (brownout === undefined || !isFor(chosen, report.client)) continue;
+    if (brownout === undefined || !isKnown || !isFor(chosen, report.client)) continue;
     const forecast = forecaster.forecast(chosen.window);
-    if (!isKnown) continue;
     missing *= 1 - (forecast.trials === 0 ? 0 : forecast.hits / forecast.trials);
     if (forecast.sight !== 'sure') continue;
     met += 1;
     if (notices !== undefined) continue;
     notices = { brownout: brownout.id, at: brownout.from, because: because(forecast) };
     if (rhythm.hasOneHour && coversHour(chosen.window, rhythm.busiestHour))
-      remarks.push('It is awake in one hour of the day alone, so the brownout is in it.');
+      remarks.push('It is awake in only one hour of the day, so the brownout falls into that hour.');
   }
   if (isKnown && met === 0)
     remarks.push(
@@ -570,7 +569,7 @@ function plannedClient(
       `It has been silent for ${lengthWords(silence)}, longer than ever before in the logs: it may be gone.`,
     );
   if (rollout?.gone !== undefined && !isFor(rollout.gone, report.client))
-    remarks.push('The sunset of the rule book spares it.');
+    remarks.push("The rule book's sunset spares it.");
   return {
     client: report.client,
     ...(report.name === undefined ? {} : { name: report.name }),
@@ -591,7 +590,7 @@ function because({ hits, trials, like, isLonger }: Forecast): string {
   return `it comes ${like === 'every day' ? like : `on ${like}`}, and was awake at that time on ${Math.round(hits)} of the last ${trials}`;
 }
 
-/** What to tell the clients: at once, before the first brownout, and twice before the end. `start` is the deprecation, or now if that is over. */
+/** What to tell the clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */
 function announcements(
   start: number,
   sunset: number,
@@ -630,19 +629,21 @@ function unknownParts(
       : []),
     ...(keyless === undefined
       ? []
-      : [`${counted(keyless.requests, 'request')} had no API key; whose they are is not known.`]),
+      : [`${counted(keyless.requests, 'request')} had no API key; nobody knows which clients sent them.`]),
     ...(omitted + tally.omittedClients === 0
       ? []
       : [
-          `${counted(omitted + tally.omittedClients, 'request')} come from more clients than a plan can hold, and are left out.`,
+          `The plan leaves out ${counted(omitted + tally.omittedClients, 'request')} from clients beyond its limit.`,
         ]),
     ...(gaps.length === 0
       ? []
-      : [`The logs lack ${counted(gaps.length, 'part')} of the time; who was awake then is not known.`]),
+      : [
+          `The logs lack ${counted(gaps.length, 'part')} of the time; nobody knows which clients were awake then.`,
+        ]),
   ];
 }
 
-/** What `check` says about the end of V1 that a rule book declares, as sentences; empty where it is sound, or declares none. */
+/** The warnings of `check` about the end of V1 in a rule book; empty where it is sound, or there is none. */
 export function endWarnings(counts: PlanTally, options: PlanOptions): readonly string[] {
   const { rollout, now, zone, leadDays } = options;
   const sunset = rollout?.signals?.sunset;
@@ -667,12 +668,12 @@ export function endWarnings(counts: PlanTally, options: PlanOptions): readonly s
   const unknown = clients.length - known.length;
   if (unknown > 0)
     warnings.push(
-      `brownouts: whether one meets ${counted(unknown, 'more client')} is not known, whose rhythm the logs do not show`,
+      `brownouts: whether one meets ${counted(unknown, 'more client')} is not known: the logs do not show their rhythm`,
     );
   return warnings;
 }
 
-/** A sunset of an operation or change that comes too soon for those who still use it. */
+/** The warning about a sunset of an operation or change that comes too soon for the clients that still use it. */
 function endingWarning(
   { id, kind, sunset, clients }: Ending,
   { now, leadDays }: PlanOptions,
@@ -694,14 +695,14 @@ function meets(
   const sunset = rollout?.signals?.sunset ?? now;
   const { from = now, until = sunset } = brownout;
   if (!isFor(brownout, report.client)) return false;
-  // Of a client with other operations the log does not say when it calls which.
+  // A rhythm does not say when the client calls which operation.
   if (operations !== undefined && !report.operations.every(({ operation }) => operations.includes(operation)))
     return false;
   const begin = Math.ceil(zone.local(Math.max(from, now)) / QUARTER_MS);
   const length = Math.floor(zone.local(Math.min(until, sunset)) / QUARTER_MS) - begin;
   if (length < 1) return false;
   const day = Math.floor(begin / CELLS_A_DAY);
-  // Longer than a week meets whoever has a rhythm of a week.
+  // A week shows as much as a longer window.
   const window = { day, start: begin - day * CELLS_A_DAY, length: Math.min(length, 7 * CELLS_A_DAY) };
   if (forecaster.forecast(window).sight !== 'sure') return false;
   if (share === 100) return true;

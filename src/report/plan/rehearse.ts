@@ -17,19 +17,19 @@ import type { LogGap } from '../log-gaps.ts';
 import { counted, NO_KEY } from '../text.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
-/** Hours of the clock in a row that a run takes at most, and hours from the begin of one to that of the next: less than a day, since times vary. */
+/** Most clock hours in a row that a run takes, and least hours from one start to the next: less than a day, since times vary. */
 const RUN_HOURS = 2;
 const LEAST_HOURS_BETWEEN_RUNS = 18;
 
-/** Least runs of a client that is told to be a job. */
+/** Least runs of a client that counts as a job. */
 const LEAST_RUNS = 3;
 
 const HOUR_MS = 3_600_000;
 
-/** Refusals that come before the one of a brownout: the gateway had no room for the request, whoever sent it. */
+/** Refusals that come before that of a brownout: the gateway could not serve the request, whoever sent it. */
 const EARLIER_REFUSALS: ReadonlySet<string> = new Set(['overloaded', 'loop-detected', 'internal']);
 
-/** Whether the retirement of V1 decides about a logged request at all: a client made it for V1, with a head that the gateway accepted. */
+/** Whether V1's retirement applies to a logged request at all: a client sent it to V1, with a head that the gateway accepted. */
 export function isDecided(entry: Pick<TallyEntry, 'route' | 'failure' | 'method'>): boolean {
   const { route, failure } = entry;
   return (
@@ -37,16 +37,16 @@ export function isDecided(entry: Pick<TallyEntry, 'route' | 'failure' | 'method'
   );
 }
 
-/** The clients that a gateway with the traffic of a log would know to have used V1 before the day that closes it to newcomers. */
+/** The clients that a gateway with the traffic of a log would know from before the day that closes V1 to newcomers. */
 export interface ClientsOfLog {
   readonly clients: ReadonlySet<string>;
-  /** When the list of them would have been begun, in milliseconds since 1970. */
+  /** When their list would have begun, in milliseconds since 1970. */
   readonly since: number;
 }
 
 /**
- * The refusal that a logged request would have got with a rollout, by the functions that the gateway calls. `random` decides about
- * brownouts of a share, as in the gateway; without `known` nobody is a newcomer.
+ * The refusal that a logged request would have got under a rollout, by the functions that the gateway calls. `random` decides whether a
+ * brownout of a share refuses it, as in the gateway; without `known` nobody is a newcomer.
  */
 export function rehearsedRefusal(
   entry: TallyEntry,
@@ -77,26 +77,26 @@ function newcomerIn(
     : undefined;
 }
 
-/** True for a logged request from which the gateway learns its client, unless it refuses it. */
+/** Whether the gateway would have learned a client from a logged request. */
 export function teachesClient(entry: TallyEntry, { newcomers }: Rollout): boolean {
   const isBefore = newcomers !== undefined && Date.parse(entry.time) < newcomers.from;
   return isBefore && isDecided(entry) && entry.verdict !== 'refused' && takesKey(entry.status);
 }
 
-/** One window as it would have been. */
+/** The effect that one window would have had. */
 export interface RehearsedWindow {
   readonly id: string;
-  /** The window that was played, in milliseconds since 1970. */
+  /** The time that was played, in milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
-  /** The brownout or the day of the rule book that was moved there; absent for what was played when it is. */
+  /** The times in the rule book, where it was moved to other days. */
   readonly for?: { readonly from: number; readonly until?: number };
-  /** Set for what begins on a day and stays so, such as a sunset: it was played until the end of the logs. */
+  /** Set for a lasting refusal, such as a sunset: it was played until the end of the logs. */
   readonly stays?: true;
   readonly refused: number;
   /** Refused requests by client, most first; `-` for requests without a key. */
   readonly clients: readonly RehearsedClient[];
-  /** Percent of the requests that are refused; below 100 the numbers are those that could be. */
+  /** Percentage of requests that a brownout refuses; below 100, the numbers count all that it could refuse. */
   readonly share: number;
   /** False where the logs do not cover the whole window. */
   readonly isCovered: boolean;
@@ -107,7 +107,7 @@ export interface RehearsedClient {
   readonly client: string;
   readonly name?: string;
   readonly refused: number;
-  /** True when it runs once a day at most, and would have lost a whole run. */
+  /** True for a client that runs at most once a day, and would have lost a whole run. */
   readonly losesRun: boolean;
 }
 
@@ -116,12 +116,12 @@ export class Rehearsal {
   private readonly book: Pick<RuleBook, 'to'>;
   private readonly zone: Zone;
   private readonly windows: readonly PlayedWindow[];
-  /** The hours of wall-clock time in which each client sent requests. */
+  /** The wall-clock hours in which each client sent requests. */
   private readonly hours = new Map<string, Set<number>>();
   private since = Number.POSITIVE_INFINITY;
   private until = Number.NEGATIVE_INFINITY;
 
-  /** Each window is played by itself: its numbers are those that it has without the others. */
+  /** Each window is played by itself, as if there were no others. */
   constructor(
     windows: readonly (RehearsedBrownout | RehearsedDay)[],
     book: Pick<RuleBook, 'to' | 'rollout'>,
@@ -139,14 +139,14 @@ export class Rehearsal {
       const counts = {
         refused: new Map<string, number>(),
         learned: new Set<string>(),
-        // A run has more hours than the window where it begins before it, or goes on after it.
+        // A run may begin before the window, or go on after it.
         passed: new Map<string, Set<number>>(),
         lost: new Map<string, Set<number>>(),
       };
       if ('day' in window)
         return { ...window, ...counts, rollout: { ...base, brownouts: [], ...window.rollout } };
       const { brownout, original } = window;
-      // The share decides about each request by chance: all that could be refused are counted.
+      // A share refuses at random: all requests that it could refuse are counted.
       const rollout = { ...base, brownouts: [{ ...brownout, share: 100 }] };
       return { ...brownout, ...counts, rollout, ...(original === undefined ? {} : { original }) };
     });
@@ -172,13 +172,13 @@ export class Rehearsal {
     }
   }
 
-  /** The windows as they would have been, in the order given; `gaps` are parts of the time that the logs lack. */
+  /** The effects of the windows, in the given order; `gaps` are times that the logs lack. */
   result(names: ReadonlyMap<string, string>, gaps: readonly LogGap[] = []): readonly RehearsedWindow[] {
     const lacking = gaps.map((gap) => [Date.parse(gap.from), Date.parse(gap.until)] as const);
     return this.windows.map((window) => {
       const { id, day, share, original, refused, learned } = window;
       const { from = this.since, until = this.until } = window;
-      // Whom the gateway learned before the day is none of those whom it refuses after it; logs need no order.
+      // The gateway does not refuse clients that it learned before the day; logs need no order.
       const clients = [...refused].flatMap(([client, requests]) => {
         if (learned.has(client)) return [];
         const name = names.get(client);
@@ -206,7 +206,7 @@ export class Rehearsal {
     });
   }
 
-  /** True when the client is a job that runs once a day at most, and one of its runs would have lost every request. */
+  /** Whether the client is a job that runs at most once a day, and one of its runs would have lost every request. */
   private losesRun(client: string, { lost, passed }: PlayedWindow): boolean {
     const hours = lost.get(client);
     if (hours === undefined) return false;
@@ -220,7 +220,7 @@ export class Rehearsal {
   }
 }
 
-/** Hours in a row, of each client that is awake in them, in order. */
+/** The runs of consecutive hours, in order. */
 function runsOf(hours: Iterable<number>): readonly (readonly number[])[] {
   const runs: number[][] = [];
   for (const hour of [...hours].toSorted((one, other) => one - other)) {
@@ -231,7 +231,7 @@ function runsOf(hours: Iterable<number>): readonly (readonly number[])[] {
   return runs;
 }
 
-/** True for a time that may be of a run which the window meets. */
+/** Whether a time may belong to a run that the window meets. */
 function isNear({ from, until }: PlayedWindow, time: number): boolean {
   const around = RUN_HOURS * HOUR_MS;
   return (from === undefined || time >= from - around) && (until === undefined || time < until + around);
@@ -243,23 +243,23 @@ function addTo(sets: Map<string, Set<number>>, client: string, hour: number): vo
   else own.add(hour);
 }
 
-/** A brownout to play, with the times that it has in the rule book where it was moved. */
+/** A brownout to play; `original` are its times in the rule book, if it was moved. */
 export interface RehearsedBrownout {
   readonly brownout: Brownout;
   readonly original?: { readonly from: number; readonly until: number };
 }
 
-/** What begins on a day and stays so, to play from `from` on: the sunset of V1 or of an operation, or `newcomers`. */
+/** A lasting refusal to play from a day on: the sunset of V1 or of an operation, or `newcomers`. */
 export interface RehearsedDay {
   readonly day: true;
   readonly id: string;
   readonly from: number;
   readonly share: 100;
-  /** What of the rule book is played. */
+  /** The part of the rule book that is played. */
   readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'newcomers'>;
-  /** The day that it has in the rule book, where it was moved. */
+  /** Its day in the rule book, if it was moved. */
   readonly original?: { readonly from: number };
-  /** For `newcomers`: when the list of known clients begins, with nobody on it. */
+  /** For `newcomers`: when the list of known clients begins, still empty. */
   readonly known?: ClientsOfLog;
 }
 
@@ -274,7 +274,7 @@ interface PlayedWindow {
   readonly known?: ClientsOfLog;
   /** Requests that would have been refused, by client. */
   readonly refused: Map<string, number>;
-  /** For a brownout, the hours of each client with a refused request, and those near the window with one that passes. */
+  /** For a brownout, the hours in which it refuses a client, and those near the window in which one of its requests passes. */
   readonly lost: Map<string, Set<number>>;
   readonly passed: Map<string, Set<number>>;
   /** Clients that the gateway would have learned before the day that closes V1 to newcomers. */
@@ -282,8 +282,8 @@ interface PlayedWindow {
 }
 
 /**
- * The days of a rule book from which requests are refused for good, each to be played by itself. One that lies beyond the logs is played
- * from their beginning; `newcomers` after the fortnight for which the gateway learns clients, and is left out where the logs are shorter.
+ * The days in a rule book from which requests are refused for good, each to be played by itself. One outside the logs is played from
+ * their beginning; `newcomers` from the end of the fortnight in which the gateway learns clients, or not at all in shorter logs.
  */
 export function daysToRehearse(
   { signals, gone, ends, newcomers }: Rollout,
@@ -327,8 +327,8 @@ export function daysToRehearse(
 }
 
 /**
- * Moves a brownout that lies ahead to the latest day of the same weekday that a log covers, at the same wall-clock time; undefined
- * for one without a begin and an end, and where the log covers no such day.
+ * Moves a brownout that lies ahead to the latest such weekday in a log, at the same wall-clock time; undefined for one without a begin
+ * and an end, and where the log covers no such day.
  */
 export function movedToLog(
   brownout: Brownout,
@@ -343,33 +343,33 @@ export function movedToLog(
     const past = begin - weeks * 7 * DAY_MS;
     const moved = zone.utc(past);
     if (past < zone.local(log.since)) return undefined;
-    // An hour that daylight saving left out was no Tuesday at two.
+    // Daylight saving skipped this hour.
     if (moved === undefined) continue;
     const there = { ...brownout, from: moved, until: zone.utcFrom(end - weeks * 7 * DAY_MS) };
     return { brownout: there, original: { from, until } };
   }
 }
 
-/** Says what a window would have done, such as `Tue 24 Nov 2026, 09:00 to 10:00, would have refused 312 requests of 7 clients`. */
+/** Says what a window would have done: `Tue 24 Nov 2026, 09:00 to 10:00 would have refused 312 requests of 7 clients.` */
 export function windowSentence(window: RehearsedWindow, zone: Zone): string {
   const { id, from, until, refused, clients, share, isCovered, stays } = window;
   const could = share === 100 ? 'would have refused' : `(${share} %) would have refused about`;
-  const some = share === 100 ? refused : Math.round((refused * share) / 100);
+  const ofShare = (requests: number): string => counted(Math.round((requests * share) / 100), 'request');
   const times = stays ? `${id}, from ${instantText(from, zone)} on,` : windowText(from, until, zone);
-  const when = `${times} ${could} ${counted(some, 'request')}`;
+  const when = `${times} ${could} ${ofShare(refused)}`;
   const known = clients.filter(({ client }) => client !== NO_KEY);
   const keyless = clients.find(({ client }) => client === NO_KEY);
   const losing = known.filter(({ losesRun }) => losesRun);
-  const whose = refused === 0 ? '' : ` of ${counted(known.length, 'client')}`;
+  const whose = known.length === 0 ? '' : ` of ${counted(known.length, 'client')}`;
   const runs =
     losing.length === 0
       ? ''
       : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day at most and would have lost a whole run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
-  const others = keyless === undefined ? '' : `; ${counted(keyless.refused, 'request')} had no key`;
+  const others = keyless === undefined ? '' : `; ${ofShare(keyless.refused)} had no key`;
   return `${when}${whose}${runs}${others}.${isCovered ? '' : ' The logs do not cover all of it.'}`;
 }
 
-/** A time on the clock on the wall: `Tue 24 Nov 2026, 09:00`. */
+/** A wall-clock time: `Tue 24 Nov 2026, 09:00`. */
 export function instantText(at: number, zone: Zone): string {
   const local = zone.local(at);
   return `${dayText(local)}, ${clockText(local)}`;

@@ -8,48 +8,40 @@ export const CELLS_A_DAY = 96;
 /** Cells of eleven years. */
 const MAX_CELLS = 400_000;
 
-/** Operations that are remembered of a client. */
-const MAX_OPERATIONS = 200;
-
 /** A pause is exceptional, such as a holiday, when it is longer than this many usual ones. */
 const EXCEPTIONAL_PAUSES = 2;
 
 /** No pause of fewer days is exceptional: it may be a weekend. */
 const LEAST_EXCEPTION_DAYS = 4;
 
-/** The share of earlier days of the same kind that makes one sure. */
+/** Share of the earlier days of a kind on which a client came that makes the next one sure. */
 const SURE_SHARE = 0.85;
 
-/** The share of the days on which a client came that makes a time of the day sure, the least number of them, and the most. */
+/** Share of a client's days that makes a time of the day sure, and the least and most days that are judged. */
 const SURE_CLOCK_SHARE = 0.93;
 const LEAST_DAYS = 3;
 const MAX_CLOCK_DAYS = 28;
 
-/** Share of a client's days that lie on the days of a rare rhythm, for the rhythm to be its own. */
+/** Least share of a client's days that a rare rhythm has to explain. */
 const EXPLAINED_SHARE = 0.8;
 
-/**
- * When one client sends V1 requests: the quarters of an hour, in the operator's wall-clock time, in which it sent any, and its
- * requests by hour of the day.
- */
+/** When one client sends V1 requests: the quarters of an hour of wall-clock time in which it sent any, and its requests by hour of the day. */
 export class ClientRhythm {
   readonly cells = new MarkedNumbers(MAX_CELLS);
   readonly hours = new Float64Array(24);
-  readonly operations = new Set<string>();
   requests = 0;
   /** Milliseconds since 1970. */
   first = Number.POSITIVE_INFINITY;
   last = Number.NEGATIVE_INFINITY;
 
-  /** Adds a request; `local` is its time on the wall. */
-  add(time: number, local: number, operation: string | undefined): void {
+  /** Adds a request; `local` is its wall-clock time. */
+  add(time: number, local: number): void {
     this.cells.add(Math.floor(local / QUARTER_MS));
     const hour = Math.floor(local / 3_600_000) % 24;
     this.hours[hour] = (this.hours[hour] ?? 0) + 1;
     this.requests += 1;
     if (time < this.first) this.first = time;
     if (time > this.last) this.last = time;
-    if (operation !== undefined && this.operations.size < MAX_OPERATIONS) this.operations.add(operation);
   }
 
   /** The rhythm of two keys of one client. */
@@ -59,7 +51,6 @@ export class ClientRhythm {
       for (const cell of rhythm.cells.values()) both.cells.add(cell);
       for (const [hour, requests] of rhythm.hours.entries())
         both.hours[hour] = (both.hours[hour] ?? 0) + requests;
-      for (const operation of rhythm.operations) both.operations.add(operation);
       both.requests += rhythm.requests;
       both.first = Math.min(both.first, rhythm.first);
       both.last = Math.max(both.last, rhythm.last);
@@ -72,7 +63,7 @@ export class ClientRhythm {
     return this.hours.indexOf(Math.max(...this.hours));
   }
 
-  /** True when it is awake in one hour of the day alone, which no window can spare. */
+  /** True when it is awake in only one hour of the day, which no window can spare. */
   get hasOneHour(): boolean {
     return this.hours.filter((requests) => requests > 0).length === 1;
   }
@@ -110,26 +101,26 @@ export interface WindowCells {
   readonly length: number;
 }
 
-/** Whether a client will be awake in a window, as far as its past tells. */
+/** Whether a client will be awake in a window, judged by its past. */
 export interface Forecast {
-  /** `sure` when it was awake in nearly all windows like it, `possible` in some of them, `never` in none. */
+  /** `sure` when it was awake in nearly all windows like it, `possible` when in some, `never` when in none. */
   readonly sight: 'sure' | 'possible' | 'never';
-  /** Days on which the client came, and those on which it was awake at that time; of a window that is no more than possible, what is expected. */
+  /** Days on which the client came, and those on which it was awake at that time; the expected number where `possible`. */
   readonly trials: number;
   readonly hits: number;
   /** The kind of day on which it comes, for people: `working days`, `Tuesdays`. */
   readonly like: string;
-  /** True where it is sure for its length alone: the client was never silent for as long. */
+  /** True where only the length makes it sure: the client was never silent for as long. */
   readonly isLonger?: true;
 }
 
-/** Days that are alike, with the number of them that a judgement needs and takes. */
+/** A kind of days, with the least and the most that a judgement takes. */
 interface Likeness {
   readonly key: (day: number) => number | undefined;
   readonly words: (day: number) => string;
   readonly least: number;
   readonly most: number;
-  /** A rare rhythm is one only if it explains when the client comes: two hits of two could be chance. */
+  /** A rare rhythm has to explain when the client comes: two hits in two trials could be chance. */
   readonly isRare: boolean;
 }
 
@@ -187,7 +178,7 @@ const LIKENESSES: readonly Likeness[] = [
   },
 ];
 
-/** The days of the observed time by what they have in common, the latest first: the same for every client. */
+/** The observed days by kind, the latest first: the same for every client. */
 export class Calendar {
   readonly observed: ObservedTime;
   private readonly days: readonly ReadonlyMap<number, readonly number[]>[];
@@ -226,12 +217,12 @@ interface Counted {
   readonly hits: number;
 }
 
-/** Cells of the longest window that is foretold: a week. */
+/** More than the cells of the longest window, a week. */
 const MAX_LENGTH = 7 * CELLS_A_DAY + 1;
 
-/** Foretells when one client is awake, from its past. */
+/** Forecasts when one client is awake, from its past. */
 export class Forecaster {
-  /** The longest time without a request that came at least twice, in milliseconds; the only one where there is one alone; 0 without any. */
+  /** The second longest pause between requests, in milliseconds: a pause that came twice; the longest if there is only one, 0 without one. */
   readonly usualPause: number;
   readonly longestPause: number;
   /** Milliseconds from its last request to the end of the logs. */
@@ -243,9 +234,9 @@ export class Forecaster {
   private readonly sums: Uint32Array;
   private readonly base: number;
   private readonly firstCell: number;
-  /** Holidays and gaps of the logs, which say nothing about other days. */
+  /** Holidays and gaps in the logs, which show nothing about other days. */
   private readonly left: readonly (readonly [from: number, until: number])[];
-  /** Days and times of the day that were judged. */
+  /** Judgements so far, by day and by time of the day. */
   private readonly ofDays = new Map<number, Forecast>();
   private readonly ofClock = new Map<number, Counted>();
   private readonly explained: readonly Map<number, boolean>[] = LIKENESSES.map(() => new Map());
@@ -285,8 +276,8 @@ export class Forecaster {
   }
 
   /**
-   * Foretells whether the client is awake in a window: whether it comes on such a day, and whether it is awake at that time on the days
-   * on which it comes. Both are judged apart, since one number of few alike windows would be right by chance for some of many windows.
+   * Forecasts whether the client is awake in a window: whether it comes on such a day, and whether it is awake at that time on its days.
+   * These are two judgements, since a single one rests on few windows, and would be right by chance for some of many.
    */
   forecast(window: WindowCells): Forecast {
     const { day, start, length } = window;
@@ -310,7 +301,7 @@ export class Forecaster {
     return isLonger ? { sight: 'sure', isLonger, ...some } : { sight: 'possible', ...some };
   }
 
-  /** Foretells whether the client comes on a day. */
+  /** Forecasts whether the client comes on a day. */
   private forecastDay(day: number): Forecast {
     const known = this.ofDays.get(day);
     if (known !== undefined) return known;
@@ -390,7 +381,10 @@ export class Forecaster {
 
   /** The rhythm for people: `working days, 08:00 to 18:00, most at 10:00`. */
   words({ hours, requests, busiestHour, hasOneHour }: ClientRhythm): string {
-    return `${this.dayWords()}, ${hasOneHour ? `${hourText(busiestHour)} to ${hourText(busiestHour + 1)}` : spanOfHours(hours, requests)}${hasOneHour ? '' : `, most at ${hourText(busiestHour)}`}`;
+    const times = hasOneHour
+      ? `${hourText(busiestHour)} to ${hourText(busiestHour + 1)}`
+      : `${spanOfHours(hours, requests)}, most at ${hourText(busiestHour)}`;
+    return `${this.dayWords()}, ${times}`;
   }
 
   private dayWords(): string {
@@ -413,7 +407,7 @@ export class Forecaster {
   }
 }
 
-/** A number as a date has it: `1st`, `22nd`, `13th`. */
+/** An ordinal number: `1st`, `22nd`, `13th`. */
 function ordinal(value: number): string {
   const ending = Math.floor((value % 100) / 10) === 1 ? undefined : ['th', 'st', 'nd', 'rd'][value % 10];
   return `${value}${ending ?? 'th'}`;

@@ -1,18 +1,18 @@
 import { wallClock } from '../../rules/date-format.ts';
 import { readInstant } from '../../rules/rollout.ts';
+import { DAY_MS } from '../tally/time-slots.ts';
 
 /** Length of a quarter of an hour in milliseconds: every zone's offset changes at such a time. */
 export const QUARTER_MS = 900_000;
 
-/** Offsets that are remembered: those of three years. */
+/** Maximum offsets that are remembered: those of three years. */
 const MAX_OFFSETS = 105_000;
 
-const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
 /**
- * Wall-clock time of one zone. A *local* time is the number of milliseconds that the clock on the wall would be from 1970 if it were
- * one of UTC, so that days and hours of it are plain divisions, whatever daylight saving does.
+ * Wall-clock time of one zone. A *local* time is wall-clock time in milliseconds since 1970 as if the clock showed UTC, so its days and
+ * hours are plain divisions, whatever daylight saving does.
  */
 export class Zone {
   /** IANA name, such as `Australia/Sydney`. */
@@ -37,8 +37,8 @@ export class Zone {
   }
 
   /**
-   * The time in milliseconds since 1970 at a local time: the earlier one of an hour that comes twice. Undefined in the hour that
-   * daylight saving leaves out.
+   * The time in milliseconds since 1970 at a local time: the earlier one in an hour that comes twice. Undefined in the hour that
+   * daylight saving skips.
    */
   utc(local: number): number | undefined {
     const [before, after] = [this.offset(local - DAY_MS), this.offset(local + DAY_MS)];
@@ -83,16 +83,14 @@ export class Zone {
   }
 }
 
-const DAY_MS = 86_400_000;
-
 /** Prints the day of a local time as `Tue 12 Jan 2027`. */
 export function dayText(local: number): string {
   const date = new Date(local);
-  const weekday = WEEKDAYS[date.getUTCDay()];
+  const weekday = weekdayName(date.getUTCDay()).slice(0, 3);
   return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
 }
 
-/** Prints the clock of a local time as `09:00`. */
+/** Prints the time of day of a local time as `09:00`. */
 export function clockText(local: number): string {
   return new Date(local).toISOString().slice(11, 16);
 }
@@ -104,8 +102,8 @@ export function weekdayName(weekday: number): string {
 }
 
 /**
- * Reads a window as people write it: `2026-11-24T09:00/10:00`, `2026-11-24T22:00/2026-11-25T02:00`, local to the zone, or with
- * `Z` or an offset, which holds for an end without a day, too. A sentence where it is none.
+ * Reads a window as people write it: `2026-11-24T09:00/10:00`, `2026-11-24T22:00/2026-11-25T02:00`, local to the zone, or with `Z` or
+ * an offset, which also applies to an end without a day. Anything else is a fault, in a sentence.
  */
 export function readWindow(
   text: string,
@@ -126,7 +124,7 @@ export function readWindow(
   return until > from ? { from, until } : fault('it ends before it begins');
 }
 
-/** A local day and clock, or a time with an offset; undefined for anything else, and for a clock that daylight saving leaves out. */
+/** Reads a local time, or a time with an offset; undefined for anything else, and for a time that daylight saving skips. */
 function readMoment(text: string, zone: Zone): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/.exec(text);
   if (match === null) return undefined;

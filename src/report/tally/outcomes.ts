@@ -8,7 +8,7 @@ import type { TallyEntry } from './tally-entry.ts';
 
 /** One kind of response to a client's V1 requests. */
 export interface OutcomeTally extends Span {
-  /** The service that responded, or for a client that disconnected the one that its request was sent to; or the gateway itself. */
+  /** What responded; where the client disconnected first, the service that its request was sent to, or the gateway if it was not sent. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
@@ -18,20 +18,20 @@ export interface OutcomeTally extends Span {
   readonly pointers: Map<string, Span>;
 }
 
-/** Maximum kinds of responses of one client, and places of one kind. */
+/** Maximum kinds of responses to one client, and places for each kind. */
 const MAX_OUTCOMES = 60;
 const MAX_POINTERS = 40;
 
-/** Maximum operations of one client, and pointers of one operation. */
+/** Maximum operations of one client. */
 const MAX_OPERATIONS = 1000;
 
 /** Maximum differing members of one client. */
 const MAX_MEMBERS = 100;
 
-/** Statuses with which a service refuses the content of a request. */
+/** Statuses with which a service refuses a request's content. */
 const CONTENT_REFUSED: ReadonlySet<number> = new Set([400, 422]);
 
-/** Maximum calls that are told apart in sentences. */
+/** Maximum calls that get a sentence. */
 const MAX_SHOWN = 5;
 
 const NOTHING: EditSummary = { work: 'url-only', changes: [] };
@@ -105,10 +105,10 @@ export interface CheckedBook {
   readonly all: Map<string, BodyCheckSums>;
 }
 
-/** Rule books of one client, those with the latest dry runs: replicas take a new one at different times. */
+/** Maximum rule books of one client, those with the latest dry runs: replicas take a new one at different times. */
 export const MAX_CHECKED_BOOKS = 4;
 
-/** Counts the checks of one client's bodies, by the hash of the rule book and by operation: other rules make other bodies. */
+/** Counts the checks of one client's bodies by the rule book's hash, since other rules make other bodies, and by operation. */
 export class BodyCheckCounts {
   readonly books = new Map<string, CheckedBook>();
 
@@ -123,7 +123,7 @@ export class BodyCheckCounts {
     return first && { ruleBook: first[0], last: first[1].last };
   }
 
-  /** The counts of one rule book, which are those of nothing at first; of too many, the oldest go. */
+  /** The counts of one rule book, new if there are none yet; of too many, the oldest go. */
   bookOf(ruleBook: string, time: string): CheckedBook {
     const book = this.books.get(ruleBook) ?? { last: '', all: new Map<string, BodyCheckSums>() };
     if (time > book.last) book.last = time;
@@ -140,7 +140,7 @@ export class BodyCheckCounts {
     );
   }
 
-  /** Counts the check of an entry, if it has one. V1's 5xx and clients that left say nothing about the body. */
+  /** Counts an entry's check, if it has one. V1's 5xx, and clients that disconnected, show nothing about the body. */
   add(call: string, entry: TallyEntry): void {
     const { would, status, time } = entry;
     if (would === undefined || status === 0 || status >= 500) return;
@@ -175,12 +175,12 @@ export class BodyCheckCounts {
   }
 }
 
-/** Counts of no dry run. */
+/** The counts before any dry run. */
 export function noChecks(): BodyCheckSums {
   return { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0, refused: 0, pointers: new Map() };
 }
 
-/** Comparison of a response with V2's; `silent` for one that has no members which rules could name. */
+/** Comparison of a response with V2's; `silent` for one without members that rules could name. */
 export type ResponseSide = 'same' | 'different' | 'unknown' | 'silent';
 
 /** A member that a client reads from V1's responses, with its place in V2's. */
@@ -194,7 +194,7 @@ interface DifferingMember {
   readonly hasOtherValues?: true;
 }
 
-/** What tells one member from others: a renamed member whose values are mapped too is two, each with a change of its own. */
+/** Identifies a member; one that is renamed and also has other values counts as two, each with a change of its own. */
 export function memberKey({ change, v1, v2, hasOtherValues }: DifferingMember): string {
   return `${change} ${v1} ${v2 ?? ''}${hasOtherValues === true ? ' values' : ''}`;
 }
@@ -219,7 +219,7 @@ interface ListedEdit {
 /** Members of a client's responses by key. */
 export type DifferingMembers = Map<string, Span & DifferingMember>;
 
-/** Judges responses by the members that V2 has elsewhere; each list is read once, for the gateway shares them. */
+/** Judges responses by the members that V2 has elsewhere; reads each list once, since the gateway shares them. */
 export class ResponseChanges {
   private readonly known = new WeakMap<object, ListedMembers>();
 
@@ -281,7 +281,7 @@ function mayDiffer({ status }: TallyEntry): boolean {
   return status >= 200 && status < 300 && status !== 204;
 }
 
-/** Where V2 has the member at `path` of V1's response, by the other edits: logs of earlier releases do not say it of a mapped value. */
+/** V2's place of the member at `path` in V1's response, by the other edits: logs of earlier releases lack it for a mapped value. */
 function placeInV2(path: string, list: readonly ListedEdit[]): string {
   let [moved, to] = ['', ''];
   for (const edit of list) {
@@ -292,11 +292,11 @@ function placeInV2(path: string, list: readonly ListedEdit[]): string {
   return moved + path.slice(to.length);
 }
 
-/** What V2 made of the requests of one call. Times are RFC 3339, empty for never. */
+/** V2's verdicts on the requests of one call. Times are RFC 3339, empty for never. */
 export interface V2Verdicts {
   lastAccepted: string;
   lastRefused: string;
-  /** Status of the last response that was none of success, and the first place that its errors point at; empty without one. */
+  /** Status of the last refusal, and the first place that its errors point at; empty without one. */
   status: number;
   at: string;
 }
@@ -308,12 +308,12 @@ export interface PendingRefusal extends Readonly<Pick<V2Verdicts, 'status' | 'at
   readonly isOfMembers: boolean;
 }
 
-/** Verdicts on nothing. */
+/** The verdicts before any request. */
 export function noVerdicts(): V2Verdicts {
   return { lastAccepted: '', lastRefused: '', status: 0, at: '' };
 }
 
-/** Notes V2's own response to a request; those of V1 and of the gateway say nothing about V2. */
+/** Notes V2's own response to a request; responses of V1 and of the gateway say nothing about V2. */
 export function noteVerdict(verdicts: V2Verdicts, entry: TallyEntry): void {
   const { time, status, origin, failure, errorPointers } = entry;
   if (origin !== undefined || failure !== undefined || status === 0) return;
@@ -332,8 +332,8 @@ export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): voi
 }
 
 /**
- * The calls whose last request since `from` V2 did not accept. Where it accepted others since then, only a refusal of the content
- * counts: a missing resource or an overload is none of the client's work.
+ * The calls whose last request since `from` V2 did not accept. If it accepted others since then, only a refusal of the content counts:
+ * a missing resource or an overload is no work for the client.
  */
 export function pendingRefusals(
   calls: ReadonlyMap<string, { readonly v2: Readonly<V2Verdicts> }>,
@@ -367,7 +367,7 @@ function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** Work for a client, according to the edits of one of its requests. */
+/** The work for a client that the edits of one of its requests show. */
 export type Work = 'url-only' | 'unwrap-only' | 'field-work';
 
 /** A change with its rules. */

@@ -11,7 +11,7 @@ export interface Span {
 const CAPACITY = 20_000;
 const BUCKETS = 1 << 13;
 
-/** Number of texts that are compared first: old clients send few shapes, repeatedly. */
+/** Texts that are compared first: old clients keep sending a few shapes. */
 const RECENT = 16;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -24,7 +24,7 @@ export function firstUse(time: string): Span {
 /** Adds a use to a span. */
 export function recordUse(span: Span, time: string): void {
   span.count += 1;
-  // Almost always the same millisecond as the last one, or a later one.
+  // Almost always the millisecond of the last use, or a later one.
   if (time === span.last) return;
   if (time > span.last) span.last = time;
   if (span.first === '' || time < span.first) span.first = time;

@@ -1,8 +1,6 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 
-/**
- * Members of an entry that a tally reads. Lists should be shared between similar entries: they are summarised once per list.
- */
+/** The members of an entry that a tally reads. Similar entries should share lists, since each is summarised once. */
 export interface TallyEntry {
   readonly time: string;
   readonly client?: string | undefined;
@@ -36,7 +34,7 @@ export interface TallyEntry {
   readonly newcomer?: Entry['newcomer'];
 }
 
-/** Refusals that say nothing about the request: others of the client's would be refused at that moment as well. */
+/** Refusals that are no fault of the request: the gateway would have refused the client's other requests at that moment. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
@@ -49,7 +47,7 @@ const PASSING_REFUSALS: ReadonlySet<string> = new Set([
   'internal',
 ]);
 
-/** Code of the refusal of a request, by the gateway or by the migration that was not carried out; undefined when it was fine. */
+/** The code with which the gateway refused a request, or the migration would have; undefined if neither. */
 export function refusalOf({
   verdict,
   failure,
@@ -59,7 +57,7 @@ export function refusalOf({
   return would?.verdict === 'refused' ? (would.failure ?? 'refused') : undefined;
 }
 
-/** Whether the gateway did not read the request in full: V1 received it as it was, or the client left in the middle of it. */
+/** Whether the gateway did not read the request in full: V1 received it as it was, or the client disconnected while sending. */
 export function isUnread({
   origin,
   would,
@@ -69,7 +67,7 @@ export function isUnread({
   return origin === 'v1' ? would === undefined : status === 0 && upstreamPath === undefined;
 }
 
-/** Whether a refusal is due to the request itself: a mistake of the client. */
+/** Whether a refusal is the client's mistake. */
 export function isMistake(code: string): boolean {
   return !PASSING_REFUSALS.has(code);
 }

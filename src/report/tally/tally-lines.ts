@@ -19,10 +19,10 @@ import { DAY_MS } from './time-slots.ts';
 const OPEN = 0x7b;
 const FEED = 0x0a;
 
-/** Maximum replicas that are told apart; entries of further ones are counted, but their gaps are not known. */
+/** Maximum replicas that are told apart: entries of further ones count, but their gaps stay unknown. */
 const MAX_REPLICAS = 5000;
 
-/** Maximum length of what a collector writes before a line, in bytes. */
+/** Maximum bytes that a collector writes before a line. */
 const MAX_PREFIX_BYTES = 256;
 
 /** Later than any time in RFC 3339. */
@@ -49,11 +49,11 @@ const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
 const NEEDED = 1 | 2 | 4 | 8 | 16;
 const NO_EDITS: readonly EditRecord[] = [];
 
-/** What tells the files of a rotation apart: a date, or else a number. */
+/** The date, or else the number, in the name of a rotated file. */
 const DATE = /[.-](\d{4})-?(\d{2})-?(\d{2})(?=[.-]|$)/;
 const NUMBER = /[.-](\d{1,5})(?:\.(?:gz|zst))?$/;
 
-/** What the entries of a log are for: a tally, or several. */
+/** Takes the entries of a log: a tally, or several. */
 export interface EntryTaker {
   add(entry: TallyEntry): void;
 }
@@ -65,7 +65,7 @@ export class LineTally {
   /** Lines of the process log, which containers merge with the rewrite log. */
   others = 0;
   lines = 0;
-  /** Entries dated after the time of the report: the tally has none of them. */
+  /** Entries dated after the time of the report, which the tally does not get. */
   readonly later: Span = { count: 0, first: '', last: '' };
   private readonly tally: EntryTaker;
   private readonly now: () => string;
@@ -75,7 +75,7 @@ export class LineTally {
   private readonly logs = new Map<string, MutableCoverage>();
   private readonly replicas = new Map<string, ReplicaLog>();
 
-  /** `now` is the time of the report in RFC 3339, which advances while a log is read that still grows. */
+  /** `now` returns the time of the report in RFC 3339, which advances while a growing log is read. */
   constructor(tally: EntryTaker, now: () => string = () => NEVER) {
     this.tally = tally;
     this.now = now;
@@ -91,7 +91,7 @@ export class LineTally {
     return [...logGaps([...this.replicas.values()]), ...missingFiles(this.coverage)];
   }
 
-  /** Logs that have entries, but none of level `info`: their gateway was told not to write those. */
+  /** Logs that have entries, but none of level `info`: their gateway seems not to write those. */
   get withoutInfo(): readonly string[] {
     return [...this.replicas.values()]
       .filter(({ entries, hasInfo }) => entries > 0 && !hasInfo)
@@ -103,7 +103,7 @@ export class LineTally {
     this.logs.set(file, { file, entries: 0, unreadable: 0 });
   }
 
-  /** Adds every line of `bytes`, which a log has; without a file they belong to none. */
+  /** Adds every line of `bytes`, which are part of the log `file`, or of none. */
   add(bytes: Uint8Array, file?: string): void {
     const log = file === undefined ? undefined : this.logs.get(file);
     const ofFile = file === undefined ? undefined : this.replica(replicaOfFile(file));
@@ -264,18 +264,12 @@ export class LogLineReader {
     end: number,
   ): number {
     if (length === 5 && isWord(bytes, key, EDITS)) {
-      const known = this.edits.begunAt(bytes, at, end);
-      const stop = known === undefined ? valueStop(bytes, at, end) : at + known.bytes.length;
-      if (stop > 0) entry.edits = (known ?? this.edits.remember(bytes, at, stop)).value ?? NO_EDITS;
+      const { stop, value } = taken(this.edits, bytes, at, end);
+      entry.edits = value ?? NO_EDITS;
       return stop;
     }
-    if (length === 5 && isWord(bytes, key, PATCH)) {
-      const known = this.patches.begunAt(bytes, at, end);
-      if (known !== undefined) return at + known.bytes.length;
-      const stop = valueStop(bytes, at, end);
-      if (stop > 0) this.patches.remember(bytes, at, stop);
-      return stop;
-    }
+    // Nobody reads a patch: a known one is passed over without a scan.
+    if (length === 5 && isWord(bytes, key, PATCH)) return taken(this.patches, bytes, at, end).stop;
     if (
       (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) ||
       (length === 11 && isWord(bytes, key, FORMER_RESPONSE_EDITS))
@@ -348,7 +342,7 @@ export class LogLineReader {
   }
 }
 
-/** Reads a list, which is parsed once however often it occurs; `stop` is the offset after it, -1 when the line ends in it. */
+/** Reads a list, and parses it once however often it occurs; `stop` is the offset after it, -1 when the line ends in it. */
 function taken<Value>(
   cache: SpanCache<Value>,
   bytes: Uint8Array,
@@ -485,19 +479,19 @@ function isEdits(value: unknown): value is readonly EditRecord[] {
 }
 
 function isResponseEdits(value: unknown): value is NonNullable<Entry['responseEdits']> {
-  return isList(value) && value.every((edit) => isDifference(edit) && isText(edit['rule']));
+  return isList(value) && value.every((edit) => isPlaced(edit) && isText(edit['rule']));
 }
 
 function isResponseWould(value: unknown): value is NonNullable<Entry['responseWould']> {
-  return isList(value) && value.every(isDifference);
+  return isList(value) && value.every((one) => isPlaced(one) && isText(one['path']));
 }
 
-function isDifference(value: unknown): value is Record<string, unknown> {
+/** An edit of the header section has no pointer, and one that removes a member has no path. */
+function isPlaced(value: unknown): value is Record<string, unknown> {
   return (
     isObject(value) &&
     isText(value['change']) &&
-    isText(value['path']) &&
-    (value['from'] === undefined || isText(value['from']))
+    ['from', 'path'].every((name) => value[name] === undefined || isText(value[name]))
   );
 }
 
@@ -532,7 +526,7 @@ interface RotatedFile {
   readonly number: number;
 }
 
-/** Finds files that are missing in a rotation, by the names of the others, where the others have a time of which none has entries. */
+/** Finds missing files of a rotation by the names of the others, where none of these has entries for some time. */
 export function missingFiles(logs: readonly LogCoverage[]): readonly LogGap[] {
   const byLog = Map.groupBy(logs, ({ file }) => replicaOfFile(file));
   return [...byLog].flatMap(([log, files]) => [
@@ -545,7 +539,7 @@ export function missingFiles(logs: readonly LogCoverage[]): readonly LogGap[] {
   ]);
 }
 
-/** Numbers that mostly do not follow each other, such as those of a rotation that others share, tell nothing. */
+/** Numbers that mostly do not follow each other, as in a rotation that several logs share, show nothing. */
 function missingOf(
   log: string,
   files: readonly RotatedFile[],
@@ -571,7 +565,7 @@ function between(one: LogCoverage, other: LogCoverage): readonly [from: string, 
   return [older.until ?? '', younger.since ?? ''];
 }
 
-/** Days that have no file each week, such as those without traffic, are expected to have none. */
+/** A weekday without a file in other weeks, such as one without traffic, is expected to have none. */
 function isDailyFile(day: number, files: readonly RotatedFile[]): boolean {
   const days = new Set(files.map(({ number }) => number));
   const [first = 0, last = 0] = [files[0]?.number, files.at(-1)?.number];

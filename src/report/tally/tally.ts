@@ -32,12 +32,12 @@ export interface DayTally {
   readonly rewritten: BitSet;
 }
 
-/** Maximum clients, operations, changes or other names of one client, and days: memory is limited whatever the logs contain. */
+/** Maximum clients, names of each kind, such as operations or changes, and days: memory is limited whatever the logs contain. */
 const MAX_CLIENTS = 20_000;
 const MAX_NAMES = 1000;
 const MAX_DAYS = 4000;
 
-/** Share of clients that is kept when there are too many: those with the most requests. Invented keys have few. */
+/** Share of clients to keep when there are too many: those with the most requests, since invented keys have few. */
 const KEPT_SHARE = 0.75;
 
 /** Totals entries for the retirement report, in any order. Memory grows with clients and days, not with entries. */
@@ -45,13 +45,13 @@ export class Tally {
   readonly clients = new Map<string, ClientTally>();
   readonly days = new Map<string, DayTally>();
   readonly census = new CensusTally();
-  /** What V1 and V2 differed in, of reads that V2 answered. */
+  /** The differences between V1 and V2, in reads to which V2 responded. */
   readonly drift = new ComparisonTally();
   /** Uses of V1 operations, of changes by id, and of rules by `<change> <rule>`, for all clients together. */
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
   readonly rules = new Map<string, Span>();
-  /** Requests that could not be read: nobody knows which version they were for. */
+  /** Requests that the gateway could not read: nobody knows their version. */
   readonly unread: Span = { count: 0, first: '', last: '' };
   entries = 0;
   v1 = 0;
@@ -76,7 +76,7 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
-    // V2's own deliveries are of no client.
+    // Webhooks come from V2, not from a client.
     if (isPreflight(entry) || entry.route === 'webhook') return;
     const isV1 = isOfV1(entry);
     if (entry.route === 'none' && !isV1) {
@@ -142,7 +142,7 @@ export class Tally {
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
     if (day.number !== undefined) client.days.add(day.number);
-    // How many clients send requests without a key is not known: they are none of the day's.
+    // Nobody knows how many clients send no key: the day does not count them.
     if (entry.client !== undefined) day.clients.add(client.index);
     if (summary.work === 'url-only' && side !== 'different') return;
     if (entry.client !== undefined) day.rewritten.add(client.index);
@@ -161,7 +161,7 @@ export class Tally {
   }
 }
 
-/** What can be done about a newcomer. */
+/** Maximum notes about a newcomer: the gateway writes these four. */
 const MAX_NEWCOMER_NOTES = 4;
 
 /** Maximum kinds of calls without an operation that are told apart for one client. */
@@ -195,17 +195,17 @@ export class ClientTally {
   readonly changes = new Map<string, Span & { readonly rules: Set<string> }>();
   readonly outcomes = new Outcomes();
   readonly bodyChecks = new BodyCheckCounts();
-  /** Refusals that are due to the request, by failure code, also those that migration would have caused. */
+  /** Refusals that the requests themselves caused, or would have caused in V2, by failure code. */
   readonly mistakes = new Map<string, Span>();
   /** Requests that a brownout refused, by its id. */
   readonly brownouts = new Map<string, Span>();
-  /** Requests as one that is new to V1, by what was done about it. */
+  /** Requests of a client that is new to V1, by what the gateway did with them. */
   readonly newcomer = new Map<string, Span>();
-  /** Members of responses that V2 names or places otherwise. */
+  /** Members of responses that V2 names or places differently. */
   readonly responseMembers: DifferingMembers = new Map();
-  /** Last time of each kind of work on requests: what a request needs that was not accepted is known only if it is field work. */
+  /** Last time of each kind of work on requests; a request that was not accepted can only show field work. */
   readonly lastWork: Record<Work, string> = { 'url-only': '', 'unwrap-only': '', 'field-work': '' };
-  /** Last time of a response that V2 gives otherwise. */
+  /** Last time of a response that is different in V2. */
   lastResponseWork = '';
 
   constructor(index: number) {

@@ -4,7 +4,7 @@ const MAX_SLOTS = 640_000;
 /** Length of a slot in milliseconds: ten minutes. */
 export const SLOT_MS = 600_000;
 
-/** Slots without any entry: from the first empty one up to the next full one, as numbers of slots since 1970. */
+/** Slots without an entry, as numbers of slots since 1970: from the first one up to the next with an entry. */
 export interface Silence {
   readonly from: number;
   readonly until: number;
@@ -46,7 +46,7 @@ export class TimeSlots {
 export interface DayRhythm {
   /** Days with a request. */
   readonly count: number;
-  /** Days from the first to the last one, and the longest time between two neighbouring ones; 0 for a single day. */
+  /** Days from the first to the last one, and most days from one to the next; 0 for a single day. */
   readonly span: number;
   readonly longestPause: number;
 }
@@ -107,13 +107,13 @@ export class BitSet {
   }
 }
 
-/** A set of integers, a bit for each between the least and the greatest: numbers of days, or of other steps of time. */
+/** A set of integers, with a bit for each between the least and the greatest: numbers of days, or of other steps of time. */
 export class MarkedNumbers {
   private readonly maxWords: number;
   private base = 0;
   private bits = new Uint32Array(0);
 
-  /** `span` is the greatest difference between two marked numbers: times in a log may be invented, and memory is bounded. */
+  /** `span` is the greatest difference between two marked numbers, which bounds memory: times in a log may be invented. */
   constructor(span: number) {
     this.maxWords = Math.ceil(span / WORD_BITS);
   }

@@ -62,7 +62,7 @@ test('without the store the page says since when the replica is alone', async ()
   const coverage = retirement.locator('p.coverage-alone');
   await coverage.waitFor();
   expect(await coverage.textContent()).toMatch(
-    /^alone This replica is alone since \S+ \S+ UTC \(gone fishing\); others were not known\.$/,
+    /^alone This replica has been alone since \S+ \S+ UTC \(gone fishing\); it knows no others\.$/,
   );
 }, 60_000);
 

@@ -358,7 +358,7 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   // The brownout is told where the end of V1 is, with whom it met.
   await page.getByRole('navigation').getByRole('link', { name: 'Retirement' }).click();
   await page
-    .getByText(/^Brownout first met 1 client and refused \d+ requests, the last one at .*: Warned\.$/)
+    .getByText(/^Brownout first refused \d+ requests from 1 client, the last one at .*: Warned\.$/)
     .waitFor();
   expect(complaints).toEqual([]);
 }, 120_000);

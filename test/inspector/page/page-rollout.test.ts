@@ -195,7 +195,7 @@ modes:
   expect(await card.last().locator('li').allInnerTexts()).toEqual(
     expect.arrayContaining([
       expect.stringMatching(
-        /^[0-9a-f]{16} came first at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*: 1 request while it was not known\.$/,
+        /^[0-9a-f]{16} first came at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*: 1 request served before V1 closed to new clients\.$/,
       ),
     ]),
   );

@@ -58,11 +58,11 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
     '{"a":"2026-01-31"}',
     ['/a > /a: write the date as epoch, not as date, such as 1798070400, not "2026-12-24"'],
   ],
-  ['{ list: a, to: b }', '{"a":1}', ['/a > /b: a list of one now']],
+  ['{ list: a, to: b }', '{"a":1}', ['/a > /b: now a list of one']],
   [
     '{ join: [a, b], to: c, with: " " }',
     '{"a":"x","b":"y"}',
-    ['/a > /c: a part of a joined text now', '/b > /c: a part of a joined text now'],
+    ['/a > /c: now a part of a joined text', '/b > /c: now a part of a joined text'],
   ],
   [
     '{ split: a, to: [b, c], at: first, with: " " }',
@@ -165,7 +165,7 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
     responseEdits: [{ change: 'transform', rule: 'transform', from: '', path: '' }],
   });
   const made = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
-  const words = "today a program of the operator makes it from V2's response: ask for its logic";
+  const words = "today the operator's own program makes it from V2's response: ask for its logic";
   expect(made.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([
     `the whole body > ${words}`,
     `/a > ${words}`,
@@ -185,6 +185,6 @@ test('the value of a header field is in no guide, and a transform is said', asyn
   const said = shown(movesOf(book, edits));
   expect(said).toEqual([
     'X-Key: > X-Key:: V2 needs this value',
-    " > /: today a program of the operator converts it to V2's form: ask for its logic",
+    " > /: today the operator's own program converts it to V2's form: ask for its logic",
   ]);
 });

@@ -191,7 +191,7 @@ test.each<[string, readonly [old: number[], young: number[]], string, boolean]>(
       [14, 13, 12, 11, 10, 2, 1],
       [9, 8, 7, 6, 5],
     ],
-    'came first',
+    'first came',
     false,
   ],
   [
@@ -200,7 +200,7 @@ test.each<[string, readonly [old: number[], young: number[]], string, boolean]>(
       [40, 39, 38, 37, 36, 35],
       [25, 24, 23, 22, 21],
     ],
-    'came first',
+    'first came',
     false,
   ],
 ])(
@@ -217,7 +217,7 @@ test.each<[string, readonly [old: number[], young: number[]], string, boolean]>(
       counts.add({ ...entryAt(now - day * DAY, 'b'.repeat(16), 'bill'), newcomer: 'would' });
     const { newcomers } = makeReport(counts.tally, { now: new Date(now).toISOString() });
     expect(newcomers?.[0]?.sentence).toContain(words);
-    expect(newcomers?.[0]?.replaces).toBe(words === 'came first' ? undefined : 'a'.repeat(16));
+    expect(newcomers?.[0]?.replaces).toBe(words === 'first came' ? undefined : 'a'.repeat(16));
     const plan = makePlan(counts, optionsFor(zone, now, { goneAfterDays: 60 }));
     expect(plan?.rotated.map(({ young: client }) => client)).toEqual(isMerged ? ['b'.repeat(16)] : []);
     expect(plan?.clients.map(({ client }) => client[0]).sort()).toEqual(
@@ -344,7 +344,7 @@ test('dates of the rule book: a later sunset stays, and one that is over is not 
   expect(planned(now + DAY)?.sunsetBecause).toMatch(/^at least 90 days after the deprecation, /);
   for (const { at } of soon?.announcements ?? []) expect(at).toBeGreaterThanOrEqual(now);
   expect(soon?.clients.map(({ client, remarks }) => [client[0], remarks])).toEqual([
-    ['a', ['The sunset of the rule book spares it.']],
+    ['a', ["The rule book's sunset spares it."]],
     ['b', ['It has been silent for 9 days, longer than ever before in the logs: it may be gone.']],
   ]);
 });

@@ -209,6 +209,7 @@ test('a window says how many requests of whom it would have refused, and whose o
       brownout('nine', at(0, 8), at(0, 9)),
       brownout('half', at(0, 8), at(0, 9), 50),
       brownout('late', at(9, 8), at(9, 9)),
+      brownout('night', at(0, 2), at(0, 3), 50),
     ],
     { to: '/api/v2' },
     zone,
@@ -224,8 +225,10 @@ test('a window says how many requests of whom it would have refused, and whose o
     verdict: 'refused',
     failure: 'overloaded',
   });
-  const [nine, half, late] = rehearsal.result(new Map([['nightly000000000', 'Harcourts']]));
-  if (nine === undefined || half === undefined || late === undefined) throw new Error('there are three');
+  for (let minute = 0; minute < 4; minute += 1) rehearsal.add(entryAt(at(0, 2, minute), undefined, 'bill'));
+  const [nine, half, late, night] = rehearsal.result(new Map([['nightly000000000', 'Harcourts']]));
+  if (nine === undefined || half === undefined || late === undefined || night === undefined)
+    throw new Error('there are four');
   expect(windowSentence(nine, zone)).toBe(
     'Tue 24 Nov 2026, 09:00 to 10:00 would have refused 3 requests of 2 clients, 1 of them a job that runs once a day at most and would have lost a whole run (Harcourts); 1 request had no key.',
   );
@@ -233,6 +236,10 @@ test('a window says how many requests of whom it would have refused, and whose o
   expect(windowSentence(late, zone)).toBe(
     'Thu 3 Dec 2026, 09:00 to 10:00 would have refused 0 requests. The logs do not cover all of it.',
   );
+  expect(rehearsalLines([night], zone)).toEqual([
+    'Tue 24 Nov 2026, 03:00 to 04:00 (50 %) would have refused about 2 requests; 2 requests had no key.',
+    '  -  up to 4 requests',
+  ]);
 });
 
 // Each client comes on twenty days; the window is on one of them, or meets midnight between two.

@@ -57,7 +57,7 @@ test('a log that has failures only is told, for its gateway may have been told t
   };
   expect(reportOf(failed).switchOff.conditions.at(-1)).toEqual({
     state: 'unknown',
-    text: 'The log of a.log has failures only, as a filter by level leaves them: requests without one are not in it. The same applies to 1 more log.',
+    text: 'The log of a.log has only failures, as if filtered by level: other requests are not in it. The same applies to 1 more log.',
   });
   expect(JSON.stringify(reportOf(failed, sampleEntry(2, 0)))).not.toContain('failures only');
 });
@@ -140,7 +140,16 @@ const anyEntry: fc.Arbitrary<Entry> = fc
         upstreamPath: fc.oneof(oddText, fc.constant(undefined)),
         sent: fc.boolean(),
         responseEdits: fc.array(
-          fc.record({ change: oddText, rule: fc.constant('alias' as const), from: oddText, path: oddText }),
+          fc.record(
+            {
+              change: oddText,
+              rule: fc.constant('alias' as const),
+              from: oddText,
+              path: oddText,
+              header: oddText,
+            },
+            { requiredKeys: ['change', 'rule'] },
+          ),
           { maxLength: 2 },
         ),
         responseWould: fc.array(fc.record({ change: oddText, path: oddText }), { maxLength: 2 }),
