@@ -24,10 +24,10 @@ const MAX_CHARACTERS = 120;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Maximum names listed of one body: one whose names are data cannot flood the log. */
+/** Maximum names listed of one body, so that one whose names are data does not flood the log. */
 const MAX_NAMES = 64;
 
-/** Maximum names of one body that are new. */
+/** Maximum new names of one body. */
 const MAX_NEW_NAMES = 128;
 
 /** Elements of an array to read: the first ones, and a sample of the others. */
@@ -47,12 +47,12 @@ const CLOSE_ARRAY = 0x5d;
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 const MS_PER_SECOND = 20;
 
-/** Share of both for exchanges that did not fail: failed ones have priority. */
+/** Share of both for exchanges that did not fail, since failed ones have priority. */
 const ORDINARY_SHARE = 0.5;
 
 /**
- * Small bodies per second, of exchanges that failed and of others, that are observed whatever the time: at a low rate nothing is
- * missing, even on a slow machine.
+ * Small bodies per second, of failed exchanges and of others, that are observed whatever the time: at a low rate nothing is missing,
+ * even on a slow machine.
  */
 const SMALL_PER_SECOND = 10;
 const SMALL_BYTES = 16 * 1024;
@@ -395,9 +395,9 @@ export function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Anything
- * beyond the budget is not observed; nothing waits for it. The time is that of the clock, which a busy machine stretches: the first
- * ten small bodies of a second are observed all the same.
+ * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Traffic beyond
+ * the budget is not observed, and nothing waits for it. A busy machine stretches the measured time, so the first ten small bodies of a
+ * second are always observed.
  */
 export class ObservationBudget {
   private readonly now: () => number;
@@ -444,7 +444,7 @@ export class ObservationBudget {
   }
 }
 
-/** Parses text that somebody else wrote; undefined when it is no JSON. */
+/** Parses text from elsewhere; undefined when it is no JSON. */
 export function parsedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

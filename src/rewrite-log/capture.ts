@@ -44,7 +44,7 @@ interface Held {
   readonly bytes: number;
 }
 
-/** Share of both limits up to which failures outlast everything else. */
+/** Share of both limits up to which failures outlast other exchanges. */
 const FAILURE_SHARE = 0.5;
 
 /** Maximum values of one body that is masked. */
@@ -259,7 +259,7 @@ export class Capture {
     };
   }
 
-  /** A form has credentials under their own names, as queries have; masks of members know nothing of forms. */
+  /** A form has credentials under their own names, as queries do; masks of members do not apply to forms. */
   private form(
     headers: HeaderList,
     body: Uint8Array,
@@ -385,7 +385,7 @@ export interface KeptExchange {
 /**
  * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is
  * replaced by its type. Only maps read scalar values; every other rule applies to the structure as it does to the body. Reads each byte
- * once. `not-json` also for a body that is nested too deeply.
+ * once. A body that is nested too deeply is `not-json` as well.
  */
 export function bodyStructure(body: Uint8Array): Uint8Array | 'not-json' | 'too-large' {
   if (body.length > MAX_BYTES) return 'too-large';

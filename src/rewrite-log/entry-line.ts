@@ -69,13 +69,13 @@ function escaped(json: string): string {
 }
 
 /**
- * The text of an entry, with an index of one digit in the place of each shared list. Written member by member, since `JSON.stringify`
+ * An entry's text, with an index of one digit in place of each shared list. It is written member by member, since `JSON.stringify`
  * takes three times as long (3.0 against 1.1 µs for an order with seven members moved).
  */
 class EntryText {
   readonly text: string;
   readonly lists: SharedList[] = [];
-  /** Where the index of each list stands. */
+  /** The place of each list's index. */
   readonly places: number[] = [];
 
   constructor(entry: Entry) {
@@ -150,7 +150,7 @@ function millisecondsText(milliseconds: number): string {
   return `${whole}${MICROSECONDS[count - whole * 1000]}`;
 }
 
-/** A list of one exchange only, which is not worth caching. */
+/** Prints a list that no other entry has, which is not worth caching. */
 function plainList(list: readonly unknown[]): string {
   return list.length === 0 ? '[]' : escaped(JSON.stringify(list));
 }
@@ -193,17 +193,17 @@ export function encodedLine(entry: Entry): readonly Uint8Array[] {
 }
 
 /**
- * An entry as ASCII bytes, with an index of one digit in the place of each shared list. The log and the inspector take the same ones; they
+ * An entry as ASCII bytes, with an index of one digit in place of each shared list. The log and the inspector use the same bytes, which
  * are valid until the next entry is encoded.
  */
 interface EncodedEntry {
   readonly bytes: Uint8Array;
   readonly lists: readonly SharedList[];
-  /** Where the index of each list stands. */
+  /** The place of each list's index. */
   readonly places: readonly number[];
 }
 
-/** Encodes an entry, unless it was the last one. */
+/** Encodes an entry, or returns the bytes of the last one if it is the same. */
 function encodedEntry(entry: Entry): EncodedEntry {
   if (entry !== lastEntry) {
     lastEncoded = encode(entry);
@@ -235,15 +235,15 @@ function encodedList(list: SharedList): Uint8Array {
 /** Plans return the same list for bodies of the same shape, so its bytes are kept as long as the list exists. */
 const bytesByList = new WeakMap<SharedList, Uint8Array>();
 
-/** An entry as its text, in which the places of shared lists have their indexes. */
+/** An entry's text, with indexes in place of shared lists. */
 export interface PackedEntry {
   readonly text: string;
   readonly lists: readonly SharedList[];
 }
 
 /**
- * Numbered slots for entries, whose texts are kept as bytes outside V8's heap. As objects they would live just long enough to be copied
- * twice by its collections, which took about ten times as long.
+ * Numbered slots for entries, kept as bytes outside V8's heap. As objects they would live just long enough for its collector to copy
+ * them twice, which took about ten times as long.
  */
 export class PackedEntries {
   private readonly pages: (Page | undefined)[];
@@ -286,7 +286,7 @@ export class PackedEntries {
     };
   }
 
-  /** Entries that share their lists share one array of them: a new one each would live as long as the entry. */
+  /** Entries with the same lists share one array of them: an array for each would live as long as the entry. */
   private shared(lists: readonly SharedList[]): readonly SharedList[] {
     const [first] = lists;
     if (first === undefined) return NO_LISTS;

@@ -5,19 +5,19 @@ import type { BodyCheck } from '../rollout/body-checks.ts';
 import type { Comparison } from '../rollout/rollout-tally.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
-/** Route of a request: V1 migrated, V2 passed unread, a webhook of V2 for a subscriber, or none: refused before it was routed, or for a client's own report. */
+/** Route of a request: V1 migrated, V2 passed unread, V2's webhook to a subscriber, or none: refused before it was routed, or for a client's own report. */
 export type Route = 'migrate' | 'pass' | 'webhook' | 'none';
 
 /**
- * Effect of the gateway on an exchange. It is `rewritten` when the request was, or the body of its response: `edits` are those of
- * the request, `responseEdits` those of the response. `passed` is native V2 traffic; a `refused` request was never forwarded, and
- * neither was a `served` one: a client read its own report.
+ * Effect of the gateway on an exchange: `rewritten` if it edited the request (`edits`) or the response's body (`responseEdits`);
+ * `passed` for native V2 traffic. A `refused` request was never forwarded, and neither was a `served` one, which read a client's own
+ * report.
  */
 export type Verdict = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'served';
 
 /**
- * Outcome that migrating a request would have had, when it went to V1. `v2`, `at` and `why` are those of the check of its body
- * against V2's description; absent without a body, and without a description.
+ * The outcome that the migration of a request to V1 would have had. `v2`, `at` and `why` are from the check of its body against V2's
+ * description; absent without a body or a description.
  */
 export interface Would extends Partial<BodyCheck> {
   readonly verdict: 'rewritten' | 'unchanged' | 'refused';
@@ -30,7 +30,7 @@ export interface Would extends Partial<BodyCheck> {
 /** One member that a client reads from V1's response, and its place in V2's. */
 export interface ResponseDifference {
   readonly change: string;
-  /** The rule, where it is a `map`: V2 has other values of the member. */
+  /** The rule, if it is a `map`: V2 has other values of the member. */
   readonly rule?: RequestRuleName;
   /** Pointer into V2's response; absent when V2 does not have the member. */
   readonly from?: string;
@@ -49,7 +49,7 @@ export interface Entry {
   readonly requestId: string;
   /** W3C trace id, 32 hex digits; absent on V2 traffic without one. */
   readonly traceId?: string | undefined;
-  /** 16 hex digits: the parent of V2's spans: the gateway's own span, or the client's. */
+  /** 16 hex digits: the parent of V2's spans, which is the gateway's own span or the client's. */
   readonly spanId?: string | undefined;
   /** True when the span is the client's. */
   readonly spanOfClient?: true | undefined;
@@ -63,7 +63,7 @@ export interface Entry {
   readonly method: string;
   /** Path as the client sent it, with query names; query values are replaced by `…`. */
   readonly path: string;
-  /** Method of the request for V2, where it is another one than the client's. */
+  /** Method of the request for V2, where it differs from the client's. */
   readonly upstreamMethod?: string | undefined;
   /** Path of the request for V2; absent when none was made. */
   readonly upstreamPath?: string | undefined;
@@ -75,14 +75,14 @@ export interface Entry {
     | undefined;
   /** Mode of V1 traffic, unless it is `migrate`. */
   readonly mode?: 'observe' | 'canary' | 'shadow' | 'verify' | undefined;
-  /** `v1` when the request went to V1 unchanged; `edits` and `patch` are then those of the migration that was not carried out. */
+  /** `v1` when the request went to V1 unchanged; `edits` and `patch` are then from the dry run. */
   readonly origin?: 'v1' | undefined;
   readonly would?: Would | undefined;
   /** Result of comparing both origins, for a read in `shadow` or `verify`. */
   readonly comparison?: Comparison | undefined;
   /** Milliseconds for which the request was queued for the rate limit of the service. */
   readonly heldMs?: number | undefined;
-  /** The client is new to V1: refused for it, warned, not known yet, or nobody can say. */
+  /** The client is new to V1: refused, warned, not known yet, or served because nobody can tell. */
   readonly newcomer?: 'refused' | 'warned' | 'would' | 'not-known' | undefined;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
@@ -97,7 +97,7 @@ export interface Entry {
   readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
-  /** Members of V1's response that V2 names or places otherwise, by the request rules; for sampled writes that V1 responded to. */
+  /** Members of V1's response that V2 names or places differently, by the request rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
   /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */
   readonly errorPointers?: readonly string[] | undefined;
@@ -105,15 +105,15 @@ export interface Entry {
   readonly deprecated?: readonly string[] | undefined;
   /** Attributes of the request that V2's 2xx does not echo, as pointers into the V1 body, at most 16; empty when it echoes all. */
   readonly unechoed?: readonly string[] | undefined;
-  /** Policy, limit or media type because of which a V1 body was forwarded unchanged or refused. */
+  /** The policy, limit or media type for which a V1 body was forwarded unchanged or refused. */
   readonly note?: string | undefined;
   /** Failure code of a response that the gateway itself made. */
   readonly failure?: string | undefined;
   /** Cause of a failure: the system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`. */
   readonly cause?: string | undefined;
   /**
-   * When the service gave no response: false when nothing of the request reached it, true when it may have been carried out. Also
-   * false when the client left before anything was sent.
+   * Where the service gave no response: false if nothing of the request reached it, true if the service may have carried it out. Also
+   * false if the client disconnected before anything was sent.
    */
   readonly sent?: boolean | undefined;
   /** Pointer and position of a refusal. */
@@ -128,7 +128,7 @@ export interface Entry {
   readonly status: number;
   /** Status of V2's response, where V1 clients get another one. */
   readonly upstreamStatus?: number | undefined;
-  /** True when the exchange with the client ended after the status and before the end of the response: it left, was too slow, or was reset. */
+  /** True when the exchange with the client ended between the status and the end of the response: it disconnected, was too slow, or was reset. */
   readonly incomplete?: true | undefined;
   /** Milliseconds from the last attempt to send the request to the head of its response; absent without one. */
   readonly upstreamMs?: number | undefined;
@@ -147,7 +147,7 @@ export interface Entry {
   readonly ruleBook: string;
 }
 
-/** What became of an exchange; `would-…` is the dry run of a request that went to V1; `to-v1` is without one. */
+/** Outcome of an exchange; `would-…` is the dry run of a request to V1, `to-v1` a request to V1 without one. */
 export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
 
 /** The mode that applied to a request; undefined for one that is not V1 traffic. */
@@ -174,7 +174,7 @@ export function modeOf({ mode, route }: Entry): EntryMode | undefined {
   return route === 'migrate' ? (mode ?? 'migrate') : undefined;
 }
 
-/** Whether a V1 client sent the request: also one that was refused before it was routed, but not a read of a client's own report. */
+/** Whether a V1 client sent the request, even if it was refused before it was routed; not for a read of a client's own report. */
 export function isOfV1({
   route,
   verdict,
@@ -185,10 +185,7 @@ export function isOfV1({
   return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
 }
 
-/**
- * The service that got the request, or may have got a part of it; undefined when nothing of it was sent. A copy of a shadowed read
- * does not count.
- */
+/** The service that got at least a part of the request; undefined when nothing was sent. The copy of a shadowed read does not count. */
 export function sentTo({
   upstreamPath,
   origin,
@@ -201,7 +198,7 @@ export function sentTo({
   return origin ?? 'v2';
 }
 
-/** The side that chose the status of the client's response; undefined when the client left before, and for a subscriber of webhooks. */
+/** The side that chose the status of the client's response; undefined if the client disconnected before, and for a subscriber of webhooks. */
 export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
   const { status, failure, cause, origin, verdict, route } = entry;
   if (status === 0) return undefined;
@@ -214,7 +211,7 @@ export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
   return route === 'webhook' ? undefined : (origin ?? 'v2');
 }
 
-/** Failures by which the gateway says that a service failed, or that it is not asked because it keeps failing. */
+/** Failure codes for a service that failed, or that keeps failing and gets no requests. */
 const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
   'upstream-unreachable',
   'upstream-closed',
@@ -224,12 +221,12 @@ const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
   'circuit-open',
 ]);
 
-/** True for a failure code that says nothing about the request: a service was down, or the gateway had no room. */
+/** True for a failure that is no fault of the request: a service was down, or the gateway had no room. */
 export function isOutage(code: string): boolean {
   return ORIGIN_FAILURES.has(code) || code === 'overloaded' || code === 'buffer-full';
 }
 
-/** The service that failed this exchange: by a 5xx, no valid response, or none at all; undefined where neither did. */
+/** The service that failed an exchange, by a 5xx, an invalid response or none; undefined if neither did. */
 export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
   const { failure, status, origin = 'v2', route } = entry;
   if (route === 'webhook') return undefined;
@@ -238,7 +235,7 @@ export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
   return status >= 500 && from !== 'gateway' ? from : undefined;
 }
 
-/** Number of edits, listed or not. The record of a body that was already flat is none: nothing was edited. */
+/** Number of edits, listed or not. The record of a body that was already flat does not count. */
 export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'editsOmitted'>): number {
   return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);
 }
@@ -251,7 +248,7 @@ export function responseEditCount({
   return responseEdits.length + responseEditsOmitted;
 }
 
-/** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, left by the client, different on V2, or refused by its schema. */
+/** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, abandoned by the client, different on V2, or refused by its schema. */
 export function isNotable({ status, incomplete, verdict, failure, would, comparison }: Entry): boolean {
   return (
     status >= 400 ||
@@ -282,7 +279,7 @@ export interface EntryError {
   readonly by: ErrorSource;
   /** Failure code of the gateway, status of a service, or `invalid` of the schema. */
   readonly code: string;
-  /** Pointer into the body that its finder read; absent when no place is known. */
+  /** Pointer into the body that its finder read; absent without a known place. */
   readonly pointer?: string;
 }
 
@@ -306,7 +303,7 @@ export function errorName({ by, code, pointer }: EntryError): string {
   return `${by}-${code}${pointer === undefined ? '' : ` ${pointer === '' ? '/' : pointer}`}`;
 }
 
-/** The value of the filter `error` that accepts this kind of error and no other: one without a place has a hyphen for it. */
+/** The value of the filter `error` that accepts only this kind of error, with a hyphen for one without a place. */
 export function errorValue(error: EntryError): string {
   return error.pointer === undefined ? `${errorName(error)} -` : errorName(error);
 }
@@ -315,7 +312,7 @@ function errorAt(by: ErrorSource, code: string, pointer: string | undefined): En
   return pointer === undefined ? { by, code } : { by, code, pointer };
 }
 
-/** Notes of responses that V1 clients got as V2 sent them, or to a part, although a response rule applies. */
+/** Notes of responses that V1 clients got as V2 sent them, at least in part, although a response rule applies. */
 export const AS_V2_SENT_IT: readonly string[] = [
   'response-too-large',
   'response-undecodable',
@@ -325,7 +322,7 @@ export const AS_V2_SENT_IT: readonly string[] = [
   'response-partial',
 ];
 
-/** True for the note of a request whose body was forwarded unread, although rules are about such requests. */
+/** True for the note of a request whose body was forwarded unread, although rules may apply to it. */
 export function isUnreadNote(note: string | undefined): boolean {
   return note === 'media-type' || note === 'unnamed-put' || note === 'unsupported: forward';
 }
@@ -342,7 +339,7 @@ export function ownText(text: string): string {
   return text.length < MIN_VIEW_LENGTH ? text : ` ${text}`.slice(1);
 }
 
-/** Copies an entry that is kept for long: it shares no memory with the head of its request. */
+/** Copies an entry to keep, so that it shares no memory with the head of its request. */
 export function ownEntry(entry: Entry): Entry {
   const { traceId, spanId, upstreamPath } = entry;
   return {

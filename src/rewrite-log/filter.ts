@@ -13,7 +13,7 @@ export interface Filter {
   readonly terms: readonly FilterTerm[];
 }
 
-/** A fault in the text of a filter: a sentence, and its place in UTF-16 code units. */
+/** A fault in a filter's text: a sentence, and its place in UTF-16 code units. */
 interface FilterFault {
   readonly message: string;
   readonly start: number;
@@ -31,7 +31,7 @@ interface FilterTerm {
   readonly end: number;
 }
 
-/** Maximum values of all terms: each is compared with each entry, and with `has:` all of its text is searched for each. */
+/** Maximum values in all terms: each is compared with each entry, and `has:` searches all of an entry's text for each. */
 const MAX_VALUES = 200;
 
 /** The only values of some fields; another one is a fault. */
@@ -45,7 +45,7 @@ const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = 
   route: ['migrate', 'pass', 'webhook', 'none', 'v1', 'v2'],
 };
 
-const ROUTES: Readonly<Record<string, string>> = { v1: 'migrate', v2: 'pass' };
+const ROUTE_ALIASES: Readonly<Record<string, string>> = { migrate: 'v1', pass: 'v2' };
 
 /** A time of any day. */
 const CLOCK = /^\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?z?$/;
@@ -69,7 +69,7 @@ const FIXED: KnownValues = {
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
  * double quotes enclose spaces; a word without a field is searched for in the path, the operation, the errors, the request id, the
- * client's name and what is kept of the messages. An empty text accepts everything. `names` are those that clients are found by.
+ * client's name and the kept parts of the messages. An empty text accepts everything. `names` are the clients' display names.
  */
 export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter | FilterFault {
   const terms: FilterTerm[] = [];
@@ -96,7 +96,7 @@ export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter
     text: printFilter(terms),
     terms,
     accepts: (entry, content) => {
-      // Printed once for all values, and only if one is searched for in it.
+      // Printed once for all values, and only if one of them needs it.
       let [all, kept]: (string | undefined)[] = [];
       const keptText = (): string => (kept ??= (content?.() ?? '').toLowerCase());
       const allText = (): string => (all ??= `${JSON.stringify(entry).toLowerCase()}\n${keptText()}`);
@@ -208,7 +208,7 @@ export const FILTER_FIELDS = {
   origin: 'service that got the request: v1, v2 or none',
   would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
   v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",
-  route: 'migrate (or v1), pass (or v2) or none',
+  route: 'migrate (or v1), pass (or v2), webhook or none',
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',
@@ -227,14 +227,14 @@ export const FILTER_FIELDS = {
 /** Name of a filter field. */
 type FilterField = keyof typeof FILTER_FIELDS;
 
-/** Returns whether an entry matches; `content` returns the text of what is kept of its messages, where anything is. */
+/** Returns whether an entry matches; `content` returns the text of the kept parts of its messages. */
 export type FilterTest = (entry: Entry, content?: () => string) => boolean;
 
-/** The text that values are searched for in, in lower case, printed when it is first needed. */
+/** The text to search, in lower case, printed when it is first needed. */
 interface SearchedText {
-  /** All text of the entry and of what is kept of its messages. */
+  /** All text of the entry and of the kept parts of its messages. */
   readonly all: () => string;
-  /** What is kept of its messages. */
+  /** The kept parts of its messages. */
   readonly kept: () => string;
 }
 
@@ -281,13 +281,13 @@ function fieldTest(field: FilterField, value: string, names: ClientNames): Value
     case 'mode':
       return (entry) => isPresent(modeOf(entry), value);
     case 'origin':
-      return (entry) => (sentTo(entry) ?? 'none') === value;
+      return (entry) => isLike(sentTo(entry) ?? 'none', value);
     case 'would':
       return (entry) => isPresent(entry.would?.verdict, value);
     case 'v2':
       return (entry) => isPresent(entry.would?.v2, value);
     case 'route':
-      return (entry) => entry.route === (ROUTES[value] ?? value);
+      return ({ route }) => isLike(route, value) || isLike(ROUTE_ALIASES[route], value);
     case 'method':
       return (entry) => entry.method.toLowerCase() === value;
     case 'path':
@@ -360,13 +360,12 @@ function contains(text: string | undefined, value: string): boolean {
   return text?.toLowerCase().includes(value) === true;
 }
 
-/** Matches a part of the V1 or V2 path, case-insensitively. */
+/** Matches a part of the V1 or V2 path. */
 function pathTest(value: string): ValueTest {
-  const lower = value.toLowerCase();
-  return (entry) => contains(entry.path, lower) || contains(entry.upstreamPath, lower);
+  return (entry) => contains(entry.path, value) || contains(entry.upstreamPath, value);
 }
 
-/** Matches what people type first: what a row of the list shows, or a part of a value. */
+/** Matches the words that people type first: those in a row of the list, or a part of a value. */
 function freeTest(value: string, names: ClientNames): ValueTest {
   const ofPath = pathTest(value);
   return (entry, texts) =>
@@ -469,9 +468,5 @@ export function completeFilter(text: string, cursor: number, known: KnownValues)
   const prefix = typed.slice(colon + 1 + before.length);
   return [...new Set([...(known[field] ?? []), ...(FIXED[field] ?? [])])]
     .filter((value) => value.toLowerCase().startsWith(prefix))
-    .map((value) => propose(`${field}:${before}${printable(value)} `, FILTER_FIELDS[field]));
-}
-
-function printable(value: string): string {
-  return /[\s",]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value;
+    .map((value) => propose(`${field}:${before}${quoted(value, false)} `, FILTER_FIELDS[field]));
 }

@@ -11,7 +11,7 @@ import {
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
 
-/** What became of an exchange; `v1` is a V1 request that went to V1 as it came. */
+/** Outcome of an exchange; `v1` is a V1 request that went to V1 as it came. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
 
 /** Traffic of one minute. Quantiles are milliseconds, absent without requests. */
@@ -30,7 +30,7 @@ export interface HistoryMinute {
   readonly v1?: Quantiles;
 }
 
-/** Requests for each service, and those that it failed: with a 5xx, no valid response, or none at all. */
+/** Requests for each service, and those that it failed, by a 5xx, an invalid response or none. */
 export type OriginFailures = Readonly<
   Record<
     'v1' | 'v2',
@@ -38,18 +38,18 @@ export type OriginFailures = Readonly<
   >
 >;
 
-/** The last requests for a service, up to the first that ended otherwise. */
+/** The latest requests for a service that all failed, or all did not. */
 interface InARow {
   failed: boolean;
   requests: number;
 }
 
-/** Requests since the start: of V1 clients by the service that got them, of V2 clients, and those that got no 2xx or 3xx by who refused or failed them. */
+/** Requests since the start: from V1 clients by the service that got them, from V2 clients, and refused or failed ones by the side that did so. */
 export interface RequestSums {
   all: number;
   /** Of V1 clients, sent to V2. */
   migrated: number;
-  /** Of those, whose response went on as V2 sent it, although a response rule applies. */
+  /** Of those, responses that went on as V2 sent them, although a response rule applies. */
   asV2SentIt: number;
   /** Of V1 clients, sent to V1. */
   onV1: number;
@@ -58,20 +58,20 @@ export interface RequestSums {
   /** Responses of V2 and of V1 with a status from 400 to 499. */
   refusedByV2: number;
   refusedByV1: number;
-  /** Never forwarded, for a reason of the gateway itself. */
+  /** Never forwarded, for a reason of the gateway's own. */
   refusedByGateway: number;
   /** A 5xx of a service, no valid response, none at all, or an open circuit to it. */
   failed: number;
   /**
-   * What a migration would have done with those of V1, under the rule book with this hash, the latest; `refusedByBoth` are those of
-   * `refused` that V1 refused as well.
+   * Dry runs of requests to V1 under the latest rule book, which has this hash; `refusedByBoth` are those of `refused` that V1 refused
+   * as well.
    */
   would: Record<'rewritten' | 'unchanged' | 'refused' | 'refusedByBoth', number> & {
     readonly ruleBook: string;
   };
 }
 
-/** From a histogram with steps of about 10 %: each is the upper bound of its step. */
+/** Quantiles from a histogram with steps of about 10 %: each is the upper bound of its step. */
 export interface Quantiles {
   readonly p50: number;
   readonly p90: number;
@@ -134,7 +134,7 @@ export class History {
     }));
   }
 
-  /** Counts an exchange that ended at `time` (milliseconds since 1970), unless it is a client's look at its own report. */
+  /** Counts an exchange that ended at `time` (milliseconds since 1970), unless a client read its own report. */
   add(entry: Entry, time: number): void {
     const { verdict } = entry;
     if (verdict === 'served') return;
@@ -162,7 +162,7 @@ export class History {
       minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }
 
-  /** What became of the requests since the start. */
+  /** The outcomes of requests since the start. */
   get sums(): Readonly<RequestSums> {
     return this.sinceStart;
   }
@@ -172,7 +172,7 @@ export class History {
     refusedBy: ReturnType<typeof statusFrom>,
     failedBy: ReturnType<typeof failedOrigin>,
   ): void {
-    // V2's own deliveries are requests of no client.
+    // Webhooks come from V2, not from a client.
     if (entry.route === 'webhook') return;
     const sums = this.sinceStart;
     sums.all += 1;
@@ -180,7 +180,7 @@ export class History {
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) sums.asV2SentIt += 1;
-    // One request stands in one place: a circuit that is open refuses what the service would have failed.
+    // Each request counts once: an open circuit refuses requests that the service would have failed.
     if (failedBy !== undefined) sums.failed += 1;
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
@@ -198,7 +198,7 @@ export class History {
     return this.countInLastSecond;
   }
 
-  /** How the services did in the last `minutes` up to `time`, the current one among them. */
+  /** The failures of the services in the last `minutes` up to `time`, including the current one. */
   recentFailures(time: number, minutes: number): OriginFailures {
     const sums = noOrigins();
     const first = (Math.floor(time / MINUTE_MS) - minutes + 1) * MINUTE_MS;
@@ -309,13 +309,13 @@ export class DurationSteps {
   }
 }
 
-/** Share of the capacity that failures have in addition, once newer entries took their place. */
+/** Additional share of the capacity, for failures that newer entries have replaced. */
 const NOTABLE_SHARE = 0.25;
 
 /**
- * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity the oldest are replaced;
- * those of exchanges that failed stay for longer, up to a quarter of the capacity. Each time an entry is read it is made again from
- * its text, in some microseconds.
+ * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity new entries replace the
+ * oldest; those of exchanges that failed stay longer, up to a quarter of the capacity. Each reading makes the entry again from its
+ * text, in some microseconds.
  */
 export class Ring {
   readonly capacity: number;
@@ -339,7 +339,7 @@ export class Ring {
     return this.lastSeq;
   }
 
-  /** Number of the oldest entry from which on all are stored; 0 when empty. */
+  /** The number from which on all entries are stored; 0 when empty. */
   get oldest(): number {
     return this.lastSeq === 0 ? 0 : Math.max(1, this.lastSeq - this.capacity + 1);
   }

@@ -14,7 +14,7 @@ export interface ShownHeader {
   readonly masked: boolean;
 }
 
-/** Fields whose values reveal nothing about a person, a key or an order. All other values are masked while capture is off. */
+/** Fields whose values reveal nothing about a person, a key or an order; while capture is off, all other values are masked. */
 const HARMLESS: ReadonlySet<string> = new Set(
   [
     'accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection',
@@ -35,13 +35,13 @@ const CREDENTIAL_NAME =
 /** How often a name, or a URL within a value, is decoded: a proxy or a redirect may have encoded it once more. */
 const MAX_DECODINGS = 3;
 
-/** What may be the name of a pair, with the sign after it. One pass: no two names share a character. */
+/** A possible name of a pair, with the sign after it. One pass is enough: no two names share a character. */
 const NAME = /([^?&;#=]+)(=?)/g;
 
 /** The end of a value: of a parameter, of a URL in a field, or of a quoted text. */
 const VALUE_END = /[&;#\s"'<>]/g;
 
-/** An equals sign, as encoded within a value: there may be a URL, or a form, inside. */
+/** An encoded equals sign within a value, which may have a URL or a form inside. */
 const ENCODED_EQUALS = /%(?:25)*3d/i;
 
 /** User information of a URL (RFC 3986 §3.2.1). */
@@ -60,7 +60,7 @@ interface MaskPosition {
 
 const NOWHERE: MaskPosition = { steps: 0, matching: [] };
 
-/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none, as capture does; a rule book names further `secrets`. */
+/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none; `secrets` are further ones from the rule book. */
 export function maskHeaders(headers: HeaderList, values: boolean, secrets?: Secrets): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
@@ -115,15 +115,15 @@ function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(decoded);
 }
 
-/** The scheme of `Authorization` stays, for it helps to find a client that sends the wrong one. */
+/** The scheme of `Authorization` stays, to help to find a client that sends the wrong one. */
 function maskSecret(value: string): string {
   const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
   return scheme === null ? '…' : `${scheme[0]}…`;
 }
 
 /**
- * Masks parameters of a target whose names look like credentials, in the other version too: `records` are the edits of the query,
- * and `named` the credentials that the rule book names.
+ * Masks parameters of a target whose names look like credentials, in either version: `records` are the edits of the query, and `named`
+ * the credentials that the rule book names.
  */
 export function maskQuerySecrets(target: string, records: readonly EditRecord[], named?: Secrets): string {
   const secrets = new Set([...secretNames(records), ...(named?.parameters ?? [])]);
@@ -141,15 +141,15 @@ function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
 }
 
 /**
- * Masks what looks like a credential in a target, a form or a field value: the values of `name=value` pairs wherever they stand, as
- * in the URLs of `Location`, `Link`, `Referer` and `Refresh`, and user information. `isSecret` knows further names.
+ * Masks apparent credentials in a target, a form or a field value: user information, and the values of `name=value` pairs anywhere, as
+ * in the URLs of `Location`, `Link`, `Referer` and `Refresh`. `isSecret` decides by the name.
  */
 export function maskSecrets(text: string, isSecret: (name: string) => boolean = isCredentialName): string {
   const shown = text.includes('@') ? text.replaceAll(USER_INFORMATION, '//…@') : text;
   return shown.includes('=') || shown.includes('%') ? maskPairs(shown, isSecret, 0) : shown;
 }
 
-/** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, also those that are no text. */
+/** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, even those that are no text. */
 export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
   if (boundary === '') return body;
   let text = '';

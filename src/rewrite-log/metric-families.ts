@@ -19,7 +19,7 @@ export interface RoutePaths {
   readonly templateOf: (operation: string) => string | undefined;
 }
 
-/** Returns the metric families of the counted exchanges. `paths` gives those of the rule book in force. */
+/** Returns the metric families of the counted exchanges; `paths` are those of the rule book in force. */
 export function exchangeFamilies(
   { series, edits, rewriting, dryRuns, responseNotes, v1Requests, lastV1Time }: Metrics,
   paths: RoutePaths,
@@ -40,7 +40,7 @@ export function exchangeFamilies(
     family(
       'gateway_edits_total',
       'counter',
-      'Edits of V1 queries and bodies that the log lists, by change, rule and note; also of dry runs.',
+      'Edits of V1 queries and bodies that the log lists, including those of dry runs, by change, rule and note.',
       editSamples(edits),
     ),
     family(
@@ -52,19 +52,18 @@ export function exchangeFamilies(
     family(
       'gateway_response_notes_total',
       'counter',
-      'Responses that were not rewritten, or to a part, although a response rule applies, by the reason.',
+      'Responses that were not rewritten, or only in part, although a response rule applies, by reason.',
       [...responseNotes].map(([note, value]) => ({ labels: [['note', note]], value })),
     ),
     family(
       'gateway_dry_runs_total',
       'counter',
-      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` one is unknown.",
+      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` it is unknown.",
       [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) => ({
         labels: [
           ['operation', operation],
           ['verdict', verdict],
           ['v2', v2],
-          // A label without a value is no label for Prometheus.
           ...(why === '' ? [] : [['why', why] as const]),
         ],
         value,
@@ -182,7 +181,7 @@ function routeOf({ route, operation }: Series, paths: RoutePaths): string {
 /** Numbers by reason. */
 export type CountsByReason = Record<string, number>;
 
-/** Connections of clients that ended before they had sent a request. */
+/** Client connections that ended before a request. */
 export interface EarlyEnds {
   /** Failed TLS handshakes. */
   readonly handshakes: Readonly<CountsByReason>;
@@ -190,7 +189,7 @@ export interface EarlyEnds {
   readonly proxyHeaders: Readonly<CountsByReason>;
 }
 
-/** Current state of the gateway, provided by the runtime; values that a platform does not have are omitted. */
+/** The gateway's current state, which the runtime provides; without values that a platform does not have. */
 export interface GatewayStats {
   readonly version: string;
   readonly inFlight: number;
@@ -213,7 +212,7 @@ export interface GatewayStats {
     readonly since: number;
     readonly reloads?: number | undefined;
     readonly refusedReloads?: number | undefined;
-    /** True while the one to be read was refused, and an earlier one is in force. */
+    /** True while an earlier one is in force, because the latest one was refused. */
     readonly isStale?: boolean | undefined;
     /** Duration of the last reload, in seconds. */
     readonly reloadSeconds?: number | undefined;
@@ -259,44 +258,36 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
       'Connections of trusted proxies without a valid PROXY header, by reason.',
       stats.earlyEnds?.proxyHeaders,
     ),
-    {
-      ...gauge(
-        'gateway_certificate_not_after_timestamp_seconds',
-        'Time at which a certificate in use ends: the one for clients, or the client certificate for V2.',
-        undefined,
-      ),
-      samples: (stats.certificates ?? []).map(({ use, notAfter }) => ({
+    family(
+      'gateway_certificate_not_after_timestamp_seconds',
+      'gauge',
+      'Time at which a certificate in use ends: the one for clients, or the client certificate for V2.',
+      (stats.certificates ?? []).map(({ use, notAfter }) => ({
         labels: [['use', use]],
         value: notAfter / 1000,
       })),
-    },
-    {
-      ...gauge(
-        'gateway_node_internals_missing',
-        '1 for each private part of Node that is missing; the gateway goes on without it, slower.',
-        undefined,
-      ),
-      samples: (stats.missingInternals ?? []).map((part) => ({ labels: [['part', part]], value: 1 })),
-    },
-    {
-      ...gauge('gateway_circuit_state', '1 for the current state of the circuit to V2.', 1),
-      samples: BREAKER_STATES.map((state) => ({
-        labels: [['state', state]],
-        value: state === breaker ? 1 : 0,
-      })),
-    },
-    {
-      ...gauge('gateway_rule_book_info', 'The rule book in force.', 1),
-      samples: [
-        {
-          labels: [
-            ['hash', ruleBook.hash],
-            ['version', ruleBook.version],
-          ],
-          value: 1,
-        },
-      ],
-    },
+    ),
+    family(
+      'gateway_node_internals_missing',
+      'gauge',
+      '1 for each private part of Node that is missing; the gateway goes on without it, but slower.',
+      (stats.missingInternals ?? []).map((part) => ({ labels: [['part', part]], value: 1 })),
+    ),
+    family(
+      'gateway_circuit_state',
+      'gauge',
+      '1 for the current state of the circuit to V2.',
+      BREAKER_STATES.map((state) => ({ labels: [['state', state]], value: state === breaker ? 1 : 0 })),
+    ),
+    family('gateway_rule_book_info', 'gauge', 'The rule book in force.', [
+      {
+        labels: [
+          ['hash', ruleBook.hash],
+          ['version', ruleBook.version],
+        ],
+        value: 1,
+      },
+    ]),
     gauge(
       'gateway_rule_book_loaded_timestamp_seconds',
       'Time at which the rule book took effect.',
@@ -315,13 +306,12 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
     ),
     gauge(
       'gateway_rule_book_stale',
-      '1 while the rule book was refused when it was last read, and the one before stays in force.',
+      '1 while the one before stays in force, because the rule book was refused when it was last read.',
       ruleBook.isStale === undefined ? undefined : Number(ruleBook.isStale),
     ),
-    {
-      ...gauge('gateway_build_info', 'The program.', 1),
-      samples: [{ labels: [['version', stats.version]], value: 1 }],
-    },
+    family('gateway_build_info', 'gauge', 'The program.', [
+      { labels: [['version', stats.version]], value: 1 },
+    ]),
     ...(process === undefined ? [] : processFamilies(process)),
   ];
 }
@@ -348,12 +338,11 @@ function processFamilies(stats: ProcessStats): MetricFamily[] {
 }
 
 function byReason(name: string, help: string, counts: Readonly<CountsByReason> = {}): MetricFamily {
-  return {
-    name,
-    help,
-    type: 'counter',
-    samples: Object.entries(counts).map(([reason, value]) => ({ labels: [['reason', reason]], value })),
-  };
+  const samples = Object.entries(counts).map(([reason, value]): MetricSample => ({
+    labels: [['reason', reason]],
+    value,
+  }));
+  return family(name, 'counter', help, samples);
 }
 
 /** Sums counts of several processes. */
@@ -372,11 +361,11 @@ function workerSum(all: readonly (Readonly<CountsByReason> | undefined)[]): Coun
 }
 
 function gauge(name: string, help: string, value: number | undefined): MetricFamily {
-  return { name, help, type: 'gauge', samples: value === undefined ? [] : [{ labels: [], value }] };
+  return family(name, 'gauge', help, value === undefined ? [] : [{ labels: [], value }]);
 }
 
 function counter(name: string, help: string, value: number | undefined): MetricFamily {
-  return { name, help, type: 'counter', samples: value === undefined ? [] : [{ labels: [], value }] };
+  return family(name, 'counter', help, value === undefined ? [] : [{ labels: [], value }]);
 }
 
 /** Returns the metric families of a rollout. */
@@ -384,38 +373,38 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
   const stages = [['(default)', view.default] as const, ...Object.entries(view.operations)];
   const unresolved = view.rollbacks.filter(({ resolved }) => resolved === undefined);
   return [
-    {
-      name: 'gateway_rollout_mode',
-      type: 'gauge',
-      help: '1 for the mode of the default and of each operation that has its own.',
-      samples: stages.map(([stage, { mode }]) => ({
+    family(
+      'gateway_rollout_mode',
+      'gauge',
+      '1 for the mode of the default and of each operation that has its own.',
+      stages.map(([stage, { mode }]) => ({
         labels: [
           ['stage', stage],
           ['mode', mode],
         ],
         value: 1,
       })),
-    },
-    {
-      name: 'gateway_rollout_migrated_share',
-      type: 'gauge',
-      help: 'Share of clients that are migrated, 0 to 1.',
-      samples: stages.map(([stage, mode]) => ({ labels: [['stage', stage]], value: shareOf(mode) })),
-    },
-    {
-      name: 'gateway_rollout_requests_total',
-      type: 'counter',
-      help: 'V1 requests by the origin that they were sent to.',
-      samples: (['v1', 'v2'] as const).map((origin) => ({
+    ),
+    family(
+      'gateway_rollout_migrated_share',
+      'gauge',
+      'Share of clients that are migrated, 0 to 1.',
+      stages.map(([stage, mode]) => ({ labels: [['stage', stage]], value: shareOf(mode) })),
+    ),
+    family(
+      'gateway_rollout_requests_total',
+      'counter',
+      'V1 requests by the origin that they were sent to.',
+      (['v1', 'v2'] as const).map((origin) => ({
         labels: [['origin', origin]],
         value: view.requests?.[origin] ?? 0,
       })),
-    },
-    {
-      name: 'gateway_canary_window_requests',
-      type: 'gauge',
-      help: 'Requests in the window of a canary, by origin and outcome; with a store, of all replicas together.',
-      samples: view.canaries.flatMap(({ operation, migrated, v1 }) =>
+    ),
+    family(
+      'gateway_canary_window_requests',
+      'gauge',
+      'Requests in the window of a canary, by origin and outcome; with a store, of all replicas together.',
+      view.canaries.flatMap(({ operation, migrated, v1 }) =>
         (
           [
             ['v2', 'false', migrated.requests - migrated.failures],
@@ -432,26 +421,25 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
           value,
         })),
       ),
-    },
-    {
-      name: 'gateway_rollbacks_standing',
-      type: 'gauge',
-      help: 'Canaries that were rolled back and wait for an operator.',
-      samples: [{ labels: [], value: unresolved.length }],
-    },
+    ),
+    gauge(
+      'gateway_rollbacks_standing',
+      'Canaries that were rolled back and wait for an operator.',
+      unresolved.length,
+    ),
     ...(view.replica === undefined ? [] : replicaFamilies(view.replica)),
-    {
-      name: 'gateway_shadow_comparisons_total',
-      type: 'counter',
-      help: 'Reads compared between both origins, by operation and outcome.',
-      samples: comparisonSamples(view.shadows.filter(({ verified }) => verified !== true)),
-    },
-    {
-      name: 'gateway_verify_comparisons_total',
-      type: 'counter',
-      help: 'Reads that V2 answered, compared with V1 afterwards, by operation and outcome.',
-      samples: comparisonSamples(view.shadows.filter(({ verified }) => verified === true)),
-    },
+    family(
+      'gateway_shadow_comparisons_total',
+      'counter',
+      'Reads compared between both origins, by operation and outcome.',
+      comparisonSamples(view.shadows.filter(({ verified }) => verified !== true)),
+    ),
+    family(
+      'gateway_verify_comparisons_total',
+      'counter',
+      'Reads that V2 served, compared with V1 afterwards, by operation and outcome.',
+      comparisonSamples(view.shadows.filter(({ verified }) => verified === true)),
+    ),
   ];
 }
 
@@ -475,29 +463,25 @@ function shareOf({ mode, share = 0 }: ModeView): number {
 /** Returns the metric families of a replica among those that share a store. */
 export function replicaFamilies({ aloneSince, replicas, waiting }: ReplicaView): MetricFamily[] {
   return [
-    {
-      name: 'gateway_store_reachable',
-      type: 'gauge',
-      help: '1 while the store that replicas share is in reach, 0 while this replica is alone.',
-      samples: [{ labels: [], value: aloneSince === undefined ? 1 : 0 }],
-    },
-    {
-      name: 'gateway_store_alone_since_seconds',
-      type: 'gauge',
-      help: 'Time since which the store is out of reach, in seconds since 1970; absent while it is in reach.',
-      samples: aloneSince === undefined ? [] : [{ labels: [], value: Date.parse(aloneSince) / 1000 }],
-    },
-    {
-      name: 'gateway_replicas',
-      type: 'gauge',
-      help: 'Gateways that share the store, each with all its workers, when they were last counted.',
-      samples: replicas === undefined ? [] : [{ labels: [], value: replicas }],
-    },
-    {
-      name: 'gateway_store_waiting_changes',
-      type: 'gauge',
-      help: 'Choices and roll-backs that hold on this replica only, until the store is in reach.',
-      samples: [{ labels: [], value: waiting }],
-    },
+    gauge(
+      'gateway_store_reachable',
+      '1 while the store that replicas share is in reach, 0 while this replica is alone.',
+      aloneSince === undefined ? 1 : 0,
+    ),
+    gauge(
+      'gateway_store_alone_since_seconds',
+      'Time since which the store has been out of reach, in seconds since 1970; absent while it is in reach.',
+      aloneSince === undefined ? undefined : Date.parse(aloneSince) / 1000,
+    ),
+    gauge(
+      'gateway_replicas',
+      'Gateways that share the store, each with all its workers, when they were last counted.',
+      replicas,
+    ),
+    gauge(
+      'gateway_store_waiting_changes',
+      'Choices and roll-backs that hold on this replica only, until the store is in reach.',
+      waiting,
+    ),
   ];
 }

@@ -21,7 +21,7 @@ export interface Series {
   upstreamSeen: boolean;
 }
 
-/** Migrations with the same operation and verdicts; `v2` is empty for a body that was not to be checked, `why` for one that was. */
+/** Dry runs with the same operation and verdicts; `v2` is empty where no body was to be checked, `why` where the check came to a verdict. */
 interface DryRunCount extends Cell {
   readonly operation: string;
   readonly verdict: Would['verdict'];
@@ -29,10 +29,10 @@ interface DryRunCount extends Cell {
   readonly why: string;
 }
 
-/** Maximum number of series; further combinations are counted as one, so that no client can create labels without limit. */
+/** Maximum series; further combinations are counted together, since clients could create labels without limit. */
 const MAX_SERIES = 500;
 
-/** Series of the combinations beyond the limit: one of exchanges with a failure, and one of those without. */
+/** The series for combinations beyond the limit: one for exchanges with a failure, one for the others. */
 const OVERFLOW = {
   operation: '(overflow)',
   method: 'OTHER',
@@ -65,7 +65,7 @@ export class Metrics {
   lastV1Time = '';
   /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */
   readonly dryRuns = new Map<string, DryRunCount>();
-  /** Responses by the reason for which they were not rewritten, although a response rule applies. */
+  /** Responses that were not rewritten although a response rule applies, by the reason. */
   readonly responseNotes = new Map<string, number>();
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();

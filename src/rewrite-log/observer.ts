@@ -73,15 +73,15 @@ const MAX_CHARACTERS = 120;
 const GENERATION_KEYS = 5000;
 const GENERATION_CHARACTERS = 1_000_000;
 
-/** What a client that has no name yet is recognised by. */
+/** Traces by which people recognise a client without a name. */
 export interface ClientTrace {
   /** Its latest `User-Agent` fields, newest first, at most 3, cut to 120 characters. */
   readonly userAgents: readonly string[];
-  /** The addresses that its latest connections came from, newest first, at most 3. */
+  /** The addresses of its latest connections, newest first, at most 3. */
   readonly addresses: readonly string[];
 }
 
-/** Remembers `User-Agent` and address of the clients whose exchanges were captured: in memory only, of a limited number of clients. */
+/** Remembers `User-Agent` and address of a limited number of clients whose exchanges were captured, in memory only. */
 export class ClientTraces {
   private readonly traces = new Map<string, ClientTrace>();
 
@@ -90,7 +90,7 @@ export class ClientTraces {
     return this.traces;
   }
 
-  /** Records the request of a client. Beyond the limit the client that was not seen for the longest time is forgotten. */
+  /** Records a client's request. Beyond the limit, forgets the client that was not seen for the longest time. */
   add(client: string, { headers }: Pick<ObservedHead, 'headers'>, address: string | undefined): void {
     const { userAgents = [], addresses = [] } = this.traces.get(client) ?? {};
     this.traces.delete(client);
@@ -114,7 +114,7 @@ export function apiKeyOf(authorization: string): string {
 }
 
 /**
- * Hashes API keys by `hashOf` and caches the recent hashes. Anybody can send ever new keys: the cache is limited by number and
+ * Hashes API keys by `hashOf` and caches the recent hashes. Anybody can send new keys without end: the cache is limited by number and
  * characters, and keys in use outlive those that are sent once.
  */
 export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authorization: string) => Hash {
@@ -132,7 +132,7 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
     }
     const key = ownText(authorization);
     current.set(key, hash);
-    // A hash that could not be made is made again for the next request.
+    // The next request tries again to make a hash that could not be made.
     if (hash instanceof Promise)
       hash.catch(() => {
         current.delete(key);
@@ -143,13 +143,13 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
   };
 }
 
-/** The entry of an exchange in progress: what is known so far. `closeEntry` makes it the entry. */
+/** The entry of an exchange in progress. `closeEntry` completes it. */
 export type OpenEntry = { -readonly [Name in keyof Entry]: Entry[Name] };
 
-/** What is known of an exchange when it begins. */
+/** The facts about an exchange when it begins. */
 type FirstFacts = Pick<Entry, 'route' | 'method' | 'requestId' | 'ruleBook' | 'verdict'>;
 
-/** What is known of an exchange when it is over. */
+/** The facts about an exchange when it is over. */
 interface LastFacts {
   /** Milliseconds since 1970 when the head of the request was complete. */
   readonly time: number;
@@ -220,8 +220,8 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
 }
 
 /**
- * Completes an entry; nothing changes it from now on. Its texts may be parts of the request's head, and keep all of that in memory:
- * whoever keeps it for long takes a copy (`ownEntry`).
+ * Completes an entry, which never changes afterwards. Its texts may be parts of the request's head, and keep all of that in memory: copy
+ * one that you keep for long (`ownEntry`).
  */
 export function closeEntry(entry: OpenEntry, { time, target, upstreamTarget, attempts }: LastFacts): Entry {
   entry.time = timeText(time);
@@ -241,7 +241,7 @@ export function closeEntry(entry: OpenEntry, { time, target, upstreamTarget, att
 let lastTime = -1;
 let lastText = '';
 
-/** RFC 3339; cached, for many exchanges begin in the same millisecond. */
+/** RFC 3339; cached, since many exchanges begin in the same millisecond. */
 function timeText(time: number): string {
   if (time !== lastTime) {
     lastText = new Date(time).toISOString();

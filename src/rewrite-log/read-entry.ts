@@ -1,15 +1,16 @@
 import * as z from 'zod';
 import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
 import type { Entry } from './entry.ts';
+import { memberOf } from './response-findings.ts';
 
-/** Members of an entry that had other names before 1.0: logs are kept for longer than that. */
+/** Members of an entry that had other names before 1.0: people keep logs for longer than that. */
 const FORMER_NAMES = {
   answerEdits: 'responseEdits',
   answerNote: 'responseNote',
   answerBytes: 'responseBytes',
 } as const;
 
-/** Reads a parsed line of the log as an entry, also one of an older gateway; undefined when it is not an entry. */
+/** Reads a parsed line of the log, or of an older gateway's log, as an entry; undefined when it is not an entry. */
 export function readEntry(value: unknown): Entry | undefined {
   const renamed = withNewNames(value);
   return isEntry(renamed) ? renamed : undefined;
@@ -32,27 +33,47 @@ function newNote(name: string, member: unknown): unknown {
     : member;
 }
 
-/** True for a value with the members that every entry has, and no wrong types that readers rely on. */
+/** True for a value with the members that every entry has, and no member of a type that readers do not expect. */
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
   const members: Partial<Record<keyof Entry, unknown>> = value;
-  const { edits, would, comparison } = members;
+  const { edits, responseEdits = [], responseWould = [], apiVersion, would, comparison } = members;
   return (
-    TEXTS.every((name) => typeof members[name] === 'string') &&
+    hasTexts(members, TEXTS, OPTIONAL_TEXTS) &&
     NUMBERS.every((name) => typeof members[name] === 'number') &&
-    OPTIONAL_TEXTS.every((name) => ['undefined', 'string'].includes(typeof members[name])) &&
     OPTIONAL_NUMBERS.every((name) => ['undefined', 'number'].includes(typeof members[name])) &&
-    (would === undefined || isWould(would)) &&
+    OPTIONAL_LISTS.every(
+      (name) => members[name] === undefined || isListOf(members[name], (one) => typeof one === 'string'),
+    ) &&
+    (apiVersion === undefined || hasTexts(apiVersion, ['sent', 'why'], ['field'])) &&
+    // A log may come from a newer gateway: other words are kept, other types are not.
+    (would === undefined || hasTexts(would, ['verdict'], ['failure', 'pointer', 'v2', 'at', 'why'])) &&
     (comparison === undefined ||
-      (hasVerdict(comparison) && 'differences' in comparison && Array.isArray(comparison.differences))) &&
-    Array.isArray(edits) &&
-    edits.every((edit: unknown) => isEdit(edit))
+      (hasTexts(comparison, ['verdict']) &&
+        isListOf(memberOf(comparison, 'differences'), (one) => hasTexts(one, ['path', 'kind'])))) &&
+    [edits, responseEdits].every((list) =>
+      isListOf(list, (one) => hasTexts(one, ['change', 'rule'], PLACES)),
+    ) &&
+    isListOf(responseWould, (one) => hasTexts(one, ['change', 'path'], ['rule', 'from']))
+  );
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+/** Whether members of a value are texts; those of `optional` may be absent. */
+function hasTexts(value: unknown, names: readonly string[], optional: readonly string[] = []): boolean {
+  return (
+    names.every((name) => typeof memberOf(value, name) === 'string') &&
+    optional.every((name) => ['undefined', 'string'].includes(typeof memberOf(value, name)))
   );
 }
 
 const TEXTS = ['time', 'requestId', 'route', 'method', 'path', 'verdict', 'ruleBook'] as const;
 const NUMBERS = ['status', 'totalMs'] as const;
 const OPTIONAL_TEXTS = [
+  'traceId',
   'client',
   'operation',
   'mode',
@@ -64,33 +85,11 @@ const OPTIONAL_TEXTS = [
   'cause',
   'note',
   'pointer',
+  'responseNote',
 ] as const;
 const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs', 'upstreamStatus'] as const;
-
-function hasVerdict(value: unknown): value is { readonly verdict: string } {
-  return (
-    typeof value === 'object' && value !== null && 'verdict' in value && typeof value.verdict === 'string'
-  );
-}
-
-/** A log may come from a newer gateway: other words are kept, other types are not. */
-function isWould(value: unknown): boolean {
-  if (!hasVerdict(value)) return false;
-  return (['failure', 'v2', 'at', 'why'] as const).every((name) =>
-    ['undefined', 'string'].includes(typeof Reflect.get(value, name)),
-  );
-}
-
-function isEdit(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'change' in value &&
-    typeof value.change === 'string' &&
-    'rule' in value &&
-    typeof value.rule === 'string'
-  );
-}
+const OPTIONAL_LISTS = ['attributes', 'errorPointers', 'deprecated', 'unechoed'] as const;
+const PLACES = ['from', 'path', 'header', 'to', 'note'] as const;
 
 const rule = z.enum([...REQUEST_RULE_NAMES, 'transform']);
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);

@@ -4,7 +4,7 @@ import type { Path } from '../rules/rule.ts';
 import { parsedJson } from './attributes.ts';
 import { movedPointer } from './masks.ts';
 
-/** Maximum places that one response names, and maximum length of one. */
+/** Maximum places named by one response, and maximum length of one. */
 const MAX_PLACES = 16;
 const MAX_POINTER = 256;
 
@@ -32,13 +32,13 @@ export function errorPointers(response: object): readonly string[] {
   return [...new Set(pointers)].slice(0, MAX_PLACES);
 }
 
-/** Errors of one response that are quoted, and the characters of their sentences. */
+/** Maximum errors of one response to quote, and maximum characters. */
 const MAX_QUOTED = 2;
 const MAX_SENTENCE = 200;
 
 /**
- * What a failed response says in words: `detail` or `title` of its first errors, or of a problem (RFC 9457), `message`, or an
- * `error` that is a text; `{"errors":{"name":["is missing"]}}` names the member first. Undefined where it says nothing.
+ * The words of a failed response: `detail` or `title` of its first errors, or of a problem (RFC 9457), `message`, or an `error` that is
+ * a text; `{"errors":{"name":["is missing"]}}` gives the member's name first. Undefined without words.
  */
 export function errorSentence(response: object): string | undefined {
   const errors = memberOf(response, 'errors');
@@ -64,8 +64,8 @@ function sentenceOf(error: unknown): string | undefined {
 }
 
 /**
- * Attributes of a V1 request that V1's response calls deprecated: those that are named inside a member whose own name has
- * "deprecat" in it, wherever it stands. Only names that the request itself had are returned.
+ * Attributes of a V1 request that V1's response calls deprecated: names from the request inside a member whose own name has "deprecat"
+ * in it, at any depth.
  */
 export function deprecatedMembers(
   response: object,
@@ -84,8 +84,8 @@ export function deprecatedMembers(
 }
 
 /**
- * Attributes of a request that V2's response to it does not echo, outermost ones; undefined when the response has no object at
- * the path `resource` to compare with.
+ * The outermost attributes of a request that V2's response does not echo; undefined when the response has no object at the path
+ * `resource` to compare with.
  */
 export function unechoedMembers(
   response: object,

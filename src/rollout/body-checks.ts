@@ -1,7 +1,7 @@
 import type { Modes } from '../rules/rollout.ts';
 import type { RolloutSubject, RolloutTarget } from './rollout-state.ts';
 
-/** Pairs of client and operation, and pointers of each, that a sentence names. */
+/** Maximum pairs of client and operation, and pointers of each, in a sentence. */
 const MAX_NAMED = 5;
 const MAX_POINTERS = 3;
 
@@ -9,14 +9,14 @@ const MAX_POINTERS = 3;
 const MAX_PAIRS = 1000;
 const MAX_TALLIED_POINTERS = 20;
 
-/** Characters of a place that are kept. */
+/** Maximum characters of a place that are kept. */
 const MAX_PLACE = 300;
 
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
- * Returns a sentence when V2's schema, or the gateway itself, refuses more of the bodies that a command would migrate than the
- * roll-back rule allows: V1 accepted them. Undefined when neither does.
+ * Returns a sentence when V2's schema, or the gateway itself, refuses more bodies that V1 accepted, and that a command would migrate,
+ * than the roll-back rule allows. Undefined otherwise.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
@@ -52,8 +52,7 @@ function noun(bodies: number): string {
 }
 
 function tooMany(bodies: number, margin: number): string {
-  const those = bodies === 1 ? 'it' : 'those';
-  return `and V1 accepted ${those}: more than the ${margin} % that a roll-back allows.`;
+  return `although V1 accepted ${bodies === 1 ? 'it' : 'them'}: more than the ${margin} % that a roll-back allows.`;
 }
 
 function namedPairs(
@@ -68,7 +67,7 @@ function namedPairs(
   return pairs.slice(0, MAX_NAMED).map(words).join('; ') + more;
 }
 
-/** A command for everything leaves operations and clients with modes of their own as they are. */
+/** A command for everything does not change operations and clients that have modes of their own. */
 function isConcerned(
   { operation, client }: BodyCheckCount,
   target: RolloutTarget,
@@ -108,12 +107,12 @@ function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'ref
   return counts.reduce((total, count) => total + count[name], 0);
 }
 
-/** The one figure that page, report, guide and command line share: the requests that V1 accepted and a migration would fail. */
+/** Requests that V1 accepted and that would fail after the migration: page, report, guide and command line share this figure. */
 export interface WouldFail {
   readonly failing: number;
   /** Requests whose dry run came to a verdict. */
   readonly judged: number;
-  /** Those of them that V1 refused as well: they fail before and after. */
+  /** Those of them that V1 refused as well, so they fail before and after. */
   readonly both: number;
 }
 
@@ -130,7 +129,7 @@ export function wouldFail(
   return { failing, judged, both };
 }
 
-/** Says how many of the checked requests would fail after the migration; empty where no dry run came to a verdict. */
+/** Says how many of the checked requests would fail after the migration; empty without a verdict. */
 export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === 0) return '';
   if (judged === both)
@@ -141,11 +140,11 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   return `${failing === 0 ? 'none' : failing} of ${judged} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
 }
 
-/** Which requests are checked, for whoever reads `wouldFailWords`. */
+/** Explains to readers of `wouldFailWords` which requests are checked. */
 export const CHECKED_WORDS =
   "Checked are requests whose body V2's schema judged, and those that the gateway would refuse; others have no body, or no schema describes it.";
 
-/** What a finished exchange says about its dry run. */
+/** The dry run of a finished exchange. */
 export interface DryRunResult {
   readonly ruleBook: string;
   readonly client?: string | undefined;
@@ -174,9 +173,9 @@ export interface BodyCheckCount {
   readonly invalid: number;
   /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
   readonly refusedByBoth: number;
-  /** Bodies that were not checked, or that V1 refused and V2's schema accepts: what V2 itself would say of those is not known. */
+  /** Bodies that were not checked, or that V1 refused and V2's schema accepts: V2 itself may refuse those. */
   readonly unknown: number;
-  /** All bodies, those without a check among them. */
+  /** All bodies, including those without a check. */
   readonly bodies: number;
   /** Requests that the gateway itself would refuse, and V1 accepted. */
   readonly refused: number;
@@ -194,12 +193,12 @@ type Count = { -readonly [Name in Counter]: number } & {
   readonly refusals: Map<string, number>;
 };
 
-/** Totals what migrations of bodies would have come to, under the rule book in force: another one makes other bodies, so it starts anew. */
+/** Counts dry runs under the rule book in force; begins anew with another one, which makes other bodies. */
 export class BodyCheckTally {
   private readonly counts = new Map<string, Count>();
   private ruleBook = '';
 
-  /** Adds an exchange. A status of V1 that says nothing about the body (0, 5xx) leaves it out. */
+  /** Adds an exchange, unless V1's status says nothing about the body (0, 5xx). */
   add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
     if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
     this.begin(ruleBook);
@@ -283,7 +282,7 @@ export class BodyCheckTally {
   }
 }
 
-/** Counts a place, up to a number of different ones, and of characters: clients choose them. */
+/** Counts a place. Clients choose them, so their number and length are limited. */
 function increment(places: Map<string, number>, place: string, times: number): void {
   const name = place.slice(0, MAX_PLACE);
   if (places.has(name) || places.size < MAX_TALLIED_POINTERS)

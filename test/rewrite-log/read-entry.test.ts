@@ -48,11 +48,24 @@ test('a line that is no entry, or has members of a wrong kind, is not read', () 
     { ...ENTRY, client: 7 },
     { ...ENTRY, operation: {} },
     { ...ENTRY, edits: [1] },
+    { ...ENTRY, edits: [{ change: 'c', rule: 'strip', from: 5 }] },
+    { ...ENTRY, responseEdits: 'x' },
+    { ...ENTRY, responseEdits: [{ change: 'c', rule: 'alias', path: 5 }] },
+    { ...ENTRY, responseWould: [{ change: 'c' }] },
+    { ...ENTRY, attributes: null },
+    { ...ENTRY, errorPointers: 5 },
+    { ...ENTRY, deprecated: [5] },
+    { ...ENTRY, apiVersion: 7 },
+    { ...ENTRY, traceId: 7 },
+    { ...ENTRY, responseNote: 7 },
+    { ...ENTRY, comparison: { verdict: 'different', differences: [1] } },
   ])
     expect(readEntry(wrong)).toBeUndefined();
   const tally = new Tally();
   const lines = new LineTally(tally);
   const time = 'zzzz-zz-zzTzz:zz:zz.zzzZ';
   lines.add(Buffer.from(entryLine({ ...ENTRY, time })));
+  const edits = JSON.stringify([{ change: 'c', rule: 'strip', from: 5 }]);
+  lines.add(Buffer.from(entryLine({ ...ENTRY, edits: [] }).replace('"edits":[]', `"edits":${edits}`)));
   expect(makeReport(tally, { now: ENTRY.time }).clients).toHaveLength(1);
 });

@@ -2,6 +2,7 @@ import { stringEnd } from '../../json/scanner.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Entry, Route, Verdict, Would } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
+import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
 import {
   HANDOVER_MS,
@@ -194,7 +195,7 @@ export class LogLineReader {
   private readonly verdicts = new SpanCache<Verdict>(isVerdict);
   private readonly edits = new SpanCache<readonly EditRecord[]>(isEdits);
   private readonly names = new SpanCache<readonly string[]>(isNames);
-  private readonly responseEdits = new SpanCache<NonNullable<Entry['responseEdits']>>(isResponseEdits);
+  private readonly responseEdits = new SpanCache<readonly ResponseRecord[]>(isEdits);
   private readonly responseWould = new SpanCache<NonNullable<Entry['responseWould']>>(isResponseWould);
   private readonly woulds = new SpanCache<Would>(isWould);
   private readonly comparisons = new SpanCache<Comparison>(isComparison);
@@ -472,13 +473,7 @@ function isNames(value: unknown): value is readonly string[] {
   return isList(value) && value.every((name) => typeof name === 'string');
 }
 
-function isEdits(value: unknown): value is readonly EditRecord[] {
-  return (
-    isList(value) && value.every((edit) => isObject(edit) && isText(edit['change']) && isText(edit['rule']))
-  );
-}
-
-function isResponseEdits(value: unknown): value is NonNullable<Entry['responseEdits']> {
+function isEdits(value: unknown): value is readonly (EditRecord & ResponseRecord)[] {
   return isList(value) && value.every((edit) => isPlaced(edit) && isText(edit['rule']));
 }
 
