@@ -3,20 +3,19 @@
  * stands beside nginx, a plain proxy in Node, and two joined sockets of Node, which are the least that Node can take.
  */
 import type { Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, connectTo } from './load.ts';
+import { nginx } from './peers/nginx-peers.ts';
 import { gateway, plain, sockets } from './peers/node-peers.ts';
 import type { Peer } from './peers/peer.ts';
-import { nginx } from './peers/nginx-peers.ts';
-import { openH1, saturateLanes } from './proxies/lanes.ts';
-import { installed } from './proxies/proxies.ts';
-import { type Bench, type Started, withBench } from './proxies/rounds.ts';
+import { type Bench, type Started, withBench } from './proxies/bench.ts';
+import { connectTo, firstResponse, type Lanes, openH1, saturateLanes } from './proxies/lanes.ts';
+import { chosenRows, installed } from './proxies/proxies.ts';
 import type { Form } from './proxies/rows.ts';
+import { accepts } from './running.ts';
 import { median, printTable, quantile } from './statistics.ts';
-import { acceptsOne } from './running-peer.ts';
-import { WireReader } from './wire-reader.ts';
-import { pass } from './work.ts';
+import { worksOf } from './work.ts';
 
 /** What to measure. */
 export interface ClientsPlan {
@@ -87,22 +86,14 @@ const SETTLE_MS = 3000;
 
 /** Measures and prints. */
 export async function benchClients(plan: ClientsPlan): Promise<void> {
-  const chosen = rows.filter(({ id }) => plan.rows.length === 0 || plan.rows.includes(id));
-  if (chosen.length === 0)
-    throw new Error(
-      `There is no row ${plan.rows.join(', ')}; there are ${rows.map(({ id }) => id).join(', ')}.`,
-    );
+  const chosen = plan.rows.length === 0 ? rows : chosenRows(rows, plan.rows);
   const peers = installed([gateway, nginx, plain, sockets], plan.only);
   await withBench(async (bench) => {
-    const byForm = new Map<Form, Started[]>();
-    for (const form of new Set(chosen.map((row) => row.form))) {
-      const started: Started[] = [];
-      for (const peer of peers.filter(({ hasTls }) => hasTls || form === 'plain'))
-        started.push(await bench.start(peer, form));
-      byForm.set(form, started);
-    }
+    const all: Started[] = [];
+    for (const form of new Set(chosen.map((row) => row.form)))
+      for (const peer of peers) if (peer.hasTls || form === 'plain') all.push(await bench.start(peer, form));
     for (const row of chosen) {
-      const started = (byForm.get(row.form) ?? []).filter(({ running }) => row.takes?.(running.peer) ?? true);
+      const started = all.filter(({ peer, form }) => form === row.form && (row.takes?.(peer) ?? true));
       const figures = new Map<Started, (readonly number[])[]>(started.map((one) => [one, []]));
       for (let round = 0; round < plan.rounds; round += 1)
         for (const one of round % 2 === 0 ? started : started.toReversed())
@@ -110,18 +101,24 @@ export async function benchClients(plan: ClientsPlan): Promise<void> {
       console.log(`\n${row.id}: ${row.title} (goal: ${row.goal}); medians of ${plan.rounds} rounds\n`);
       printTable(
         ['proxy', ...row.head],
-        [...figures].map(([{ running }, all]) => [
-          running.peer.name,
-          ...row.head.map((_, at) => median(all.map((cells) => cells[at] ?? Number.NaN)).toFixed(1)),
+        [...figures].map(([{ peer }, rounds]) => [
+          peer.name,
+          ...row.head.map((_, at) => median(rounds.map((cells) => cells[at] ?? Number.NaN)).toFixed(1)),
         ]),
       );
     }
   });
 }
 
+const { request } = worksOf(1000).pass;
+const ONCE = Buffer.from(
+  request.toString('latin1').replace('\r\nHost:', '\r\nConnection: close\r\nHost:'),
+  'latin1',
+);
+
 /** The first response of each of many clients that connect at the same moment. A fair turn is connections ÷ requests a second. */
 async function burst({ running: { port } }: Started): Promise<readonly number[]> {
-  const load = await openH1(port, pass.request, LANES, false);
+  const load = await openH1(port, request, LANES, false);
   const before = await saturateLanes(load, ROUND_MS);
   const fairTurn = (NEWCOMERS * ROUND_MS) / before.length;
   const during = saturateLanes(load, PATIENCE_MS + ROUND_MS);
@@ -132,7 +129,7 @@ async function burst({ running: { port } }: Started): Promise<readonly number[]>
       Promise.race([
         connectTo(port, false).then(async (socket) => {
           open.add(socket);
-          await responseOn(socket);
+          await firstResponse(socket, ONCE);
           return performance.now() - began;
         }),
         lateAfter(PATIENCE_MS),
@@ -160,65 +157,43 @@ function close(id: string, title: string, form: Form, isResumed: boolean, goal: 
         while (performance.now() - began < ROUND_MS) {
           const start = performance.now();
           const socket = await open();
-          await responseOn(socket);
+          await firstResponse(socket, ONCE);
           socket.destroy();
           took.push(performance.now() - start);
         }
       }),
     );
     const seconds = (performance.now() - began) / 1000;
-    const used = (running.processorTime() - cpu) * 1000;
+    const used = running.processorTime() - cpu;
     return [used / took.length, took.length / seconds, quantile(took, 0.5), quantile(took, 0.99)];
   };
   return { id, title, form, play, head: CLOSE_HEAD, goal };
 }
 
-const ONCE = Buffer.from(
-  pass.request.toString('latin1').replace('\r\nHost:', '\r\nConnection: close\r\nHost:'),
-  'latin1',
-);
-
-/** Sends the one request of a connection, and waits until its response is whole. */
-function responseOn(socket: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new WireReader((head) => {
-      if (head.startsWith('HTTP/1.1 201')) resolve();
-      else reject(new Error(head));
-    });
-    socket.on('data', (chunk: Buffer) => reader.read(chunk));
-    socket.on('error', reject).on('close', () => reject(new Error('the connection was closed')));
-    socket.write(ONCE);
-  });
-}
-
 /** A second process of the same proxy, from its start to its first responses. */
-async function start({ running: { peer }, form }: Started, bench: Bench): Promise<readonly number[]> {
+async function start({ peer, form }: Started, bench: Bench): Promise<readonly number[]> {
   const began = performance.now();
-  const fresh = await bench.start(peer, form, acceptsOne);
+  const fresh = await bench.start(peer, form, accepts);
   const ready = performance.now() - began;
-  const load = await openH1(fresh.running.port, pass.request, LANES, false);
+  const load = await openH1(fresh.running.port, request, LANES, false);
   const took = await saturateLanes(load, 0);
   load.close();
   await fresh.running.stop();
   return [ready, Math.max(...took)];
 }
 
-/** Resident memory with more and more connections that wait for their next request. */
-async function idle({ running: { peer }, form }: Started, bench: Bench): Promise<readonly number[]> {
+/** Resident memory in MiB with more and more connections that wait for their next request. */
+async function idle({ peer, form }: Started, bench: Bench): Promise<readonly number[]> {
   const { running } = await bench.start(peer, form);
-  const memory = [running.memory()];
-  const open: Client[] = [];
-  for (const count of [1000, 8000]) {
-    while (open.length < count) {
-      const clients = await Promise.all(Array.from({ length: 100 }, () => Client.open(running.port)));
-      for (const client of clients) await client.request(pass.request);
-      open.push(...clients);
-    }
+  const memory = [running.memory() / 2 ** 20];
+  const open: Lanes[] = [];
+  for (const more of [1000, 7000]) {
+    open.push(await openH1(running.port, request, more, false));
     await delay(SETTLE_MS);
-    memory.push(running.memory());
+    memory.push(running.memory() / 2 ** 20);
   }
-  for (const client of open) client.close();
-  await running.stop();
+  for (const lanes of open) lanes.close();
+  await running.stop(PATIENCE_MS);
   return memory;
 }
 
@@ -231,22 +206,19 @@ function lateAfter(milliseconds: number): Promise<number> {
 /** Old clients know X25519 at best, and Debian's nginx no more; Node would agree with the gateway on X25519MLKEM768. */
 const TLS = { host: '127.0.0.1', rejectUnauthorized: false, ecdhCurve: 'X25519:P-256' };
 
-function openTls(port: number, session?: Buffer): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTls({ ...TLS, port, session }, () => {
-      if (session === undefined || socket.isSessionReused()) resolve(socket);
-      else reject(new Error('the session was not resumed'));
-    });
-    socket.once('error', reject);
-  });
+async function openTls(port: number, session?: Buffer): Promise<Socket> {
+  const socket = connectTls({ ...TLS, port, session });
+  await once(socket, 'secureConnect');
+  if (session !== undefined && !socket.isSessionReused()) throw new Error('the session was not resumed');
+  return socket;
 }
 
 /** A session that a later connection resumes; its ticket may come with the end of the handshake. */
 async function ticketOf(port: number): Promise<Buffer> {
   const socket = connectTls({ ...TLS, port });
-  const ticket = new Promise<Buffer>((resolve) => void socket.once('session', resolve));
-  await responseOn(socket);
-  const session = await ticket;
+  const ticket = once(socket, 'session') as Promise<[Buffer]>;
+  await firstResponse(socket, ONCE);
+  const [session] = await ticket;
   socket.destroy();
   return session;
 }

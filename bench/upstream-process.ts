@@ -1,44 +1,31 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { TlsFiles } from './peers/peer.ts';
 
-/** The last request that reached V2, and how V2 responds. */
-export interface Recorded {
-  readonly head: string;
-  readonly body: Buffer;
-  readonly response: string;
-}
-
-/** A recording V2 in a process of its own. */
+/** A recording V2 in a process of its own, on processor 1. */
 export interface UpstreamProcess {
   readonly port: number;
-  /** The port for TLS; 0 without a certificate. */
   readonly tlsPort: number;
-  last(): Promise<Recorded>;
+  /** The last request that reached it. */
+  last(): Promise<{ readonly head: string; readonly body: Buffer }>;
   stop(): void;
 }
 
-/** Starts it on processors such as `1` or `0,1`, with the files of a certificate and its key for TLS. */
-export async function startUpstream(processors = '1', tls: readonly string[] = []): Promise<UpstreamProcess> {
+/** Starts it. */
+export async function startUpstream({ cert, key }: TlsFiles): Promise<UpstreamProcess> {
   const file = fileURLToPath(new URL('./recording-upstream.ts', import.meta.url));
-  const child = spawn('taskset', ['-c', processors, process.execPath, file, ...tls], {
+  const child = spawn('taskset', ['-c', '1', process.execPath, file, cert, key], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const { port, tlsPort } = (await message(child)) as { readonly port: number; readonly tlsPort: number };
+  const [ports] = (await once(child, 'message')) as [{ readonly port: number; readonly tlsPort: number }];
   return {
-    port,
-    tlsPort,
+    ...ports,
     async last() {
-      const reply = message(child);
       child.send('last');
-      const { head, body, response } = (await reply) as { head: string; body: string; response: string };
-      return { head, body: Buffer.from(body, 'base64'), response };
+      const [{ head, body }] = (await once(child, 'message')) as [{ head: string; body: string }];
+      return { head, body: Buffer.from(body, 'base64') };
     },
-    stop: () => child.kill('SIGKILL'),
+    stop: () => void child.kill('SIGKILL'),
   };
-}
-
-async function message(child: ChildProcess): Promise<unknown> {
-  const [first] = (await once(child, 'message')) as [unknown];
-  return first;
 }

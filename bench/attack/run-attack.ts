@@ -50,7 +50,7 @@ export async function runAttack(attack: Attack, v2: V2, options: RunOptions = {}
   try {
     return await judge(attack, gateway, folder, options);
   } finally {
-    await gateway.kill();
+    await gateway.stop(0);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -2,14 +2,14 @@
  * `npm run bench -- growth`: processor time and memory of the whole gateway for shapes that an attacker would choose, in sizes
  * that double. Each stage has a line of bytes that it must stay below: a fixed part, and so much for each byte.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type GatewayProcess, startGateway } from '../gateway-process.ts';
 import { startV2 } from '../attack/v2.ts';
+import { type GatewayProcess, startGateway } from '../gateway-process.ts';
+import { printTable } from '../statistics.ts';
 import { growthStages, type GrowthStage } from './stages.ts';
-import { threadsTime } from '../processes.ts';
 
 /** The cost of one size of a stage. */
 interface Sample {
@@ -21,22 +21,31 @@ interface Sample {
 }
 
 const ROUNDS = 3;
-/** Time limit of one job; a stage that needs more for a size skips the next ones. */
+/** Time limit of one job; a stage that needs more than a quarter for a size skips the next ones. */
 const JOB_MS = 6000;
 const FIXED_MS = 15;
 const FIXED_BYTES = 64 * 2 ** 20;
 
-/** Prints a row for each stage; true when all are below their lines. */
-export async function benchGrowth(): Promise<boolean> {
+/** Prints a row for each stage whose name has one of the parts; true when all are below their lines. */
+export async function benchGrowth(only: readonly string[]): Promise<boolean> {
+  const v2 = await startV2();
+  const rows: (readonly string[])[] = [];
+  let isLinear = true;
+  for (const stage of growthStages) {
+    if (only.length > 0 && !only.some((part) => stage.name.includes(part))) continue;
+    const samples = await measureStage(stage, v2.origin);
+    const isBelow = samples.length === stage.sizes.length && samples.every((one) => holds(stage, one));
+    isLinear &&= isBelow;
+    rows.push([...cells(stage, samples), isBelow ? 'yes' : 'NO']);
+  }
+  await v2.stop();
   console.log(
     `\nthe whole gateway: least processor time of ${ROUNDS} rounds, most memory, by bytes on the wire\n`,
   );
-  console.log('| stage | sizes | ns a byte, by size | memory a byte, by size | below its line |');
-  console.log('|---|---|---|---|---|');
-  const v2 = await startV2();
-  let isLinear = true;
-  for (const stage of growthStages) isLinear = print(stage, await measureStage(stage, v2.origin)) && isLinear;
-  await v2.stop();
+  printTable(
+    ['stage', 'KiB', 'ns a byte, by size', 'at most', 'memory a byte, by size', 'at most', 'below its line'],
+    rows,
+  );
   return isLinear;
 }
 
@@ -50,7 +59,7 @@ async function measureStage(stage: GrowthStage, upstream: string): Promise<reado
       samples.push(sample);
       if (sample.time > (JOB_MS * 1000) / 4) break;
     } finally {
-      await gateway.kill();
+      await gateway.stop(0);
     }
   }
   rmSync(folder, { recursive: true, force: true });
@@ -59,62 +68,44 @@ async function measureStage(stage: GrowthStage, upstream: string): Promise<reado
 
 async function measure(stage: GrowthStage, size: number, gateway: GatewayProcess): Promise<Sample> {
   // Code is compiled and the heap has its room before anything is measured.
-  await run(stage, Math.min(size, stage.sizes[0] ?? size), gateway, 3);
-  const pid = gateway.child.pid ?? 0;
-  let [time, memory, bytes] = [Number.POSITIVE_INFINITY, 0, size];
+  for (let k = 0; k < 3; k += 1) await run(stage, Math.min(size, stage.sizes[0] ?? size), gateway);
+  let [time, memory, bytes] = [Infinity, 0, size];
   for (let round = 0; round < ROUNDS; round += 1) {
-    writeFileSync(`/proc/${pid}/clear_refs`, '5');
-    const resident = residentPeak(pid);
-    const before = threadsTime(pid);
-    bytes = await run(stage, size, gateway, 1);
-    const used = threadsTime(pid) - before;
+    writeFileSync(`/proc/${gateway.child.pid}/clear_refs`, '5');
+    const resident = gateway.peak();
+    const before = gateway.processorTime();
+    bytes = await run(stage, size, gateway);
+    const used = gateway.processorTime() - before;
     time = Math.min(time, used);
-    memory = Math.max(memory, residentPeak(pid) - resident);
+    memory = Math.max(memory, gateway.peak() - resident);
     if (used > (JOB_MS * 1000) / 4) break;
   }
   return { bytes, time, memory };
 }
 
-async function run(
-  stage: GrowthStage,
-  size: number,
-  gateway: GatewayProcess,
-  times: number,
-): Promise<number> {
-  let bytes = 0;
-  for (let k = 0; k < times; k += 1) {
-    bytes = await stage.play(gateway, size, AbortSignal.timeout(JOB_MS));
-    // Work after the response counts as well.
-    await delay(50);
-  }
+async function run(stage: GrowthStage, size: number, gateway: GatewayProcess): Promise<number> {
+  const bytes = await stage.play(gateway, size, AbortSignal.timeout(JOB_MS));
+  // Work after the response counts as well.
+  await delay(50);
   return bytes;
 }
 
-/** The most resident bytes since the peak was reset. */
-function residentPeak(pid: number): number {
-  return 1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+function holds({ line }: GrowthStage, { bytes, time, memory }: Sample): boolean {
+  return (
+    time * 1000 <= FIXED_MS * 1e6 + line.nanoseconds * bytes && memory <= FIXED_BYTES + line.memory * bytes
+  );
 }
 
-function print({ name, sizes, line }: GrowthStage, samples: readonly Sample[]): boolean {
-  const isBelow =
-    samples.length === sizes.length &&
-    samples.every(
-      ({ bytes, time, memory }) =>
-        time * 1000 <= FIXED_MS * 1e6 + line.nanoseconds * bytes &&
-        memory <= FIXED_BYTES + line.memory * bytes,
-    );
-  const last = samples.at(-1);
-  const columns = [
+function cells({ name, line }: GrowthStage, samples: readonly Sample[]): readonly string[] {
+  const [first, last] = [samples[0], samples.at(-1)].map((sample) =>
+    ((sample?.bytes ?? 0) / 1024).toFixed(0),
+  );
+  return [
     name,
-    `${kibibytes(samples[0]?.bytes)} – ${kibibytes(last?.bytes)} KiB`,
+    `${first} – ${last}`,
     samples.map(({ bytes, time }) => ((time * 1000) / bytes).toFixed(1)).join(', '),
+    String(line.nanoseconds),
     samples.map(({ bytes, memory }) => (memory / bytes).toFixed(1)).join(', '),
-    isBelow ? 'yes' : `NO (${line.nanoseconds} ns, ${line.memory} bytes)`,
+    String(line.memory),
   ];
-  console.log(`| ${columns.join(' | ')} |`);
-  return isBelow;
-}
-
-function kibibytes(bytes = 0): string {
-  return (bytes / 1024).toFixed(0);
 }

@@ -123,15 +123,15 @@ const transports: readonly GrowthStage[] = [
 /** All stages. */
 export const growthStages: readonly GrowthStage[] = [...bodies, ...transports, ...shown];
 
-function* inChunks(text: string, length: number): Generator<Uint8Array> {
+function* inChunks(text: string, length: number): Generator<string> {
   for (let at = 0; at < text.length; at += length) {
     const chunk = text.slice(at, at + length);
-    yield Buffer.from(`${chunk.length.toString(16)}\r\n${chunk}\r\n`, 'latin1');
+    yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
   }
-  yield Buffer.from('0\r\n\r\n');
+  yield '0\r\n\r\n';
 }
 
-/** Sends a request on a connection of its own, and waits for its response. */
+/** Sends a request on a connection of its own, and waits for its response; resolves to the bytes sent. */
 async function send(
   { port }: GatewayProcess,
   pieces: Iterable<string | Uint8Array>,
@@ -140,7 +140,7 @@ async function send(
 ): Promise<number> {
   const client = rawClient(port);
   const bytes = Array.from(pieces, (piece) =>
-    Buffer.from(typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1'), 'latin1'),
+    typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece,
   );
   const sent = await pour(client.socket, bytes, signal);
   const { text } = await client.until(whole, 10_000);
@@ -149,25 +149,30 @@ async function send(
   return sent;
 }
 
-async function explain({ adminPort }: GatewayProcess, body: string, signal: AbortSignal): Promise<number> {
+/** The bytes of the text of a response of the admin listener that arrive before the timeout. */
+async function fetchAll(
+  { adminPort }: GatewayProcess,
+  path: string,
+  signal: AbortSignal,
+  init: RequestInit = {},
+): Promise<string> {
+  const url = `http://127.0.0.1:${adminPort}${path}`;
+  const response = await fetch(url, { ...init, signal }).catch(() => undefined);
+  return (await response?.text().catch(() => undefined)) ?? '{}';
+}
+
+async function explain(gateway: GatewayProcess, body: string, signal: AbortSignal): Promise<number> {
   const headers = [['Content-Type', 'application/json']];
   const request = JSON.stringify({ method: 'POST', target: '/api/v1/clients', headers, body });
-  await fetchAll(`http://127.0.0.1:${adminPort}/explain`, signal, { method: 'POST', body: request });
+  await fetchAll(gateway, '/explain', signal, { method: 'POST', body: request });
   return request.length;
 }
 
 async function open(gateway: GatewayProcess, body: string, signal: AbortSignal): Promise<number> {
   const sent = await send(gateway, [rawRequest('POST /api/v1/clients', body)], signal);
-  const base = `http://127.0.0.1:${gateway.adminPort}/entries`;
-  const page = JSON.parse(await fetchAll(`${base}?limit=1`, signal)) as { readonly latest: number };
-  await fetchAll(`${base}/${page.latest}`, signal);
+  const page = JSON.parse(await fetchAll(gateway, '/entries?limit=1', signal)) as { readonly latest: number };
+  await fetchAll(gateway, `/entries/${page.latest}`, signal);
   return sent;
-}
-
-/** The bytes that arrive before the timeout. */
-async function fetchAll(url: string, signal: AbortSignal, init: RequestInit = {}): Promise<string> {
-  const response = await fetch(url, { ...init, signal }).catch(() => undefined);
-  return (await response?.text().catch(() => undefined)) ?? '{}';
 }
 
 /** An object within the wrapper, of so many bytes. */

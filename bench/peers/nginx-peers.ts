@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { found, type Peer, type PeerCommand, type PeerPlace } from './peer.ts';
+import { type Command, found, type Peer, type PeerPlace } from './peer.ts';
 
 const MODULES = '/usr/lib/nginx/modules';
 
@@ -70,7 +70,7 @@ function tlsOf({ clientTls, upstreamCa }: PeerPlace): string {
   ].join(' ');
 }
 
-function command(place: PeerPlace, load: readonly string[], http: string, location: string): PeerCommand {
+function command(place: PeerPlace, load: readonly string[], http: string, location: string): Command {
   const file = join(place.folder, 'nginx.conf');
   writeFileSync(
     file,
@@ -79,8 +79,7 @@ daemon off; worker_processes 1; pid ${place.folder}/pid; error_log stderr error;
 events { worker_connections 16384; }
 http {
   access_log off; keepalive_requests 100000000; keepalive_timeout 600s; client_body_buffer_size 2m; client_max_body_size 16m;
-  client_body_temp_path ${place.folder}/body; proxy_temp_path ${place.folder}/proxy; fastcgi_temp_path ${place.folder}/fastcgi;
-  uwsgi_temp_path ${place.folder}/uwsgi; scgi_temp_path ${place.folder}/scgi;
+  ${nginxPaths(place.folder)}
   upstream v2 { server 127.0.0.1:${place.upstream}; keepalive 1024; keepalive_requests 100000000; }
   proxy_http_version 1.1; proxy_set_header Connection '';
   ${http}
@@ -89,6 +88,12 @@ http {
 `,
   );
   return { file: found('nginx') ?? 'nginx', args: ['-c', file, '-p', place.folder] };
+}
+
+/** The folders that nginx wants to write to, below one that it may. */
+export function nginxPaths(folder: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ');
 }
 
 const LUA = `

@@ -2,6 +2,13 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { WorkName } from '../work.ts';
 
+/** A program, and its environment: that of the bench where none is stated. */
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
 /** A proxy that does the work, as a process. */
 export interface Peer {
   readonly name: string;
@@ -12,7 +19,7 @@ export interface Peer {
   /** The missing program, with the package that installs it; undefined when it can be started. */
   missing(): string | undefined;
   /** Starts it in the foreground on 127.0.0.1, with one worker; `folder` is its own, for its configuration. */
-  command(place: PeerPlace): PeerCommand;
+  command(place: PeerPlace): Command;
 }
 
 /** The port of a peer, its upstream, and a folder of its own. */
@@ -30,12 +37,6 @@ export interface PeerPlace {
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-}
-
-export interface PeerCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The first of the files that is on this machine; names on PATH and in the system's folders, or whole paths. */

@@ -1,12 +1,13 @@
-import { Buffer } from 'node:buffer';
-import type { Socket } from 'node:net';
-import { connectTo } from '../load.ts';
-import { WireReader } from '../wire-reader.ts';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { responseBody } from '../v2-response.ts';
 
 /** A place for one request at a time: a connection of HTTP/1.1, or one of the streams that a connection of HTTP/2 has open. */
 export interface Lane {
   /** Sends the request; `onResponse` is called once its response has arrived whole. */
   send(onResponse: () => void): void;
+  close(): void;
 }
 
 /** Open connections that all send the same request. */
@@ -55,36 +56,26 @@ export function paceLanes(
   const waiting: number[] = [];
   const start = performance.now();
   let sent = 0;
-  let underWay = 0;
+  const launch = (lane: Lane, began: number): void =>
+    lane.send(() => {
+      took.push(performance.now() - began);
+      const next = waiting.shift();
+      if (next === undefined) free.push(lane);
+      else launch(lane, next);
+    });
   const done = new Promise<readonly number[]>((resolve) => {
-    const launch = (lane: Lane, began: number): void => {
-      lane.send(() => {
-        took.push(performance.now() - began);
-        const next = waiting.shift();
-        if (next !== undefined) {
-          launch(lane, next);
-          return;
-        }
-        free.push(lane);
-        underWay -= 1;
-      });
-    };
     const timer = setInterval(() => {
       const now = performance.now();
       if (now - start >= milliseconds) {
-        if (underWay > 0) return;
+        if (took.length < sent) return;
         clearInterval(timer);
         resolve(took);
         return;
       }
       for (; sent < ((now - start) * rate) / 1000; sent += 1) {
         const lane = free.pop();
-        if (lane === undefined) {
-          waiting.push(now);
-          continue;
-        }
-        underWay += 1;
-        launch(lane, now);
+        if (lane === undefined) waiting.push(now);
+        else launch(lane, now);
       }
     }, 1);
     failed.catch(() => clearInterval(timer));
@@ -96,98 +87,72 @@ export function paceLanes(
  * Opens connections of HTTP/1.1, over TLS or not, each with one request served. Further responses are counted by their bytes, not
  * read, so that the load costs little beside what it measures: each must be as long as the first, and a 201.
  */
-export async function openH1(
-  port: number,
-  request: Buffer,
-  connections: number,
-  isTls: boolean,
-): Promise<Lanes> {
-  let fail: (error: Error) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
+export function openH1(port: number, request: Buffer, connections: number, isTls: boolean): Promise<Lanes> {
+  return openAll(connections, async (fail) => {
+    const socket = await connectTo(port, isTls);
+    const expected = await firstResponse(socket, request);
+    let arrived = 0;
+    let onResponse: () => void = () => {};
+    socket.on('error', fail).on('close', () => fail(new Error('the connection was closed')));
+    socket.on('data', (chunk: Buffer) => {
+      if (arrived === 0 && !chunk.subarray(0, CREATED.length).equals(CREATED))
+        fail(new Error(chunk.toString()));
+      arrived += chunk.length;
+      if (arrived < expected) return;
+      if (arrived > expected) fail(new Error(`a response of ${arrived} bytes instead of ${expected}`));
+      arrived = 0;
+      onResponse();
+    });
+    return {
+      send: (next) => {
+        onResponse = next;
+        socket.write(request);
+      },
+      close: () => socket.destroy(),
+    };
   });
+}
+
+const CREATED = Buffer.from('HTTP/1.1 201');
+
+/** Opens so many connections, some at a time. */
+export async function openAll(
+  count: number,
+  open: (fail: (error: Error) => void) => Promise<Lane>,
+): Promise<Lanes> {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
   // Whoever waits for responses sees it; until then, nobody has to.
   failed.catch(() => {});
-  const lanes: CountedConnection[] = [];
-  while (lanes.length < connections) {
-    const some = Math.min(50, connections - lanes.length);
-    const opened = await Promise.all(
-      Array.from(
-        { length: some },
-        async () => new CountedConnection(await connectTo(port, isTls), request, fail),
-      ),
-    );
-    await Promise.race([Promise.all(opened.map((one) => one.learn())), failed]);
-    lanes.push(...opened);
+  const lanes: Lane[] = [];
+  while (lanes.length < count) {
+    const some = Array.from({ length: Math.min(50, count - lanes.length) }, () => open(reject));
+    lanes.push(...(await Promise.all(some)));
   }
-  return {
-    lanes,
-    failed,
-    close() {
-      for (const lane of lanes) lane.close();
-    },
-  };
+  return { lanes, failed, close: () => lanes.forEach((lane) => lane.close()) };
 }
 
-class CountedConnection implements Lane {
-  private readonly socket: Socket;
-  private readonly request: Buffer;
-  private readonly onFailure: (error: Error) => void;
-  private onResponse: () => void = () => {};
-  /** Bytes of a response, and those of the present one that have arrived. */
-  private expected = 0;
-  private arrived = 0;
-
-  constructor(socket: Socket, request: Buffer, onFailure: (error: Error) => void) {
-    this.socket = socket;
-    this.request = request;
-    this.onFailure = onFailure;
-    socket.on('error', onFailure);
-    socket.on('close', () => onFailure(new Error('the connection was closed')));
-  }
-
-  /** Sends the first request, and learns from its response how long responses are. */
-  learn(): Promise<void> {
-    return new Promise((resolve) => {
-      let bytes = 0;
-      const reader = new WireReader((head, body) => {
-        if (!isCreated(Buffer.from(head))) this.onFailure(new Error(`${head}${body.toString()}`));
-        this.expected = bytes;
-        this.socket.off('data', read);
-        this.socket.on('data', (chunk: Buffer) => this.count(chunk));
-        resolve();
-      });
-      const read = (chunk: Buffer): void => {
-        bytes += chunk.length;
-        reader.read(chunk);
-      };
-      this.socket.on('data', read);
-      this.socket.write(this.request);
-    });
-  }
-
-  send(onResponse: () => void): void {
-    this.onResponse = onResponse;
-    this.socket.write(this.request);
-  }
-
-  close(): void {
-    this.socket.removeAllListeners('close');
-    this.socket.destroy();
-  }
-
-  private count(chunk: Buffer): void {
-    if (this.arrived === 0 && !isCreated(chunk)) this.onFailure(new Error(chunk.toString()));
-    this.arrived += chunk.length;
-    if (this.arrived < this.expected) return;
-    if (this.arrived > this.expected)
-      this.onFailure(new Error(`a response of ${this.arrived} bytes instead of ${this.expected}`));
-    this.arrived = 0;
-    this.onResponse();
-  }
+/** Opens a connection to this machine; over TLS, any certificate will do. */
+export async function connectTo(port: number, isTls: boolean): Promise<Socket> {
+  const options = { port, host: '127.0.0.1', noDelay: true };
+  const socket = isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connect(options);
+  await once(socket, isTls ? 'secureConnect' : 'connect');
+  return socket;
 }
 
-/** True of `HTTP/1.1 201`. */
-function isCreated(bytes: Buffer): boolean {
-  return bytes[9] === 0x32 && bytes[10] === 0x30 && bytes[11] === 0x31;
+/** Sends the first request of a connection; resolves to the bytes of its response when it is whole: it ends with V2's body. */
+export function firstResponse(socket: Socket, request: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let response = '';
+    const read = (chunk: Buffer): void => {
+      response += chunk.toString('latin1');
+      if (response.length >= CREATED.length && !response.startsWith(CREATED.toString()))
+        reject(new Error(response));
+      if (!response.endsWith(responseBody)) return;
+      socket.off('data', read);
+      resolve(response.length);
+    };
+    socket.on('data', read).on('error', reject);
+    socket.on('close', () => reject(new Error('the connection was closed')));
+    socket.write(request);
+  });
 }

@@ -34,11 +34,7 @@ const peers: readonly Peer[] = [
 
 /** Measures and prints. */
 export async function benchProxies(plan: ProxiesPlan): Promise<void> {
-  const chosen = rows.filter(({ id }) => plan.rows.includes(id));
-  if (chosen.length === 0)
-    throw new Error(
-      `There is no row ${plan.rows.join(', ')}; there are ${rows.map(({ id }) => id).join(', ')}.`,
-    );
+  const chosen = chosenRows(rows, plan.rows);
   const figures = await playRounds({
     peers: installed(peers, plan.only),
     rows: chosen,
@@ -53,6 +49,16 @@ export async function benchProxies(plan: ProxiesPlan): Promise<void> {
 function takes(peer: Peer, { id }: Row): boolean {
   if (peer === gatewayLogFile || peer === fastify || peer === express) return id === '1kb';
   return (peer !== sockets && peer !== plain) || id === '1kb' || id === 'rate';
+}
+
+/** The rows with these ids; throws when there is none. */
+export function chosenRows<Row extends { readonly id: string }>(
+  all: readonly Row[],
+  ids: readonly string[],
+): readonly Row[] {
+  const chosen = all.filter(({ id }) => ids.includes(id));
+  if (chosen.length > 0) return chosen;
+  throw new Error(`There is no row ${ids.join(', ')}; there are ${all.map(({ id }) => id).join(', ')}.`);
 }
 
 /** The peers that are wanted and installed; prints the others, with the package to install. */

@@ -1,19 +1,13 @@
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { type ClientHttp2Session, connect } from 'node:http2';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { certificate } from '../../test/support/certificates.ts';
-import { Client } from '../load.ts';
+import { existsSync, truncateSync } from 'node:fs';
 import { logFile } from '../peers/node-peers.ts';
-import type { Peer, TlsFiles } from '../peers/peer.ts';
-import { onProcessors, processorsFault } from '../processes.ts';
-import { type ReadyCheck, RunningPeer } from '../running-peer.ts';
-import { startUpstream, type UpstreamProcess } from '../upstream-process.ts';
-import { type Work, type WorkName, worksOf } from '../work.ts';
-import { Figures } from './figures.ts';
-import { h2Fields, measure, measureBare } from './measure.ts';
-import type { Form, Row } from './rows.ts';
+import type { Peer } from '../peers/peer.ts';
+import { quantile } from '../statistics.ts';
+import type { Work, WorkName } from '../work.ts';
+import { checkPeer, type Started, withBench } from './bench.ts';
+import { Figures, type Latency, type Measured } from './figures.ts';
+import { openH2 } from './h2-lanes.ts';
+import { type Lanes, openH1, paceLanes, saturateLanes } from './lanes.ts';
+import type { Row } from './rows.ts';
 
 /** What to measure, and for how long. */
 export interface RoundsPlan {
@@ -31,22 +25,8 @@ const WARM_UP_MS = 300;
 const FIRST_WARM_UP_MS = 2000;
 /** Milliseconds that a measurement takes beside its warm-up and its rounds: connections, the tails of long requests. */
 const AROUND_MS = 400;
-
-/** A peer that serves in one form. */
-export interface Started {
-  readonly running: RunningPeer;
-  readonly form: Form;
-  readonly folder: string;
-}
-
-/** What peers are measured with: a V2, and a certificate for TLS on either side. */
-export interface Bench {
-  readonly folder: string;
-  readonly tls: TlsFiles;
-  readonly upstream: UpstreamProcess;
-  /** Starts a peer that serves in a form, and waits until it responds, or until `ready` says so; it ends with the bench. */
-  start(peer: Peer, form: Form, ready?: ReadyCheck): Promise<Started>;
-}
+/** Milliseconds after which a response counts as timed out. */
+const TIMEOUT_MS = 2000;
 
 /**
  * Measures all peers in interleaved rounds, each in a process that has processor 0 for itself; load and V2 share processor 1. Each
@@ -56,85 +36,27 @@ export function playRounds(plan: RoundsPlan): Promise<Figures> {
   return withBench(async (bench) => {
     const started: Started[] = [];
     for (const form of new Set(plan.rows.map((row) => row.form)))
-      for (const peer of plan.peers.filter((one) => serves(plan, one, form)))
-        started.push(await bench.start(peer, form));
-    for (const row of plan.rows) await checkRow(row, started, bench.upstream);
-    const { response } = await bench.upstream.last();
+      for (const peer of plan.peers)
+        if (plan.rows.some((row) => row.form === form && isMeasured(plan, peer, row)))
+          started.push(await bench.start(peer, form));
+    for (const { row, work, one } of turns(plan, started)) await checkPeer(one, row.works[work], bench);
     const figures = new Figures();
-    sayLength(plan, turns(plan, started, 0));
+    sayLength(plan, turns(plan, started));
     for (let round = 0; round < plan.rounds; round += 1) {
       for (const row of plan.rows.filter(({ rate }) => rate !== undefined))
-        figures.addBare(row, await measureBare(row, row.works.pass, bench.upstream.port, plan.roundMs));
-      await playRound(plan, round, started, Buffer.byteLength(response), figures);
+        figures.addBare(row, await measureBare(row, bench.upstream.port, plan.roundMs));
+      const warmUp = round === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS;
+      for (const { row, work, one } of turns(plan, round % 2 === 0 ? started : started.toReversed())) {
+        figures.add(row, work, one.peer.name, await measure(row, row.works[work], one, plan.roundMs, warmUp));
+        if (existsSync(logFile(one.folder))) truncateSync(logFile(one.folder));
+      }
     }
     return figures;
   });
 }
 
-/** Starts a V2 beside the load, and ends it and all peers afterwards. */
-export async function withBench<Result>(run: (bench: Bench) => Promise<Result>): Promise<Result> {
-  const fault = processorsFault();
-  if (fault !== undefined) throw new Error(`Not measured: ${fault}`);
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  const tls = tlsFiles(folder);
-  const started: Started[] = [];
-  try {
-    return await onProcessors('1', async () => {
-      const upstream = await startUpstream('1', [tls.cert, tls.key]);
-      const start = async (peer: Peer, form: Form, ready?: ReadyCheck): Promise<Started> => {
-        const own = mkdtempSync(join(folder, 'peer-'));
-        const one = await startPeer(peer, form, upstream, own, tls, ready);
-        started.push(one);
-        return one;
-      };
-      try {
-        return await run({ folder, tls, upstream, start });
-      } finally {
-        for (const { running } of started) await running.stop();
-        upstream.stop();
-      }
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function tlsFiles(folder: string): TlsFiles {
-  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
-  const { cert, key } = certificate({ name: 'bench', hosts: ['localhost', '127.0.0.1'] });
-  writeFileSync(files.cert, cert);
-  writeFileSync(files.key, key);
-  return files;
-}
-
-function serves({ rows, takes }: RoundsPlan, peer: Peer, form: Form): boolean {
-  return (form === 'plain' || peer.hasTls) && rows.some((row) => row.form === form && takes(peer, row));
-}
-
-async function startPeer(
-  peer: Peer,
-  form: Form,
-  upstream: UpstreamProcess,
-  folder: string,
-  tls: TlsFiles,
-  ready?: ReadyCheck,
-): Promise<Started> {
-  const isUpstreamTls = form === 'upstream-tls';
-  const place = {
-    folder,
-    upstream: isUpstreamTls ? upstream.tlsPort : upstream.port,
-    clientTls: form === 'clients-tls' || form === 'clients-h2' ? tls : undefined,
-    upstreamCa: isUpstreamTls ? tls.cert : undefined,
-  };
-  const first = worksOf(1000)[peer.works[0] ?? 'pass'];
-  return { running: await RunningPeer.start(peer, place, first.request, ready), form, folder };
-}
-
-async function checkRow(row: Row, started: readonly Started[], upstream: UpstreamProcess): Promise<void> {
-  for (const { running, form } of started) {
-    if (form !== row.form) continue;
-    for (const work of running.peer.works) await checkPeer(running, row.works[work], form, upstream);
-  }
+function isMeasured({ takes }: RoundsPlan, peer: Peer, row: Row): boolean {
+  return (row.form === 'plain' || peer.hasTls) && takes(peer, row);
 }
 
 /** One measurement of a round. */
@@ -144,17 +66,13 @@ interface Turn {
   readonly one: Started;
 }
 
-function turns({ rows, takes }: RoundsPlan, started: readonly Started[], round: number): readonly Turn[] {
-  const ordered = round % 2 === 0 ? started : started.toReversed();
-  return rows.flatMap((row) =>
-    (['pass', 'migrate'] as const).flatMap((work) =>
-      ordered
-        .filter(
-          ({ running: { peer }, form }) => form === row.form && peer.works.includes(work) && takes(peer, row),
-        )
-        .map((one) => ({ row, work, one })),
-    ),
-  );
+function turns(plan: RoundsPlan, started: readonly Started[]): readonly Turn[] {
+  return plan.rows.flatMap((row) => {
+    const here = started.filter(({ peer, form }) => form === row.form && isMeasured(plan, peer, row));
+    return (['pass', 'migrate'] as const).flatMap((work) =>
+      here.filter(({ peer }) => peer.works.includes(work)).map((one) => ({ row, work, one })),
+    );
+  });
 }
 
 function sayLength({ rounds, roundMs }: RoundsPlan, all: readonly Turn[]): void {
@@ -165,57 +83,45 @@ function sayLength({ rounds, roundMs }: RoundsPlan, all: readonly Turn[]): void 
   );
 }
 
-async function playRound(
-  plan: RoundsPlan,
-  round: number,
-  started: readonly Started[],
-  responseBytes: number,
-  figures: Figures,
-): Promise<void> {
-  const warmUp = round === 0 ? FIRST_WARM_UP_MS : WARM_UP_MS;
-  for (const { row, work, one } of turns(plan, started, round)) {
-    const measured = await measure(row, work, one.running, responseBytes, plan.roundMs, warmUp);
-    figures.add(row, work, one.running.peer.name, measured);
-    if (existsSync(logFile(one.folder))) truncateSync(logFile(one.folder));
-  }
-}
-
-/** Sends one request through a peer, and throws when V2 gets another than it should, or the client another response than V2's. */
-async function checkPeer(
-  peer: RunningPeer,
+/** Measures a peer for so many milliseconds, after a warm-up on the same connections. */
+async function measure(
+  row: Row,
   work: Work,
-  form: Form,
-  upstream: UpstreamProcess,
-): Promise<void> {
-  const response =
-    form === 'clients-h2' ? await overH2(peer.port, work) : await overH1(peer.port, work, form);
-  const { head, body, response: sent } = await upstream.last();
-  const fault = work.fault(head, body) ?? (response === sent ? undefined : 'the response is changed');
-  if (fault !== undefined) throw new Error(`${peer.peer.name}, ${work.name}, ${form}: ${fault}`);
-}
-
-async function overH1(port: number, work: Work, form: Form): Promise<string> {
-  const client = await Client.open(port, form === 'clients-tls');
-  const body = await client.request(work.request);
-  client.close();
-  return body.toString();
-}
-
-async function overH2(port: number, work: Work): Promise<string> {
-  const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  { running }: Started,
+  milliseconds: number,
+  warmUp: number,
+): Promise<Measured> {
+  const lanes =
+    row.form === 'clients-h2'
+      ? await openH2(running.port, work, row.lanes)
+      : await openH1(running.port, work.request, row.lanes, row.form === 'clients-tls');
   try {
-    return await sendOverH2(session, work);
+    await saturateLanes(lanes, warmUp);
+    const before = running.processorTime();
+    const took = await run(row, lanes, milliseconds);
+    return { cpu: (running.processorTime() - before) / took.length, ...latencyOf(took) };
   } finally {
-    session.destroy();
+    lanes.close();
   }
 }
 
-async function sendOverH2(session: ClientHttp2Session, work: Work): Promise<string> {
-  const stream = session.request(Object.fromEntries(h2Fields(work)));
-  stream.end(work.body);
-  const [head] = (await once(stream, 'response')) as [{ readonly ':status'?: number }];
-  if (head[':status'] !== 201) throw new Error(`${work.name} over HTTP/2 gets ${head[':status']}`);
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+/** Measures how long V2 itself takes, at the rate of a row. */
+async function measureBare(row: Row, port: number, milliseconds: number): Promise<Latency> {
+  const lanes = await openH1(port, row.works.pass.request, row.lanes, false);
+  try {
+    return latencyOf(await run(row, lanes, milliseconds));
+  } finally {
+    lanes.close();
+  }
+}
+
+function run({ rate, length }: Row, lanes: Lanes, milliseconds: number): Promise<readonly number[]> {
+  return rate === undefined
+    ? saturateLanes(lanes, milliseconds * length)
+    : paceLanes(lanes, rate, milliseconds * length);
+}
+
+function latencyOf(took: readonly number[]): Latency {
+  const late = took.filter((each) => each > TIMEOUT_MS).length;
+  return { p50: quantile(took, 0.5), p99: quantile(took, 0.99), late };
 }

@@ -11,18 +11,11 @@ const RIVAL: Readonly<Record<WorkName, string>> = { pass: nginx.name, migrate: n
 /** The most that a log in a file may cost, by the same in a pipe, and a migration by its own pass. */
 const LOG_FILE_GOAL = 1.08;
 const OWN_PASS_GOAL = 1.2;
-/** The most that the gateway may add to the median, by what nginx adds, and its 99th percentile by nginx's. */
-const ADDED_GOAL = 1.2;
-const P99_GOAL = 1.5;
-/** The most that the 99th percentile of a saturated proxy may be, by nginx's. */
-const SATURATED_P99_GOAL = 2;
 
-/** Prints the ratios with their goals, the processor time of every peer, and latencies. */
+/** Prints the ratios with their goals, and every figure of every peer, row by row. */
 export function printLong(chosen: readonly Row[], figures: Figures): void {
   printGoals(chosen, figures);
-  printProcessorTime(chosen, figures);
-  printAdded(chosen, figures);
-  printSaturated(chosen, figures);
+  for (const row of chosen) printRow(row, figures);
 }
 
 function printGoals(chosen: readonly Row[], figures: Figures): void {
@@ -42,19 +35,14 @@ function printGoals(chosen: readonly Row[], figures: Figures): void {
         goal(figures.ratio([small, work, gatewayLogFile.name], [small, work, gateway.name]), LOG_FILE_GOAL),
       ),
     ]);
-    lines.push([
-      'migrate / its own pass, 1 KB',
-      '',
-      '',
-      '',
-      ...goal(figures.ratio([small, 'migrate', gateway.name], [small, 'pass', gateway.name]), OWN_PASS_GOAL),
-    ]);
+    const own = figures.ratio([small, 'migrate', gateway.name], [small, 'pass', gateway.name]);
+    lines.push(['migrate / its own pass, 1 KB', '', '', '', ...goal(own, OWN_PASS_GOAL)]);
   }
   printTable(head, lines);
 }
 
-function goal(ratio: Ratio | undefined, most: number): readonly string[] {
-  if (ratio === undefined) return ['not measured', `≤ ${most}`, ''];
+function goal(ratio: Ratio, most: number): readonly string[] {
+  if (Number.isNaN(ratio.of)) return ['not measured', `≤ ${most}`, ''];
   const shown = `${ratio.of.toFixed(2)} (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`;
   return [shown, `≤ ${most}`, met(ratio.of <= most)];
 }
@@ -63,84 +51,42 @@ function met(isMet: boolean): string {
   return isMet ? 'met' : '**not met**';
 }
 
-function printProcessorTime(chosen: readonly Row[], figures: Figures): void {
-  const shown = columns(chosen, figures);
+function printRow(row: Row, figures: Figures): void {
   console.log(
-    '\nMicroseconds of processor time a request, medians; ~: the proxy had a tenth of its processor left, or more\n',
+    `\n${row.title}: medians of rounds; milliseconds from the request to the response, and those beyond V2's own\n`,
   );
   printTable(
-    ['work', ...shown.map(([name, work]) => `${name}, ${work}`)],
-    chosen.map((row) => [row.title, ...shown.map(([name, work]) => time(row, work, name, figures))]),
+    ['proxy', 'work', 'µs', 'p50', 'p99', 'by nginx', 'added p50', 'by nginx', 'over 2 s', 'goals'],
+    WORKS.flatMap((work) => figures.peers(row, work).map((peer) => cells(row, work, peer, figures))),
   );
 }
 
-function columns(
-  chosen: readonly Row[],
-  figures: Figures,
-): readonly (readonly [name: string, work: WorkName])[] {
-  return WORKS.flatMap((work) =>
-    figures
-      .peers()
-      .filter((name) => chosen.some((row) => figures.of(row, work, name).length > 0))
-      .map((name) => [name, work] as const),
-  );
+function cells(row: Row, work: WorkName, peer: string, figures: Figures): readonly string[] {
+  const of = (name: string): readonly [p99: number, added: number] => [
+    figures.median(row, work, name, 'p99'),
+    figures.added(row, work, name),
+  ];
+  const [[p99, added], [rivalP99, rivalAdded]] = [of(peer), of(RIVAL[work])];
+  const late = figures.of(row, work, peer).reduce((sum, one) => sum + one.late, 0);
+  const { p99: mostP99, added: mostAdded } = row.latency ?? {};
+  const goals = [
+    ...(mostP99 === undefined ? [] : [`p99 ≤ ${mostP99}: ${met(p99 / rivalP99 <= mostP99 && late === 0)}`]),
+    ...(mostAdded === undefined ? [] : [`added ≤ ${mostAdded}: ${met(added / rivalAdded <= mostAdded)}`]),
+  ];
+  return [
+    peer,
+    work,
+    shown(figures.median(row, work, peer, 'cpu'), 1),
+    shown(figures.median(row, work, peer, 'p50'), 3),
+    shown(p99, 3),
+    shown(p99 / rivalP99, 2),
+    shown(added, 3),
+    shown(added / rivalAdded, 2),
+    String(late),
+    peer === gateway.name ? goals.join(', ') : '',
+  ];
 }
 
-function time(row: Row, work: WorkName, name: string, figures: Figures): string {
-  const cpu = figures.median(row, work, name, (one) => one.cpu);
-  if (cpu === undefined) return '–';
-  const busy = figures.median(row, work, name, (one) => one.busy) ?? 0;
-  return `${row.rate === undefined && busy < 0.9 ? '~' : ''}${cpu.toFixed(cpu < 100 ? 1 : 0)}`;
-}
-
-function printAdded(chosen: readonly Row[], figures: Figures): void {
-  for (const row of chosen.filter(({ rate }) => rate !== undefined)) {
-    console.log(
-      `\n${row.title}: milliseconds, medians of rounds; the median without V2's own time, the 99th percentile with it\n`,
-    );
-    printTable(
-      ['proxy', 'work', 'added p50', 'by nginx', '', 'p99', 'by nginx', ''],
-      columns([row], figures).map(([name, work]) => [
-        name,
-        work,
-        ...latency((of) => figures.added(row, work, of), [name, RIVAL[work], ADDED_GOAL]),
-        ...latency((of) => figures.median(row, work, of, (one) => one.p99), [name, RIVAL[work], P99_GOAL]),
-      ]),
-    );
-  }
-}
-
-/** A latency, by its rival's, and whether the gateway's meets its goal. */
-function latency(
-  of: (name: string) => number | undefined,
-  [name, rival, most]: readonly [name: string, rival: string, most: number],
-): readonly string[] {
-  const mine = of(name) ?? Number.NaN;
-  const ratio = mine / (of(rival) ?? Number.NaN);
-  return [mine.toFixed(3), ratio.toFixed(2), name === gateway.name ? `≤ ${most}: ${met(ratio <= most)}` : ''];
-}
-
-function printSaturated(chosen: readonly Row[], figures: Figures): void {
-  for (const row of chosen.filter(({ id }) => id === '1kb' || id === '1000c')) {
-    console.log(`\n${row.title}: milliseconds from the request to the response, medians of rounds\n`);
-    printTable(
-      ['proxy', 'work', 'p50', 'p99', 'by nginx', '', 'over 2 s, all rounds'],
-      columns([row], figures).map(([name, work]) => {
-        const p99 = figures.median(row, work, name, (one) => one.p99) ?? Number.NaN;
-        const ratio = p99 / (figures.median(row, work, RIVAL[work], (one) => one.p99) ?? Number.NaN);
-        const late = figures.of(row, work, name).reduce((sum, one) => sum + one.timeouts, 0);
-        return [
-          name,
-          work,
-          (figures.median(row, work, name, (one) => one.p50) ?? Number.NaN).toFixed(1),
-          p99.toFixed(1),
-          ratio.toFixed(2),
-          name === gateway.name
-            ? `≤ ${SATURATED_P99_GOAL}: ${met(ratio <= SATURATED_P99_GOAL && late === 0)}`
-            : '',
-          String(late),
-        ];
-      }),
-    );
-  }
+function shown(value: number, digits: number): string {
+  return Number.isNaN(value) ? '–' : value.toFixed(digits);
 }

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 
 /** A V2 that fails now and then, and remembers which writes reached it. */
 export interface FaultyV2 {
@@ -23,73 +23,25 @@ export interface FaultyV2 {
   close(): void;
 }
 
-type Fault = (incoming: IncomingMessage, outgoing: ServerResponse, response: string) => void;
+type Fault = (outgoing: ServerResponse, response: string, socket: Socket) => void;
 
 /** The faults, each with its share of a thousand requests. */
 const table: readonly (readonly [name: string, perMille: number, play: Fault])[] = [
-  ['reset before the head', 10, (incoming) => incoming.socket.resetAndDestroy()],
-  ['closed before the head', 10, (incoming) => incoming.socket.destroy()],
-  [
-    'reset in the head',
-    5,
-    (incoming) => void incoming.socket.write('HTTP/1.1 200 O', () => incoming.socket.resetAndDestroy()),
-  ],
-  [
-    'cut in the body',
-    10,
-    (incoming, outgoing, response) => {
-      outgoing.writeHead(200, { 'content-length': response.length + 100 });
-      outgoing.write(response);
-      setTimeout(() => incoming.socket.destroy(), 5);
-    },
-  ],
-  [
-    'cut in a chunk',
-    10,
-    (incoming, outgoing, response) => {
-      outgoing.write(response);
-      setTimeout(() => incoming.socket.destroy(), 5);
-    },
-  ],
-  ['slow', 20, (_incoming, outgoing, response) => void setTimeout(() => outgoing.end(response), 150)],
-  [
-    'dripping',
-    10,
-    (_incoming, outgoing, response) => {
-      outgoing.write(response.slice(0, 5));
-      setTimeout(() => outgoing.end(response.slice(5)), 50);
-    },
-  ],
-  ['500', 10, (_incoming, outgoing, response) => void outgoing.writeHead(500).end(response)],
-  [
-    '429',
-    10,
-    (_incoming, outgoing, response) => void outgoing.writeHead(429, { 'retry-after': '1' }).end(response),
-  ],
-  [
-    'says close',
-    10,
-    (_incoming, outgoing, response) => void outgoing.writeHead(200, { connection: 'close' }).end(response),
-  ],
-  [
-    'closes the kept connection',
-    10,
-    (incoming, outgoing, response) => {
-      outgoing.end(response);
-      setTimeout(() => incoming.socket.destroy(), Math.random() * 20);
-    },
-  ],
+  ['reset before the head', 10, (_outgoing, _response, socket) => socket.resetAndDestroy()],
+  ['closed before the head', 10, (_outgoing, _response, socket) => socket.destroy()],
+  ['reset in the head', 5, resetInHead],
+  ['cut in the body', 10, cutInBody],
+  ['cut in a chunk', 10, cutInChunk],
+  ['slow', 20, (outgoing, response) => void setTimeout(() => outgoing.end(response), 150)],
+  ['dripping', 10, drip],
+  ['500', 10, (outgoing, response) => outgoing.writeHead(500).end(response)],
+  ['429', 10, (outgoing, response) => outgoing.writeHead(429, { 'retry-after': '1' }).end(response)],
+  ['says close', 10, (outgoing, response) => outgoing.writeHead(200, { connection: 'close' }).end(response)],
+  ['closes the kept connection', 10, closeBehind],
 ];
-
+const unaskedBehind: (typeof table)[number] = ['unasked bytes behind a response', 10, speakBehind];
 /** The response without a request. */
 const UNASKED = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
-const unaskedBehind: (typeof table)[number] = [
-  'unasked bytes behind a response',
-  10,
-  ({ socket }, _outgoing, response) => {
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${response.length}\r\n\r\n${response}${UNASKED}`);
-  },
-];
 
 /** Starts it on a free port. */
 export async function startFaultyV2(): Promise<FaultyV2> {
@@ -99,7 +51,6 @@ export async function startFaultyV2(): Promise<FaultyV2> {
   const uses = { connections: 0, requests: 0 };
   const open = new Set<Socket>();
   let faultTable = table;
-  const count = (name: string): void => void faults.set(name, (faults.get(name) ?? 0) + 1);
   const server = createServer((incoming, outgoing) => {
     let body = '';
     outgoing.on('error', () => {});
@@ -112,21 +63,14 @@ export async function startFaultyV2(): Promise<FaultyV2> {
       uses.requests += 1;
       const id = String(incoming.headers['x-id']);
       if (incoming.method === 'POST' || incoming.method === 'PATCH') {
-        writes.set(id, (writes.get(id) ?? 0) + 1);
+        count(writes, id);
         if (!body.includes(`"id":"${id}"`) || body.includes('"data"'))
           wrong.push(`${id}: ${body.slice(0, 100)}`);
       }
       const response = JSON.stringify({ data: { id, method: incoming.method, target: incoming.url } });
-      const fault = draw(faultTable);
-      if (fault === undefined) {
-        outgoing
-          .writeHead(200, { 'content-type': 'application/json', 'content-length': response.length })
-          .end(response);
-        return;
-      }
-      const [name, , play] = fault;
-      count(name);
-      play(incoming, outgoing, response);
+      const [name, , play] = draw(faultTable) ?? [];
+      if (name !== undefined) count(faults, name);
+      (play ?? respond)(outgoing, response, incoming.socket);
     });
   });
   server.on('connection', (socket) => {
@@ -136,9 +80,10 @@ export async function startFaultyV2(): Promise<FaultyV2> {
   });
   // Longer than the gateway keeps a connection, as a server in use does: the soak tests kept connections.
   server.keepAliveTimeout = 5000;
-  const port = await listen(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     writes,
     faults,
     wrong,
@@ -146,7 +91,7 @@ export async function startFaultyV2(): Promise<FaultyV2> {
     speakUnasked: () => {
       faultTable = [...table, unaskedBehind];
       for (const socket of open) {
-        count('unasked bytes on an idle connection');
+        count(faults, 'unasked bytes on an idle connection');
         socket.write(UNASKED);
       }
     },
@@ -157,18 +102,45 @@ export async function startFaultyV2(): Promise<FaultyV2> {
   };
 }
 
-function draw(faultTable: typeof table): (typeof table)[number] | undefined {
-  let left = Math.random() * 1000;
-  for (const fault of faultTable) {
-    left -= fault[1];
-    if (left < 0) return fault;
-  }
-  return undefined;
+/** Counts one more of a name. */
+export function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+function draw(faultTable: typeof table): (typeof table)[number] | undefined {
+  let left = Math.random() * 1000;
+  return faultTable.find(([, perMille]) => (left -= perMille) < 0);
+}
+
+function respond(outgoing: ServerResponse, response: string): void {
+  const head = { 'content-type': 'application/json', 'content-length': response.length };
+  outgoing.writeHead(200, head).end(response);
+}
+
+function resetInHead(_outgoing: ServerResponse, _response: string, socket: Socket): void {
+  socket.write('HTTP/1.1 200 O', () => socket.resetAndDestroy());
+}
+
+function cutInBody(outgoing: ServerResponse, response: string, socket: Socket): void {
+  outgoing.writeHead(200, { 'content-length': response.length + 100 });
+  cutInChunk(outgoing, response, socket);
+}
+
+function cutInChunk(outgoing: ServerResponse, response: string, socket: Socket): void {
+  outgoing.write(response);
+  setTimeout(() => socket.destroy(), 5);
+}
+
+function drip(outgoing: ServerResponse, response: string): void {
+  outgoing.write(response.slice(0, 5));
+  setTimeout(() => outgoing.end(response.slice(5)), 50);
+}
+
+function closeBehind(outgoing: ServerResponse, response: string, socket: Socket): void {
+  outgoing.end(response);
+  setTimeout(() => socket.destroy(), Math.random() * 20);
+}
+
+function speakBehind(_outgoing: ServerResponse, response: string, socket: Socket): void {
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${response.length}\r\n\r\n${response}${UNASKED}`);
 }

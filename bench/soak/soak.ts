@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startFaultyV2 } from './faulty-v2.ts';
-import { type GatewayProcess, startGateway } from '../gateway-process.ts';
-import { http1Clients, http2Clients, type SoakClients } from './clients.ts';
+import { count, startFaultyV2 } from './faulty-v2.ts';
+import { startGateway } from '../gateway-process.ts';
+import { Client } from '../client.ts';
 
 const seconds = Number(process.argv[2] ?? 60);
 const isHttp2 = process.argv[3] === 'h2';
@@ -38,9 +38,10 @@ const gateway = await startGateway(
   ['--max-old-space-size=192', '--max-semi-space-size=16'],
 );
 
+const idle = gateway.sockets();
 // Long enough for pools, code and the inspector's ring to reach their size.
 await load(Math.max(10, seconds / 3));
-await settle(gateway);
+await settle();
 const before = { memory: gateway.memory(), sockets: gateway.sockets() };
 const warm = total();
 const began = performance.now();
@@ -54,7 +55,7 @@ const loaded = total() - warm;
 v2.speakUnasked();
 await load(Math.max(2, seconds / 6));
 const during = gateway.peak();
-await settle(gateway);
+await settle();
 const after = { memory: gateway.memory(), sockets: gateway.sockets() };
 const code = await gateway.stop();
 v2.close();
@@ -80,9 +81,9 @@ console.log(
   `${loaded} requests in ${took.toFixed(1)} s by ${CLIENTS} clients of HTTP/${isHttp2 ? '2' : '1.1'}`,
 );
 console.log(`${perConnection.toFixed(1)} requests on each connection to V2`);
-for (const [name, count] of [...counts].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
+printCounts(counts);
 console.log('faults played by V2');
-for (const [name, count] of [...v2.faults].sort(byName)) console.log(`  ${name.padEnd(36)} ${count}`);
+printCounts(v2.faults);
 for (const [title, holds] of checks) console.log(`${holds ? 'ok    ' : 'FAILED'} ${title}`);
 if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
   console.log(
@@ -96,8 +97,8 @@ if (twice.length + missing.length + MIXED.length + v2.wrong.length > 0) {
 }
 process.exit(checks.every(([, holds]) => holds) ? 0 : 1);
 
-function byName(one: readonly [string, number], other: readonly [string, number]): number {
-  return one[0] < other[0] ? -1 : 1;
+function printCounts(all: ReadonlyMap<string, number>): void {
+  for (const name of [...all.keys()].sort()) console.log(`  ${name.padEnd(36)} ${all.get(name)}`);
 }
 
 function total(): number {
@@ -106,7 +107,8 @@ function total(): number {
 
 async function load(time: number): Promise<void> {
   const end = performance.now() + time * 1000;
-  const clients = isHttp2 ? http2Clients(gateway.port) : http1Clients(gateway.port, CLIENTS);
+  // Clients of HTTP/2 share four connections.
+  const clients = new Client(gateway.origin, isHttp2 ? 4 : CLIENTS, isHttp2);
   await Promise.all(
     Array.from({ length: CLIENTS }, async (_, client) => {
       for (let number = 0; performance.now() < end; number += 1)
@@ -117,7 +119,7 @@ async function load(time: number): Promise<void> {
 }
 
 /** One request of a random kind, from a client that sometimes goes away. */
-async function one(clients: SoakClients, id: string): Promise<void> {
+async function one(clients: Client, id: string): Promise<void> {
   const kind = Math.floor(Math.random() * 10);
   const isWrite = kind < 7;
   const isV1 = kind % 2 === 0;
@@ -134,32 +136,27 @@ async function one(clients: SoakClients, id: string): Promise<void> {
       ...(isWrite && { 'content-type': 'application/json' }),
       ...(isWrite && kind < 3 && { 'content-length': String(body.length) }),
     },
-    body: isWrite ? body : undefined,
-    leavesAfter: leaves ? Math.random() * 5 : undefined,
+    body: isWrite ? [body.slice(0, 150), body.slice(150)] : undefined,
+    leavesAfter: leaves ? Math.floor(Math.random() * 6) : undefined,
   });
   if (typeof response === 'string') {
-    count(leaves ? 'client left' : response);
+    count(counts, leaves ? 'client left' : response);
     return;
   }
   const failure = response.headers['x-gateway-error'];
   if (failure === undefined && !response.text.includes(`"id":"${id}"`))
     MIXED.push(`${id}: ${response.text.slice(0, 100)}`);
   if (response.status < 300 && isWrite) accepted.add(id);
-  count(`${response.status}${failure === undefined ? '' : ` ${String(failure)}`}`);
-}
-
-function count(outcome: string): void {
-  counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  count(counts, `${response.status}${failure === undefined ? '' : ` ${String(failure)}`}`);
 }
 
 /** Waits until kept connections have gone, and memory has come down. */
-async function settle(running: GatewayProcess): Promise<void> {
-  let last = Number.POSITIVE_INFINITY;
+async function settle(): Promise<void> {
+  let last = Infinity;
   for (let round = 0; round < 20; round += 1) {
     await delay(1000);
-    const now = running.sockets();
-    if (now <= 2 && running.memory() >= last * 0.99) return;
-    last = running.memory();
+    if (gateway.sockets() <= idle && gateway.memory() >= last * 0.99) return;
+    last = gateway.memory();
   }
 }
 
