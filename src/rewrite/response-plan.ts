@@ -2,6 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
+import { pointerToken } from '../json/pointer.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
@@ -42,6 +43,7 @@ import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
+import { joinSteps, type ResponseStep } from './response-steps.ts';
 import {
   alias,
   compileAlias,
@@ -116,8 +118,24 @@ const MAX_CACHED_NODES = 1024;
 /** Size of a response in bytes from which its tape may be so large that it is not kept for the next one. */
 const LARGE_BYTES = 256 * 1024;
 
+/** Compiles a rule for a plan with these names; `errors` stands for several. */
+type RuleSource = (names: NameTable) => readonly Compiled[];
+
+/** What a plan is made of. */
+interface PlanParts {
+  readonly sources: readonly RuleSource[];
+  /** Names on the path to the resource; undefined where nothing is undone. */
+  readonly resource: Path | undefined;
+  readonly restoreLinks: RestoreBodyLinks | undefined;
+  /** Levels of nesting that a response may have. */
+  readonly depth: number;
+  /** True for a group of the rules of another plan, which has read the response before. */
+  readonly isStep?: true;
+}
+
 /** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
+  private readonly parts: PlanParts;
   private readonly names = new NameTable();
   private readonly rules: readonly Compiled[];
   /** Those for a response that is an array; any other rule names a member of an object. */
@@ -128,6 +146,8 @@ export class ResponsePlan {
   private readonly byStatus = new Map<number, readonly Compiled[]>();
   /** The same: the path to the list that all rules are about. */
   private readonly lists = new Map<number, readonly number[] | 'none'>();
+  /** The same: the rules in groups, for a long response. */
+  private readonly steps = new Map<number, readonly ResponsePlan[]>();
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
@@ -138,28 +158,20 @@ export class ResponsePlan {
   /** The ids on the path to the resource; undefined where nothing is undone. */
   private readonly resource: readonly number[] | undefined;
 
-  /**
-   * `changes` are those that apply to the operation; what `inverse` stands for in them is in `inverted`, for a resource at the path
-   * `resource`.
-   */
-  constructor(
-    book: RuleBook,
-    changes: readonly Change[],
-    inverted: readonly InvertedRule[],
-    resource: Path,
-    restoreLinks?: RestoreBodyLinks,
-  ) {
+  constructor(parts: PlanParts) {
+    const { sources, resource, restoreLinks, depth } = parts;
+    this.parts = parts;
     this.restoreLinks = restoreLinks;
-    this.rules = this.compile(changes, inverted, book.errors);
+    this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
     this.isGrouped = !this.rules.some(readsAnyName);
-    this.resource = inverted.length > 0 ? resource.map((name) => this.names.add(name)) : undefined;
+    this.resource = resource?.map((name) => this.names.add(name));
     // A member that a rule lifts was one level deeper before.
     const lifted = this.rules.reduce((levels, rule) => levels + liftOf(rule), 0);
-    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + lifted;
+    const deepest = this.rules.reduce((most, rule) => Math.max(most, reach(rule)), resource?.length ?? 0);
     this.scanner = new Scanner({
-      depth: book.limits.depth,
-      record,
+      depth,
+      record: deepest + lifted,
       names: this.names,
       opened: openedBy(this.rules),
     });
@@ -221,8 +233,86 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
   ): ResponseRewrite {
-    const byPieces = body.length > LARGE_BYTES ? this.rewriteByPieces(body, context, memory) : undefined;
-    return byPieces ?? this.rewriteWhole(body, context, memory);
+    if (body.length <= LARGE_BYTES) return this.rewriteWhole(body, context, memory);
+    return (
+      this.rewriteByPieces(body, context, memory) ??
+      this.rewriteInSteps(body, context, memory) ??
+      this.rewriteWhole(body, context, memory)
+    );
+  }
+
+  /**
+   * Applies the rules in groups, one group after the other, so that those about the elements of a list take little memory, however
+   * long the list is. Undefined where no rule is about the elements of a list.
+   */
+  private rewriteInSteps(
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): ResponseRewrite | undefined {
+    const steps = this.stepsFor(context.status);
+    if (steps.length === 0) return undefined;
+    // For what one step leaves to the next.
+    if (memory?.take(body.length) === false)
+      return { verdict: 'unchanged', body, note: 'response-buffer-full' };
+    const again = usedAgain(memory ?? unlimitedMemory);
+    const done: ResponseStep[] = [];
+    let current = body;
+    let lacksResource = false;
+    for (const step of steps) {
+      again.free();
+      const outcome = step.applyStep(current, context, again);
+      if (outcome.verdict === 'rewritten') {
+        done.push({ outcome, list: step.listPointer(context) });
+        current = outcome.body;
+      } else if (outcome.note === 'response-no-resource') lacksResource = true;
+      else if (outcome.note !== undefined) return { verdict: 'unchanged', body, note: outcome.note };
+    }
+    if (done.length > 0) return joinSteps(done, current);
+    return { verdict: 'unchanged', body, ...(lacksResource && { note: 'response-no-resource' }) };
+  }
+
+  private applyStep(body: Uint8Array, context: ResponseContext, memory: WorkMemory): ResponseRewrite {
+    const outcome = this.rewriteByPieces(body, context, memory) ?? this.rewriteWhole(body, context, memory);
+    this.scanner.tape.clear();
+    return outcome;
+  }
+
+  /** The rules for a status in groups, each about the elements of one list or about none, behind one without rules. */
+  private stepsFor(status: number): readonly ResponsePlan[] {
+    const known = this.steps.get(status);
+    if (known !== undefined) return known;
+    const { sources, resource, depth } = this.parts;
+    const groups: RuleSource[][] = [];
+    let before: string | undefined;
+    for (const source of sources) {
+      const first = source(this.names).find((rule) => isAbout(rule.status, status));
+      if (first === undefined) continue;
+      const list = listPathOf(first)?.join('.') ?? 'none';
+      if (list !== before) groups.push([]);
+      groups.at(-1)?.push(source);
+      before = list;
+    }
+    const hasList = this.rulesFor(status).some((rule) => listPathOf(rule) !== undefined);
+    const common = { restoreLinks: undefined, depth };
+    // It says whether the response is JSON, and has its resource: the others read less of it.
+    const first = { ...common, sources: [], resource: this.listRules.length > 0 ? undefined : resource };
+    const rest = groups.map((group) => ({
+      ...common,
+      sources: group,
+      resource: undefined,
+      isStep: true as const,
+    }));
+    const steps = hasList ? [first, ...rest].map((parts) => new ResponsePlan(parts)) : [];
+    this.steps.set(status, steps);
+    return steps;
+  }
+
+  /** The pointer of the list whose elements all rules are about. */
+  private listPointer(context: ResponseContext): string | undefined {
+    return this.listFor(context)
+      ?.map((id) => `/${pointerToken(this.names.name(id))}`)
+      .join('');
   }
 
   /** Rewrites a long list; undefined for a response that has none, or whose readers could find two. */
@@ -241,11 +331,13 @@ export class ResponsePlan {
     );
     if (pieces === undefined) return undefined;
     pieces.pushWhole(body);
+    const { isStep = false } = this.parts;
+    if (isStep && pieces.lists === 0 && !pieces.isAmbiguous) return { verdict: 'unchanged', body };
     if (pieces.lists !== 1 || pieces.isAmbiguous) return undefined;
     const { note, records, omitted, patch } = pieces.end();
     if (note !== undefined && note !== 'response-too-large') return { verdict: 'unchanged', body, note };
     const around = concatBytes(outside);
-    if (this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
+    if (!isStep && this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
       return { verdict: 'unchanged', body, note: 'response-malformed' };
     if (records.length === 0) return { verdict: 'unchanged', body };
     return { verdict: 'rewritten', body: out.bytes, edits: [], records, omitted, patch };
@@ -253,14 +345,15 @@ export class ResponsePlan {
 
   /** The ids on the path to the list whose elements all rules are about that apply; undefined where there is no such list. */
   private listFor({ status, deprecated, links }: ResponseContext): readonly number[] | undefined {
-    if (deprecated.length > 0 || (links !== undefined && this.restoreLinks !== undefined)) return undefined;
+    if (links !== undefined && this.restoreLinks !== undefined) return undefined;
+    const applied = this.rulesFor(status);
+    const rules = applied.filter(({ rule }) => rule !== 'deprecations');
+    if (deprecated.length > 0 && rules.length < applied.length) return undefined;
     const known = this.lists.get(status);
     if (known !== undefined) return known === 'none' ? undefined : known;
-    const rules = this.rulesFor(status).filter(({ rule }) => rule !== 'deprecations');
-    const path = rules.map((rule) => rule.path).find((ids) => ids.includes(-1)) ?? [];
-    const list = path.slice(0, path.indexOf(-1));
+    const list = rules.map(listPathOf).find((path) => path !== undefined);
     const isOne =
-      path.includes(-1) &&
+      list !== undefined &&
       isPrefix(this.resource ?? [], list) &&
       rules.every((rule) => isPrefix(list, rule.path));
     this.lists.set(status, isOne ? list : 'none');
@@ -373,28 +466,33 @@ export class ResponsePlan {
   private listRulesFor(status: number): readonly Compiled[] {
     return this.listRules.length === 0 ? this.listRules : this.rulesFor(status).filter(isOfList);
   }
+}
 
-  /** First undoes the request rules; the other rules then apply to a response in V1's shape. */
-  private compile(
-    changes: readonly Change[],
-    inverted: readonly InvertedRule[],
-    form: ErrorForm | undefined,
-  ): readonly Compiled[] {
-    const request = changes.flatMap((change) => change.request);
-    const query = queryPlanOf(changes);
-    return [
-      ...inverted.map(({ rule, change }) => compile(rule, change, this.names)),
-      ...changes.flatMap(({ id, response }) =>
-        response.flatMap((rule): readonly Compiled[] =>
-          rule.rule === 'inverse'
-            ? []
-            : rule.rule === 'errors'
-              ? compileErrors(rule, id, this.names, request, query, form)
-              : [compile(rule, id, this.names)],
-        ),
-      ),
-    ];
-  }
+/** First undoes the request rules; the other rules then apply to a response in V1's shape. */
+function sourcesOf(
+  changes: readonly Change[],
+  inverted: readonly InvertedRule[],
+  form: ErrorForm | undefined,
+): readonly RuleSource[] {
+  const request = changes.flatMap((change) => change.request);
+  const query = queryPlanOf(changes);
+  return [
+    ...inverted.map(({ rule, change }): RuleSource => {
+      return (names) => [compile(rule, change, names)];
+    }),
+    ...changes.flatMap(({ id, response }) =>
+      response.flatMap((rule): readonly RuleSource[] => {
+        if (rule.rule === 'inverse') return [];
+        if (rule.rule === 'errors') return [(names) => compileErrors(rule, id, names, request, query, form)];
+        return [(names) => [compile(rule, id, names)]];
+      }),
+    ),
+  ];
+}
+
+/** The path to the list whose elements a rule is about; undefined where it is about none. */
+function listPathOf({ path }: Compiled): readonly number[] | undefined {
+  return path.includes(-1) ? path.slice(0, path.indexOf(-1)) : undefined;
 }
 
 /** True where `ids` begin with `prefix`. */
@@ -645,14 +743,19 @@ export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyL
   const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const unnamed = inverse.of(undefined);
   const usual = resourcePath(undefined, book.resource);
-  const other = new ResponsePlan(book, changes.of(undefined, true), unnamed, usual, restoreLinks);
-  const read = new ResponsePlan(
-    book,
-    changesOfRead([], inverse.writing(undefined)),
-    unnamed,
-    usual,
-    restoreLinks,
-  );
+  const planOf = (
+    applied: readonly Change[],
+    inverted: readonly InvertedRule[],
+    resource: Path,
+  ): ResponsePlan =>
+    new ResponsePlan({
+      sources: sourcesOf(applied, inverted, book.errors),
+      resource: inverted.length > 0 ? resource : undefined,
+      restoreLinks,
+      depth: book.limits.depth,
+    });
+  const other = planOf(changes.of(undefined, true), unnamed, usual);
+  const read = planOf(changesOfRead([], inverse.writing(undefined)), unnamed, usual);
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
@@ -663,13 +766,7 @@ export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyL
       const applied = canBeRewritten(operation.method)
         ? named
         : changesOfRead(named, inverse.writing(operation));
-      const plan = new ResponsePlan(
-        book,
-        applied,
-        inverse.of(operation),
-        resourcePath(operation, book.resource),
-        restoreLinks,
-      );
+      const plan = planOf(applied, inverse.of(operation), resourcePath(operation, book.resource));
       plans.set(operation.id, plan);
       return plan;
     },

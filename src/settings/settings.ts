@@ -101,7 +101,7 @@ export const settings = {
   bufferBytes: optional(
     'buffer-bytes',
     bytes,
-    'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, at most 256MiB.',
+    'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, from 32MiB to 256MiB.',
   ),
   responseCoding: withDefault(
     'response-coding',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
-import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
+import type { ResponseContext, ResponseRewrite } from '../../src/rewrite/response-rules.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
@@ -167,4 +167,92 @@ test('a long list takes little memory, and one that is denied it stays as it is'
     verdict: 'unchanged',
     note: 'response-buffer-full',
   });
+});
+
+const STEP_RULES = [
+  'rename data.a to b',
+  'rename data.list.*.a to b',
+  'rename data.list.*.b to c',
+  'unnest data.list.*.in',
+  'alias data.list.*.c as d',
+  'rename data.list to rows',
+  'rename data.rows.*.a to e',
+  'unnest data.rows.*.in',
+  'flatten data.rows.*.c [x]',
+  'rename data.other.*.a to b',
+  'unnest data',
+  'rename list.*.a to b',
+  'rename rows.*.b to c',
+  'alias data.a as f',
+  'errors',
+] as const;
+
+/** A response with `text` in it, which makes it long. */
+const stepResponse = fc
+  .tuple(
+    fc.array(
+      fc.constantFrom('{"a":1}', '{"b":{"x":2},"a":3}', '{"in":{"x":1,"a":2}}', '{}', '7', '{"c":{"x":4}}'),
+      { maxLength: 12 },
+    ),
+    fc.constantFrom('"a":1,', '"a":{"a":2},', ''),
+    fc.constantFrom('"list"', '"rows"', '"list":[],"list"'),
+    fc.constantFrom('{"a":5}', '[{"a":6},{"b":7}]'),
+    fc.constantFrom('}}', '}}', '}}', '}'),
+  )
+  .map(([elements, first, name, other, end]) => {
+    const list = `${name}:[${elements.join(', ')}]`;
+    return (text: string): string => `{"data":{${first}${list},"other" : ${other},"text":"${text}"}${end}`;
+  });
+
+test('the rules of a long response are applied in groups, which do and say what one reading does', () => {
+  let rewritten = 0;
+  let patched = 0;
+  const rules = fc.array(fc.constantFrom(...STEP_RULES), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(rules, stepResponse, (texts, response) => {
+      const plan = responsePlanOf(texts.map(responseRule));
+      const long = 'x'.repeat(270_000);
+      const short = plan.rewrite(bytesOf(response('x')), OK);
+      const inGroups = plan.rewrite(bytesOf(response(long)), OK);
+      expect(textOf(inGroups.body).replace(long, 'x')).toBe(textOf(short.body));
+      expect(told(inGroups)).toEqual(told(short));
+      if (inGroups.verdict === 'unchanged') return;
+      rewritten += 1;
+      if (inGroups.patch.length === 0) return;
+      patched += 1;
+      const patch = structuredClone(inGroups.patch) as fastJsonPatch.Operation[];
+      const { newDocument } = fastJsonPatch.applyPatch(JSON.parse(response('x')), patch, true, true, false);
+      expect(newDocument).toEqual(JSON.parse(textOf(short.body)));
+    }),
+    { numRuns: fuzzRuns(2000) },
+  );
+  expect(rewritten).toBeGreaterThan(fuzzRuns(250));
+  expect(patched).toBeGreaterThan(fuzzRuns(200));
+});
+
+/** The verdict, and the records in any order: groups come one after the other. */
+function told(outcome: ResponseRewrite): readonly unknown[] {
+  if (outcome.verdict === 'unchanged') return [outcome.note];
+  const records = outcome.records.map(({ rule, from, path, note }) => `${rule} ${from} ${path} ${note}`);
+  return [outcome.omitted, ...records.toSorted()];
+}
+
+test('a long object with a long list takes little memory, and what cannot be followed of its edits is counted', () => {
+  const count = 200_000;
+  const list = Array.from({ length: count }, () => '{"a":1,"in":{"x":2}}').join(',');
+  const plan = responsePlanOf(
+    ['rename data.list.*.a to b', 'unnest data.list.*.in', 'rename data.list to rows'].map(responseRule),
+  );
+  const body = bytesOf(`{"data":{"list":[${list}]}}`);
+  let taken = 0;
+  const outcome = plan.rewrite(body, OK, {
+    take: (bytes) => {
+      taken += bytes;
+      return true;
+    },
+  });
+  expect(taken).toBeLessThan(body.length * 2);
+  if (outcome.verdict !== 'rewritten') throw new Error(outcome.verdict);
+  expect(outcome.records[0]).toMatchObject({ from: '/data/list/0/a', path: '/data/rows/0/b' });
+  expect(outcome.records.length + outcome.omitted).toBe(2 * count + 1);
 });

@@ -9,6 +9,8 @@ test.each([
   [512, 1, 128, 32],
   [256, 1, 64, 16],
   [512, 4, 32, 32],
+  [512, 8, 32, 32],
+  [64, 1, 32, 4],
 ])(
   'of %s MiB, %i processes hold %i MiB of bodies each, and %i MiB for the inspector',
   (limit, processes, buffer, capture) => {

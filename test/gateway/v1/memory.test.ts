@@ -5,6 +5,8 @@ import type { Change } from '../../../src/rules/rule-book.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { responseRule } from '../../support/response-plan-of.ts';
+import { memoryShares } from '../../../src/settings/read-settings.ts';
 import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
 import { until } from '../../support/until.ts';
 
@@ -65,6 +67,28 @@ test('objects in a list that no rule reads take no memory', async () => {
   const gateway = await serve({ 'buffer-bytes': String(4 * MIB) }, 2 * MIB);
   for (const text of [`[${'{},'.repeat(400_000)}{}]`, `{"data":{"rooms":[${'{},'.repeat(400_000)}{}]}}`])
     expect(statusOf(await exchange(gateway.port, post(Buffer.from(text))))).toBe(200);
+});
+
+// An object of nearly limits.response, with hundreds of thousands of edits in its list and one beside it: one body more than a
+// response without edits.
+test('what one response of the largest size needs always fits', async () => {
+  const elements = Array.from({ length: 380_000 }, () => '{"new":1,"x":{"y":2}}').join(',');
+  const body = `{"data":{"list":[${elements}],"new":2}}`;
+  const v2 = await rawServer((socket) => socket.write(ok(body)));
+  const changes = ['rename data.list.*.new to old', 'unnest data.list.*.x', 'rename data.new to old'];
+  const names: Change = { ...FLOORS, request: [], response: changes.map(responseRule) };
+  const gateway = await gatewayFor(v2.origin, {
+    flags: { 'buffer-bytes': String(memoryShares(64 * MIB).bufferBytes) },
+    ruleBook: { changes: [...testRuleBook().changes, names] },
+  });
+  const { text } = await exchange(gateway.port, post(Buffer.from('{"data":{}}')));
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  const rewritten: { data: { list: unknown[]; old: number } } = JSON.parse(text.slice(text.indexOf('{')));
+  expect([rewritten.data.list.length, rewritten.data.list.at(-1), rewritten.data.old]).toEqual([
+    380_000,
+    { old: 1, y: 2 },
+    2,
+  ]);
 });
 
 // Attack: many bombs at once, each within the limit of one body.
