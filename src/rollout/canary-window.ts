@@ -32,12 +32,12 @@ const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Statuses that clients also earn: by their key, their rate, their address, or a resource that has moved. They tell on V2 where it
- * answers them more often than V1, the control group.
+ * Statuses that clients also earn, by their key, their rate, their address, or a resource that has moved. They count against V2 where
+ * it responds with them more often than V1, the control group.
  */
 const SHARED_FAILURES = ['301', '302', '303', '307', '308', '3xx', '401', '403', '404', '429'] as const;
 
-/** Statuses that tell on an origin by themselves, by class: nobody expects them of a service that works. */
+/** Statuses that count against an origin by themselves, by class: nobody expects them from a service that works. */
 const OWN_FAILURES = {
   '4xx': [
     '400',
@@ -59,16 +59,16 @@ const OWN_FAILURES = {
   '5xx': ['500', '501', '502', '503', '504', '5xx'],
 } as const;
 
-/** Failures that are counted apart, each against V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
+/** Failures with a count of their own, each compared with V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
 export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAILURES['5xx']] as const;
 
-/** What an exchange says about its origin. */
+/** The outcome of an exchange for its origin. */
 export type CanaryOutcome = 'success' | (typeof FAILURES)[number];
 
-/** How many numbers of requests an origin has: all of them, then those of each of `FAILURES`. */
+/** Numbers of requests of an origin: all of them, then those with each of `FAILURES`. */
 const NUMBERS = 1 + FAILURES.length;
 
-/** Places in the sums: requests of V1 and of V2, latencies of both, and latencies of V2's clients on V1 before. */
+/** Places in the sums: requests to V1 and to V2, latencies of both, and earlier latencies of V2's clients on V1. */
 const [V1, V2] = [0, NUMBERS];
 const V1_LATENCY = 2 * NUMBERS;
 const V2_LATENCY = V1_LATENCY + BUCKETS;
@@ -80,22 +80,22 @@ export type Sums = readonly number[];
 
 type Failure = (typeof FAILURES)[number];
 
-/** Length of the window that holds a whole stage, in milliseconds: longer than anybody watches a canary. */
+/** Milliseconds of the window that holds a whole stage: longer than anybody watches a canary. */
 export const STAGE_MS = 84 * 86_400_000;
 
 /**
- * V1's share of a status, in percent, while V1 serves too few requests to know it. A canary of all clients has no control group, and
- * a client with an old key is no fault of V2; most requests refused is one.
+ * V1's share of a status, in percent, while V1 serves too few requests to know it. A canary of all clients has no control group; there
+ * a client with an old key is no fault of V2, but refusals of most requests are.
  */
 const UNKNOWN_SHARE = 50;
 
-/** Milliseconds by which V2 is slower at the least where that counts as harm: nobody notices less. */
+/** Least milliseconds by which V2 must be slower to do harm: nobody notices less. */
 const NOTICED_MS = 50;
 
 /** The quantiles of latencies that are compared. */
 const QUANTILES = { median: 0.5, p99: 0.99 } as const;
 
-/** The failures of each class that tell on an origin by themselves. */
+/** The failures of each class that count against an origin by themselves. */
 export const OWN_CLASSES: readonly (readonly Failure[])[] = Object.values(OWN_FAILURES);
 
 /** Failures that are compared together, with their part of the probability of a false alarm. */
@@ -105,8 +105,8 @@ interface Comparison {
 }
 
 /**
- * The parts sum up to 1, with an eighth for latencies. A class is compared as a whole: five errors of one request each are five
- * errors; and each status of it, as V1's 422 would else hide V2's 400.
+ * The parts sum up to 1, with an eighth for latencies. Each class is compared as a whole, since five different errors are five errors,
+ * and each of its statuses by itself, since V1's 422 would otherwise hide V2's 400.
  */
 const COMPARISONS: readonly Comparison[] = [
   { failures: OWN_CLASSES.flat(), weight: 1 / 4 },
@@ -119,10 +119,10 @@ const COMPARISONS: readonly Comparison[] = [
   })),
 ];
 
-/** The part of each bound of a quantile. */
+/** The part for each bound of a quantile. */
 const LATENCY_WEIGHT = 1 / 8 / 4;
 
-/** The smallest part that a promise must hold for. */
+/** The smallest part, for which a promise must hold. */
 const LEAST_WEIGHT = Math.min(...COMPARISONS.map(({ weight }) => weight));
 
 interface Part {
@@ -132,7 +132,7 @@ interface Part {
   readonly causes: Causes;
 }
 
-/** Failures of migrated requests that were counted here, by what they have in common. */
+/** Failures of migrated requests that were counted here, by their common cause. */
 type Causes = Map<string, CauseCount>;
 
 interface CauseCount {
@@ -141,7 +141,7 @@ interface CauseCount {
   count: number;
 }
 
-/** Different failures of a stage that are told apart. */
+/** Maximum causes of a stage that are told apart. */
 const MAX_CAUSES = 200;
 
 /** Counts of a window: migrated requests, and those that V1 served. */
@@ -153,10 +153,10 @@ export interface CanaryCount {
 /** Why a canary is to be rolled back. */
 export interface CanaryHarm {
   readonly count: CanaryCount;
-  /** The failures that are in the count: others are as frequent on V1, or the clients' own. */
+  /** The failures in the count; others are as frequent on V1, or the clients' own. */
   readonly failures: readonly (typeof FAILURES)[number][];
   readonly latency?: LatencyHarm;
-  /** The most frequent of these failures that was counted here; absent where other replicas counted them all. */
+  /** The most frequent of these failures; absent where other replicas counted them all. */
   readonly cause?: RollbackCause;
 }
 
@@ -164,19 +164,18 @@ export interface CanaryHarm {
 export interface CountedOutcome {
   readonly origin: 'v1' | 'v2';
   readonly outcome: CanaryOutcome;
-  /** Milliseconds to the head of the response; of a success. */
+  /** Milliseconds to the head of the response, for a success. */
   readonly ms?: number | undefined;
-  /** Bucket of what the client of a migrated request waited on V1 before. */
+  /** Bucket of an earlier latency on V1, for the client of a migrated request. */
   readonly ownBucket?: number | undefined;
-  /** What the failure of a migrated request has in common with others. */
+  /** Cause of a migrated request's failure. */
   readonly cause?: FailureCause | undefined;
 }
 
 /**
- * Sums up the outcomes of one canary stage: since its beginning, and over a sliding window, so that a V2 that breaks late is not
- * outweighed by all that went well. V1 is the control group. A request costs a few additions; the evidence is looked at when the
- * requests of the window have grown by a sixteenth, or, among replicas, when their sums come in: a test that may be looked at any
- * time need not be looked at each time.
+ * Sums up the outcomes of one canary stage, since its beginning and over a sliding window, so that earlier successes do not hide a V2
+ * that breaks late. V1 is the control group. A request costs a few additions. The evidence is judged when the window's requests have
+ * grown by a sixteenth, or, among replicas, when their sums come in: the test allows a look at any time, and needs none at each.
  */
 export class CanaryWindow {
   private readonly rule: RollbackRule;
@@ -217,7 +216,7 @@ export class CanaryWindow {
     return this.untilLook <= 0;
   }
 
-  /** Returns what was not yet added to the sums of all replicas. */
+  /** Returns the sums that the other replicas do not have yet. */
   takeUnshared(): Sums {
     const { unshared } = this;
     this.unshared = noSums();
@@ -231,7 +230,7 @@ export class CanaryWindow {
     else this.sharedWindow = sums;
   }
 
-  /** Returns what is wrong with V2 at `now` (milliseconds) by all that is known here, or of all replicas; undefined where nothing is. */
+  /** Returns the harm that V2 does at `now` (milliseconds), by the counts of this replica or of all; undefined without any. */
   judge(now: number, isShared: boolean): CanaryHarm | undefined {
     const { window, stage } = this.known(now, isShared);
     this.dropBefore(this.partAt(now));
@@ -248,13 +247,13 @@ export class CanaryWindow {
     );
   }
 
-  /** Counts of the window that ends at `now` (milliseconds), here or of all replicas. */
+  /** Counts of the window that ends at `now` (milliseconds), of this replica or of all. */
   count(now: number, isShared: boolean): CanaryCount {
     const { window } = this.known(now, isShared);
     return countOf(window, countedOf(window, this.rule, harmIn(window, window, 0, this.rule) !== undefined));
   }
 
-  /** What the stage has shown until `now` (milliseconds), here or of all replicas. */
+  /** The evidence of the stage until `now` (milliseconds), of this replica or of all. */
   evidence(now: number, isShared: boolean): CanaryEvidence {
     return evidenceOf(this.known(now, isShared).stage, this.rule);
   }
@@ -278,13 +277,13 @@ export class CanaryWindow {
     return Math.floor((now / this.rule.window) * WINDOW_PARTS);
   }
 
-  /** Forgets parts that the window which ends with the part `at` no longer reaches. */
+  /** Forgets parts that a window ending with the part `at` no longer has. */
   private dropBefore(at: number): void {
     while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
   }
 }
 
-/** Counts a failure; clients choose what tells failures apart, so others than the first ones are not told. */
+/** Counts a failure. Clients influence its cause, so the number of causes is limited. */
 function countCause(causes: Causes, key: string, failure: Omit<CauseCount, 'count'>): void {
   const known = causes.get(key);
   if (known !== undefined) known.count += 1;
@@ -292,13 +291,13 @@ function countCause(causes: Causes, key: string, failure: Omit<CauseCount, 'coun
 }
 
 /**
- * Names the error that is in the count of a harm more often than any other, with its client and its operation where one of them has
- * most of it: when V2 fails everybody, no client is to blame.
+ * Names the most frequent error in the count of a harm, with its client and its operation if one of them has most of it: when V2 fails
+ * everybody, no client is to blame.
  */
 function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
   if (harm.latency !== undefined) return harm;
   const { failures, count } = harm;
-  // What V1 responds with as often, such as 401 to an old key, is no cause.
+  // A status with which V1 responds as often, such as 401 to an old key, is no cause.
   const counted = all
     .flatMap((causes) => [...causes.values()])
     .filter(({ outcome }) => failures.some((failure) => failure === outcome));
@@ -318,13 +317,13 @@ function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
       ...cause,
       ...(clients === undefined ? {} : { client: clients }),
       ...(operations === undefined ? {} : { operation: operations }),
-      // What is counted here is on its way to the sums of all replicas.
+      // The sums of all replicas may not have the latest counts of this one.
       count: Math.min(sumOf(told), count.migrated.failures),
     },
   };
 }
 
-/** Those of the failures that have the most frequent one of something in common. */
+/** The largest group of failures with something in common. */
 function mostOf(
   failures: readonly CauseCount[],
   common: (cause: FailureCause) => string | undefined,
@@ -333,7 +332,7 @@ function mostOf(
   return groups.toSorted((one, other) => sumOf(other) - sumOf(one))[0] ?? [];
 }
 
-/** True for three quarters: a smaller part is no reason to look there alone. */
+/** True for three quarters: a smaller part is no reason to look only there. */
 function isMost(some: readonly CauseCount[], all: readonly CauseCount[]): boolean {
   return sumOf(some) * 4 >= sumOf(all) * 3;
 }
@@ -361,9 +360,9 @@ function before(window: Sums, stage: Sums): number {
 }
 
 /**
- * Looks for harm in sums that begin after so many requests of the stage. Each beginning is a test of its own; the one after n requests
- * has 1 / ((n + 1)(n + 2)) of the probability of a false alarm, and these sum up to 1 over a stage of any length. Where the sums hold
- * too few requests to V1, those of the whole stage are the control group.
+ * Looks for harm in sums that begin after `begun` requests of the stage. Each beginning is a test of its own; the one after n requests
+ * has 1 / ((n + 1)(n + 2)) of the probability of a false alarm, and these sum up to 1 over a stage of any length. If the sums have too
+ * few requests to V1, the whole stage is the control group.
  */
 function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): CanaryHarm | undefined {
   if (numberAt(sums, V2) < rule.requests) return undefined;
@@ -385,22 +384,22 @@ function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): Can
 }
 
 /**
- * The share of own failures that V2 may have while no control group is there to compare with. One that has begun is waited for; a
- * canary of all clients never has one.
+ * The share of own failures that V2 may have while there is no control group. One that has begun is worth waiting for; a canary of all
+ * clients never has one.
  */
 function limitAlone(control: Sums, sums: Sums, { requests, margin }: RollbackRule): number {
   const isAlone = numberAt(control, V1) === 0 && numberAt(sums, V2) >= 5 * requests;
   return isAlone ? margin : UNKNOWN_SHARE;
 }
 
-/** Logarithm of the evidence that the certainty of a rule asks for. */
+/** Logarithm of the evidence that a rule's certainty requires. */
 function neededFor({ certainty }: RollbackRule): number {
   return -Math.log(1 - certainty / 100);
 }
 
 /**
- * Harm is a difference of which half the margin was seen: with the margin itself as the least, a V2 that fails by exactly the margin
- * more would be found in every other canary. While the control group is small, V2 is also held against a limit.
+ * Harm needs an observed difference of half the margin: if it needed the whole margin, only every other canary would find a V2 that
+ * fails by exactly the margin more. While the control group is small, V2 is also compared with a limit.
  */
 function failsTooOften(
   v1: Sample,
@@ -426,8 +425,8 @@ function latenciesOf(sums: Sums, from: number): Sums {
 }
 
 /**
- * Returns the quantile in which V2 is so many times slower than V1, with the bounds that evidence gives them; undefined where it is
- * not. The same clients must have been quicker on V1 before, as far as they are known: a client with slow calls is no fault of V2.
+ * Returns the quantile in which V2 is `slower` times as slow as V1, with its bounds by the evidence; undefined if it is not. Known
+ * clients must have been quicker on V1 before: a client with slow calls is no fault of V2.
  */
 function latencyHarm(
   control: Sums,
@@ -450,9 +449,9 @@ function latencyHarm(
   return undefined;
 }
 
-/** What is known of a stage, and what more it takes to know. */
+/** The evidence of a stage, and the requests that it still needs. */
 function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
-  // Any of them may become more; the more of them there are, the more requests that takes.
+  // Any failure may become more frequent; the more there are, the more requests it takes to see.
   const [v1, v2] = [sampleOf(sums, V1, FAILURES), sampleOf(sums, V2, FAILURES)];
   const measured = (name: LatencyHarm['quantile']): CanaryEvidence['latency']['median'] => ({
     v1Ms: finite(quantileOf(latenciesOf(sums, V1_LATENCY), QUANTILES[name])),
@@ -478,7 +477,7 @@ function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
     return total === undefined ? undefined : Math.max(0, total - v2.requests);
   };
   const forMargin = sees(rule.margin);
-  // What was enough for the margin is a part of what a finer look takes.
+  // A finer difference needs more requests than the margin did.
   const finer =
     forMargin === 0 ? FINER.find((points) => points < rule.margin && sees(points) !== 0) : undefined;
   return {
@@ -488,7 +487,7 @@ function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
   };
 }
 
-/** Differences, in percent, that a canary is asked for once it has seen none of the margin. */
+/** Differences, in percent, to look for once a canary has seen none of the margin. */
 const FINER = [5, 2, 1, 0.5, 0.2, 0.1] as const;
 
 function finite(milliseconds: number | undefined): number | undefined {
@@ -499,19 +498,19 @@ function indexOf(failure: Failure): number {
   return 1 + FAILURES.indexOf(failure);
 }
 
-/** Whether V1's share of this failure decides if V2's counts at all. */
+/** Whether V1's share of this failure decides whether V2's counts at all. */
 function isShared(failure: Failure): boolean {
   return SHARED_FAILURES.some((shared) => shared === failure);
 }
 
-/** The counts for people: those of `failures` of both origins. */
+/** The counts of `failures` of both origins, for people. */
 function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
   return { migrated: sampleOf(sums, V2, failures), v1: sampleOf(sums, V1, failures) };
 }
 
 /**
- * What counts as a failure for people: failures of both origins, without the statuses of clients that V2 answers as V1 does. Where V2 fails too
- * often, only the statuses that it answers more often count, so that the numbers show why.
+ * The failures that people see in the counts: those of both origins, without clients' statuses that are as frequent on V1. If V2 fails
+ * too often, only those that are more frequent on V2, so that the numbers show why.
  */
 function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonly Failure[] {
   return FAILURES.filter((failure) => {
@@ -520,7 +519,7 @@ function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonl
   });
 }
 
-/** Percentage points by which V2 answers a failure more often than V1; not above 0 where it is the clients' as far as anybody can tell. */
+/** Percentage points by which a failure is more frequent on V2 than on V1; at most 0 where it may be the clients' own. */
 function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): number {
   const least = isShared(failure) && numberAt(sums, V1) < requests ? UNKNOWN_SHARE : 0;
   const percent = (origin: number): number => 100 * share(sampleOf(sums, origin, [failure]));
@@ -529,7 +528,7 @@ function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): num
 
 /**
  * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.
- * Undefined when it says nothing about the origin. 304 is a success: it answers a condition of the client (RFC 9110 §15.4.5).
+ * Undefined when it says nothing about the origin. 304 is a success, since the client's condition asks for it (RFC 9110 §15.4.5).
  */
 export function canaryOutcome(status: number, failure: string | undefined): CanaryOutcome | undefined {
   if (failure === 'upstream-broken') return '5xx';

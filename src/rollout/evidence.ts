@@ -1,6 +1,6 @@
 /**
- * Evidence that V2 does worse than V1, which may be looked at as often as one likes. A look at a usual test after each request finds a
- * difference where there is none sooner or later (Johari, Koomen, Pekelis and Walsh, "Always Valid Inference: Continuous Monitoring
+ * Evidence that V2 does worse than V1, which one may look at as often as one likes. A usual test, looked at after each request, sooner
+ * or later finds a difference where there is none (Johari, Koomen, Pekelis and Walsh, "Always Valid Inference: Continuous Monitoring
  * of A/B Tests", Operations Research 2022, and their "Peeking at A/B Tests", KDD 2017).
  *
  * Here the likelihood of what was seen, mixed over all shares that V1 and V2 may have, is divided by its largest likelihood under any
@@ -8,11 +8,11 @@
  * inequality it ever exceeds 1 / alpha with a probability of at most alpha, whatever the shares are, however the requests are
  * divided, and whenever somebody looks (Wasserman, Ramdas and Balakrishnan, "Universal inference", PNAS 2020, §7; Howard, Ramdas,
  * McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 2021). The mixture
- * sequential ratio test of Johari et al. takes shares for normal, which those of rare failures are not. What it takes for granted is
- * that requests fail independently of each other.
+ * sequential ratio test of Johari et al. takes shares for normal, which those of rare failures are not. This test assumes that requests
+ * fail independently of each other.
  */
 
-/** Requests of one service, and how many of them count against it. */
+/** Requests to one service, and those that count against it. */
 export interface Sample {
   readonly requests: number;
   readonly failures: number;
@@ -57,7 +57,7 @@ function likelihood({ requests, failures }: Sample, of: number): number {
 
 const LOG_PI = Math.log(Math.PI);
 
-/** Stirling's series, after the argument is raised to where three terms are exact to ten digits. */
+/** Stirling's series, after raising the argument until three terms are exact to ten digits. */
 function logGamma(argument: number): number {
   let [x, product] = [argument, 1];
   while (x < 12) {
@@ -68,7 +68,7 @@ function logGamma(argument: number): number {
   return (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + series - Math.log(product);
 }
 
-/** Buckets of latencies: each ends at the square root of 2 times the end of the one before; the first at 1 ms, the last never. */
+/** Buckets of latencies: the first ends at 1 ms, each further one at √2 times the end of the one before, the last never. */
 export const BUCKETS = 31;
 
 /** Returns the bucket of a latency in milliseconds. */
@@ -83,8 +83,8 @@ export function endOf(bucket: number): number {
 }
 
 /**
- * The bounds of a quantile that hold at any time: it is above `above` and at most `below`, in milliseconds. For one quantile they
- * need no allowance for the number of places that it may be at: the counts of those beside the true one are ordered (Howard and
+ * The bounds of a quantile that hold at any time: it is above `above` and at most `below`, in milliseconds. For one quantile they need
+ * no allowance for the number of its possible places, since the counts beside the true one are ordered (Howard and
  * Ramdas, "Sequential estimation of quantiles with applications to A/B testing and best-arm identification", Bernoulli 2022, §3).
  */
 export interface QuantileBounds {
@@ -110,7 +110,7 @@ export function quantileBounds(counts: readonly number[], quantile: number, need
   return { above, below };
 }
 
-/** Returns the end of the bucket, in milliseconds, that a quantile of what was counted is in; undefined where nothing was. */
+/** Returns the end of a quantile's bucket in milliseconds; undefined without counts. */
 export function quantileOf(counts: readonly number[], quantile: number): number | undefined {
   const requests = counts.reduce((sum, count) => sum + count, 0);
   let [seen, bucket] = [0, 0];
@@ -122,13 +122,13 @@ export function quantileOf(counts: readonly number[], quantile: number): number 
   return undefined;
 }
 
-/** Standard deviations that 99 of 100 samples do not fall short by. */
+/** Standard deviations by which 99 of 100 samples do not fall short. */
 const DEVIATIONS = 2.4;
 
 /** More requests than anybody waits for. */
 const MAX_REQUESTS = 1e9;
 
-/** What a sample is planned for. */
+/** The purpose of a planned sample. */
 export interface SamplePlan {
   /** The share of V1's requests that fail. */
   readonly share: number;
@@ -141,8 +141,8 @@ export interface SamplePlan {
 }
 
 /**
- * Returns how many requests of V2 show a difference in 99 of 100 samples; undefined where no number does. Evidence grows with each
- * request by the divergence from the shares under which V2 is no worse, less what the mixture over unknown shares costs.
+ * Returns how many requests to V2 show a difference in 99 of 100 samples; undefined where no number does. Each request adds evidence:
+ * the divergence from the shares under which V2 is no worse, less the cost of the mixture over unknown shares.
  */
 export function requestsToSee(plan: SamplePlan): number | undefined {
   let [low, high] = [1, 2];
@@ -168,7 +168,7 @@ function isEnough({ share: p, difference, ratio, needed }: SamplePlan, requests:
   const oddsOfV1 = p > 0 ? Math.log(p / both) - Math.log((1 - p) / (1 - both)) : 0;
   const deviation = Math.sqrt(requests * (deviationOfV2 + ratio * p * (1 - p) * oddsOfV1 ** 2));
   const cost = (Math.log(Math.PI * requests) + Math.log(Math.PI * Math.max(1, ofV1))) / 2;
-  // The difference that is seen must also be no smaller than what counts as harm: half of the true one.
+  // The observed difference must also reach half of the true one, which counts as harm.
   const spread = Math.sqrt((p * (1 - p)) / ofV1 + (q * (1 - q)) / requests);
   return gain - DEVIATIONS * deviation - cost >= needed && DEVIATIONS * spread <= difference / 2;
 }

@@ -1,8 +1,8 @@
 import type { Store } from './store.ts';
 
 /**
- * What is known of a client: it used V1 before, it did not, or nobody can say, since the store is out of reach, what it keeps is
- * damaged or full, or the list has not been kept for long enough.
+ * Whether a client used V1 before: it did, it did not, or nobody can tell, because the store is out of reach, its list is damaged or
+ * full, or the list is too young.
  */
 export type Standing = 'known' | 'new' | 'not-known';
 
@@ -13,44 +13,44 @@ export interface KnownClientsParts {
   readonly time: () => number;
   /** Runs something after some milliseconds. */
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** The hash that a client with this key would have: with another secret every client is another one, and needs another list. */
+  /** The hash that a client with this key would have: another secret gives every client another hash, and needs another list. */
   readonly clientOf: (key: string) => string | Promise<string>;
-  /** Keeps the process alive until this is done, where it would otherwise end with the response. */
+  /** Keeps the process alive until the work is done, where it would otherwise end with the response. */
   readonly later?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** Clients that one text of the store holds. 16 of them are 51,200 clients, and 54 kB each: an object at the edge stores 128 KiB. */
+/** Maximum clients in one text of the store. 16 texts hold 51,200 clients, in 54 kB each: an object at the edge stores 128 KiB. */
 const MAX_CLIENTS = 3200;
 
-/** Milliseconds for which a text that was read is believed about a client that is not in it. */
+/** Milliseconds after its reading in which a text shows that a client is new. */
 const FRESH_MS = 5000;
 
-/** Milliseconds that one call of the store may take: a request waits for it. */
+/** Milliseconds that one call to the store may take, since a request waits for it. */
 const TIMEOUT_MS = 1000;
 
-/** Milliseconds without a call of the store after one that failed: clients wait for it once only. */
+/** Milliseconds without a call after one that failed, so that clients wait for it only once. */
 const RETRY_MS = 2000;
 
-/** Milliseconds after which the text of a known client is read again, beside the request: the store may have lost it. */
+/** Milliseconds after which a known client's text is read again, outside of its request: the store may have lost it. */
 const RECHECK_MS = 60_000;
 
-/** Attempts of a compare-and-set that other replicas come before. */
+/** Attempts of a compare-and-set while other replicas change the text. */
 const MAX_ATTEMPTS = 20;
 
-/** A list is believed that was kept for this long before the day from which it decides: clients that come twice a month are in it. */
+/** Least age of a list on the day from which it decides: by then it has the clients that come twice a month. */
 export const LEARNING_MS = 14 * 86_400_000;
 
-/** The key whose hash names the list, and whose client nobody is. */
+/** The key whose hash names the list; no client has it. */
 const LIST_KEY = 'capture-gateway: known clients';
 
-/** The first digits of hashes, each of which has a text. */
+/** The first digits of hashes, each with a text of its own. */
 const DIGITS = Array.from('0123456789abcdef');
 
-/** The first line of a text: when it was begun, in milliseconds since 1970. */
+/** The first line of a text: when it began, in milliseconds since 1970. */
 const BEGINNING = /^since (\d{1,15})$/;
 
 interface Part {
-  /** When the text was begun, in milliseconds since 1970. */
+  /** When the text began, in milliseconds since 1970. */
   since: number;
   readonly clients: Set<string>;
   /** The text that the store had when it was read. */
@@ -61,17 +61,17 @@ interface Part {
 }
 
 /**
- * The clients that used V1, for all replicas: 16 texts of the store, by the first digit of the client's hash. A client that is known is
- * known for ever; whether one is new is read again after a few seconds. Nobody is new while that cannot be read: a store that fails
- * refuses no one. Each text says itself when it was begun, and all are begun together: a store that lost one of them, such as a Redis
- * that evicts keys, begins that one anew, which is then too young to refuse anyone, whatever is left of the others.
+ * The clients that used V1, for all replicas: 16 texts of the store, by the first digit of the client's hash. A known client stays
+ * known; whether one is new is read again after a few seconds. While that cannot be read, nobody is new: a store that fails refuses no
+ * one. Each text has the time at which it began, and all begin together. A store that lost one of them, such as a Redis that evicts
+ * keys, begins it anew, and it is then too young to refuse anyone, whatever the age of the others.
  */
 export class KnownClients {
   private readonly parts: KnownClientsParts;
   private readonly texts = new Map<string, Part>();
   private readonly reading = new Map<string, Promise<Part>>();
   private readonly writing = new Map<string, Promise<void>>();
-  /** Clients that were learned while the store did not say who else is known, by their first digit. */
+  /** Clients that were learned before their text was read, by their first digit. */
   private readonly early = new Map<string, Set<string>>();
   /** Digits of clients that the store does not have yet. */
   private readonly unstored = new Set<string>();
@@ -81,12 +81,12 @@ export class KnownClients {
     this.parts = parts;
   }
 
-  /** Milliseconds since 1970 from which clients like this one (a hash) were learned; undefined until that was read. */
+  /** Milliseconds since 1970 at which the list of a client (a hash) began; undefined until it was read. */
   sinceOf(client: string): number | undefined {
     return this.texts.get(client.slice(0, 1))?.since;
   }
 
-  /** What is known of a client (a hash). A promise where the store has to be asked; it never rejects. */
+  /** The standing of a client (a hash). A promise where the store has to be read, which never rejects. */
   standing(client: string): Standing | Promise<Standing> {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);
@@ -108,7 +108,7 @@ export class KnownClients {
     );
   }
 
-  /** Adds a client: here at once, and in the store beside the requests. Where the store failed, the next request of any client tries it again. */
+  /** Adds a client: here at once, and in the store outside of requests. After a failure, the next request of any client tries again. */
   learn(client: string): void {
     const digit = client.slice(0, 1);
     const part = this.texts.get(digit);
@@ -125,7 +125,7 @@ export class KnownClients {
     this.keep(digit, part);
   }
 
-  /** Resolves when what was learned is in the store, or could not be stored. */
+  /** Resolves when all learned clients are in the store, or could not be stored. */
   async settled(): Promise<void> {
     while (this.reading.size > 0 || this.writing.size > 0)
       await Promise.allSettled([...this.reading.values(), ...this.writing.values()]);
@@ -143,7 +143,7 @@ export class KnownClients {
     }
   }
 
-  /** Reads a text again, beside the request, and stores what it lacks. */
+  /** Reads a text again, outside of the request, and stores clients that it lacks. */
   private recheck(digit: string): void {
     const work = this.read(digit).catch(() => {
       this.failedAt = this.parts.time();
@@ -183,7 +183,7 @@ export class KnownClients {
     }
   }
 
-  /** Reads a text once for all who ask meanwhile. */
+  /** Reads a text once for all callers in the meantime. */
   private read(digit: string): Promise<Part> {
     const known = this.reading.get(digit);
     if (known !== undefined) return known;
@@ -204,7 +204,7 @@ export class KnownClients {
         part.pending.add(client);
       }
     this.early.delete(digit);
-    // A write that is under way knows best what it has read.
+    // A write that is under way has read the text itself.
     if (!this.writing.has(digit)) part.text = text;
     part.readAt = this.parts.time();
     this.texts.set(digit, part);
@@ -212,7 +212,7 @@ export class KnownClients {
     return part;
   }
 
-  /** Reads a text. Where there is none, the list is begun: every text of it, so that a digit whose first client comes late is as old as the others. */
+  /** Reads a text. Without one, begins all texts of the list, so that a digit whose first client comes late is as old as the others. */
   private async textOf(digit: string): Promise<string> {
     const { store, time } = this.parts;
     const key = await this.keyOf(digit);
@@ -241,11 +241,11 @@ export class KnownClients {
 
 function standingIn({ clients }: Part, client: string): Standing {
   if (clients.has(client)) return 'known';
-  // Of a full list nobody knows who else used V1.
+  // A full list does not show who else used V1.
   return clients.size >= MAX_CLIENTS ? 'not-known' : 'new';
 }
 
-/** Adds the clients of a text. One that was begun at another time is one that the store lost: who is known here is added to it. */
+/** Adds the clients of a text. If it began at another time, the store lost the former one, and gets the clients known here again. */
 function include(part: Part, text: string): void {
   const { since, clients } = listIn(text);
   if (since !== part.since) for (const client of part.clients) part.pending.add(client);
@@ -253,7 +253,7 @@ function include(part: Part, text: string): void {
   for (const client of clients) part.clients.add(client);
 }
 
-/** Reads a text of the store: when it was begun, and one hash a line. Throws where nobody can read it. */
+/** Reads a text of the store: when it began, then one hash a line. Throws where nobody can read it. */
 function listIn(text: string): { readonly since: number; readonly clients: Set<string> } {
   const [first = '', ...lines] = text.split('\n');
   const since = Number(BEGINNING.exec(first)?.[1] ?? 0);

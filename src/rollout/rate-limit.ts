@@ -11,7 +11,7 @@ import {
 
 /** A request in the queue. */
 export interface QueuedRequest {
-  /** True once nothing waits for a response: its client disconnected, or got one from the gateway. */
+  /** True once nobody waits for its response: the client disconnected, or got one from the gateway. */
   readonly isSettled: boolean;
   /** Releases the request; called once, with the milliseconds for which it was held. */
   release(heldMs: number): void;
@@ -30,7 +30,7 @@ interface RateLimitQueueParts {
 export interface RateLimitSharing {
   /** True while the counts of other replicas are known. */
   readonly isTogether: boolean;
-  /** Number of processes that send requests, of all replicas, when they were last counted; undefined before. */
+  /** Processes of all replicas that send requests, when they were last counted; undefined before. */
   readonly processes: number | undefined;
   /** Asks for an exchange of counts before its time. */
   hurry(): void;
@@ -59,7 +59,7 @@ interface Client {
   /** Slots claimed for queued requests: by the exchange under way, and in the store until the next one ends the claim. */
   claimed: number;
   claimedBefore: number;
-  /** True once a claim was not granted whole: the next one is left to chance. */
+  /** True once a claim was not granted in full: chance decides whether to claim again. */
   isRefused: boolean;
   /** Slots that other replicas claim. */
   claimedElsewhere: number;
@@ -79,7 +79,7 @@ const CLAIM_CHECK_MS = [10, 200] as const;
 /** Milliseconds for which the highest number of replicas holds. */
 const REPLICAS_MS = 60_000;
 
-/** Clients below their limits whose windows one survey reads. */
+/** Maximum clients below their limits whose windows one survey reads. */
 const SURVEYED_CLIENTS = 400;
 
 /** Upper limit for the wait that the service requests: ten minutes. */
@@ -91,10 +91,10 @@ const MAX_BODY_BYTES = 4096;
 /** Maximum keys with a bucket of their own; the oldest is evicted. */
 const MAX_KEYS = 1000;
 
-/** Milliseconds for which the counts of all replicas are taken as new: a little longer than from one survey to the next. */
+/** Milliseconds for which the counts of all replicas count as new: a little longer than from one survey to the next. */
 const FRESH_MS = 1500;
 
-/** Shortest period for which it is worth asking: counts are exchanged several times in it. */
+/** Shortest period in which asking is worth it: long enough for several exchanges of counts. */
 const MIN_SHARED_PERIOD_MS = 4 * FRESH_MS;
 
 /**
@@ -105,7 +105,7 @@ export class RateLimitQueue implements WindowSource {
   private readonly parts: RateLimitQueueParts;
   private readonly clients = new Map<string, Client>();
   private sharing: RateLimitSharing | undefined;
-  /** Number of active clients that the last survey came to. */
+  /** Number of active clients that the last survey reached. */
   private surveyed = 0;
   private counted = { replicas: 1, at: -Infinity };
 
@@ -129,7 +129,7 @@ export class RateLimitQueue implements WindowSource {
     const waiting = client.queue.filter((held) => !held.request.isSettled).length;
     const waitMs = this.dispatchTime(client, now, waiting) - now;
     if (waiting >= shield.queue || waitMs > shield.wait) {
-      // A slot that seems free is used, though nobody granted it.
+      // It uses a slot that seems free, though nobody granted it.
       if (waitMs <= 0) this.releaseUnclaimed(client, request, now);
       else request.release(0);
       return;
@@ -156,9 +156,9 @@ export class RateLimitQueue implements WindowSource {
   }
 
   /**
-   * Returns what was released since the last call, and claims slots that seem free for queued requests: those wait anyway, and
-   * the store grants a slot once. The numbers of a window are requests and claims. With `all`, also returns the windows of
-   * clients near their limit, and those of some hundred others in turn.
+   * Returns the releases since the last call, and claims slots that seem free for queued requests, which wait anyway: the store grants
+   * a slot once. The numbers of a window are requests and claims. With `all`, also returns the windows of clients near their limit, and
+   * of some hundred others in turn.
    */
   additions(all: boolean): readonly WindowAddition[] {
     const now = this.parts.now();
@@ -187,8 +187,8 @@ export class RateLimitQueue implements WindowSource {
   }
 
   /**
-   * Takes the requests of all replicas, and releases queued ones whose claim holds. Requests of others are taken to have been sent
-   * at the last moment that is possible, so that the limit is never exceeded for being guessed too early.
+   * Takes the requests of all replicas, and releases queued ones whose claim holds. Requests of others count as sent at the last possible
+   * moment, so that a guess never exceeds the limit.
    */
   merge(key: string, window: SharedWindow, [released = 0]: readonly number[]): void {
     const client = this.clients.get(key.slice(key.lastIndexOf('/') + 1));
@@ -207,7 +207,7 @@ export class RateLimitQueue implements WindowSource {
     this.grant(client, now);
   }
 
-  /** Replicas that claim the same slots at once get none of them, so each claims from time to time only. */
+  /** Replicas that claim the same slots at once get none of them, so each claims only from time to time. */
   private claimOf(client: Client, now: number): number {
     const { blockedUntil } = client;
     const waiting = waitingOf(client).length;
@@ -254,7 +254,7 @@ export class RateLimitQueue implements WindowSource {
     return this.sharing?.isTogether === true && this.replicas > 1;
   }
 
-  /** Number of replicas, or the highest of the last minute: a replica may be counted late. */
+  /** Number of replicas, or its maximum in the last minute: a replica may be counted late. */
   private get replicas(): number {
     const now = this.parts.now();
     const count = this.sharing?.processes ?? 1;
@@ -290,8 +290,8 @@ export class RateLimitQueue implements WindowSource {
   }
 
   /**
-   * Anybody can send ever new keys: evicts clients without recent requests, or if there are none, all that have no queued
-   * request.
+   * Evicts clients without recent requests, or if there are none, all without a queued request: anybody can send new keys without
+   * end.
    */
   private evict(before: number): void {
     for (const isForced of [false, true]) {
@@ -327,8 +327,8 @@ export class RateLimitQueue implements WindowSource {
   }
 
   /**
-   * Time at which to look at a held request again: at the next free slot, for those before it may be gone by then. One that is not
-   * the first is never sent, even if its timer is.
+   * Time at which to look at a held request again: at the next free slot, when those before it may be gone. Only the first one is sent,
+   * whichever timer comes first.
    */
   private nextLook(client: Client, held: HeldRequest, now: number): number {
     if (this.isClaiming) {
@@ -356,7 +356,7 @@ export class RateLimitQueue implements WindowSource {
   }
 }
 
-/** Length of the shared window: its complete parts cover the period, whatever time of the current one has passed. */
+/** Length of the shared window: its complete parts cover the period, however young the current part is. */
 function windowOf({ per }: Shield): number {
   return Math.ceil((per / (WINDOW_PARTS - 1)) * WINDOW_PARTS);
 }
@@ -370,7 +370,7 @@ function addElsewhere(client: Client, news: number, time: number): void {
     .slice(-requests);
 }
 
-/** Claims less those that ended. What ended in a part may have begun in one that is no longer in the window. */
+/** Claims less those that ended. A claim that ended in one part may have begun in a part before the window. */
 function standingClaims(parts: readonly WindowPart[]): number {
   return parts.reduce((claims, { counts: [, change = 0] }) => Math.max(0, claims + change), 0);
 }
@@ -394,7 +394,7 @@ function grantedOf({ queue }: Client): number {
   return queue.filter(({ request, grantedAt }) => grantedAt !== undefined && !request.isSettled).length;
 }
 
-/** Forgets what is older than the period. */
+/** Forgets requests older than the period. */
 function forget(client: Client, now: number): void {
   const { per } = client.shield;
   client.sent = client.sent.filter((time) => time > now - per);
@@ -516,9 +516,9 @@ export class TokenBuckets {
 }
 
 /**
- * The requests of a client that a replica sends without asking the store first. The replicas do not know of each other's since
- * their last exchange, so each may send half its share of the free slots before the next, and whoever asks leaves that much for
- * the others. A replica without new counts may send its share of the slots that were free when it last knew.
+ * A client's requests that a replica sends without asking the store first. Replicas do not know each other's requests since their last
+ * exchange, so each may send half its share of the free slots before the next, and a claim leaves that much for the others. A replica
+ * without new counts may send its share of the slots that were free when it last knew.
  */
 export class UnclaimedRequests {
   private readonly slots: number;
@@ -528,7 +528,7 @@ export class UnclaimedRequests {
   /** Sent since the last exchange, and of these, before the exchange under way. */
   private sent = 0;
   private sentBefore = 0;
-  /** Slots that were free, as far as other replicas may go by them; the oldest first. */
+  /** Numbers of free slots that other replicas may still go by; the oldest first. */
   private readings: readonly { readonly at: number; readonly free: number }[];
 
   constructor({ requests, per }: Shield) {
@@ -547,12 +547,12 @@ export class UnclaimedRequests {
     return this.sent < (isMost ? share : Math.min(share, this.free - this.leftForOthers(replicas)));
   }
 
-  /** Counts one that is sent. */
+  /** Counts a request that is sent. */
   count(): void {
     this.sent += 1;
   }
 
-  /** Called when an exchange begins, which tells the others of what was sent so far. */
+  /** Called when an exchange begins, which tells the others about the requests so far. */
   beginExchange(): void {
     this.sentBefore = this.sent;
   }
@@ -565,17 +565,17 @@ export class UnclaimedRequests {
     this.sentBefore = 0;
     const readings =
       this.readings.length === 0 ? [{ at: now, free: this.slots }] : [...this.readings, { at: now, free }];
-    // The last of those that are too old held until the next one.
+    // The last one that is too old applied until the next one.
     const first = readings.findLastIndex(({ at }) => at <= now - FRESH_MS);
     this.readings = readings.slice(Math.max(0, first));
   }
 
-  /** Called when claimed slots are granted, which are free no more. */
+  /** Called when claimed slots are granted, which are then no longer free. */
   grant(slots: number): void {
     this.free -= slots;
   }
 
-  /** Slots to leave for what the other replicas may send without asking. */
+  /** Slots to leave for requests that the other replicas may send without asking. */
   leftForOthers(replicas: number): number {
     if (!this.canDivide(replicas)) return 0;
     const highest =

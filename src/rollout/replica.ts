@@ -14,7 +14,7 @@ import {
 } from './store.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
 
-/** What a replica has to tell: a sentence for its log. */
+/** A notice for a replica's log. */
 export interface ReplicaNotice {
   readonly kind: SharedRolloutNotice['kind'] | 'alone' | 'together';
   readonly sentence: string;
@@ -23,7 +23,7 @@ export interface ReplicaNotice {
 /** State of a replica among the others. */
 export interface ReplicaStatus {
   readonly name: string;
-  /** Milliseconds since 1970: time since which the store is out of reach; absent while it is in reach. */
+  /** Since when the store has been out of reach, in milliseconds since 1970; absent while it is in reach. */
   readonly aloneSince?: number;
   /** Why the store is out of reach. */
   readonly aloneReason?: string;
@@ -35,15 +35,15 @@ export interface ReplicaStatus {
 
 /** Intervals in milliseconds. */
 interface ReplicaIntervals {
-  /** Between two reads of the rollout, in case that a call of a subscription was lost. */
+  /** Between two reads of the rollout, in case a subscription lost a call. */
   readonly follow: number;
   /** Between two exchanges of counts. */
   readonly exchange: number;
-  /** Between two exchanges in which also windows without new counts are read. */
+  /** Between two exchanges that also read windows without new counts. */
   readonly survey: number;
-  /** Least time between two exchanges that were asked for before their time. */
+  /** Least time between two exchanges before their time. */
   readonly hurry: number;
-  /** Time that one call of the store may take. */
+  /** Time that one call to the store may take. */
   readonly timeout: number;
 }
 
@@ -54,7 +54,7 @@ export interface Keeper {
   readonly admin: string;
 }
 
-/** What a replica tells the others about the exchanges that it keeps. */
+/** The exchanges that a replica keeps, for the others. */
 export interface KeptExchanges {
   readonly has: (requestId: string) => boolean;
   /** Origin of the admin listener. */
@@ -67,9 +67,9 @@ export interface ReplicaParts {
   readonly store: Store;
   /** Name of this replica, for people. */
   readonly name: string;
-  /** False for a process that only steers others: it sends no requests. */
+  /** False for a process that only controls others, and sends no requests. */
   readonly isServing?: boolean | undefined;
-  /** False for a process that another steers: it is no gateway by itself. */
+  /** False for a process that another controls, which is no gateway by itself. */
   readonly isGateway?: boolean | undefined;
   readonly clock: ReplicaClock;
   /** Parses JSON; undefined when it is none. */
@@ -80,7 +80,7 @@ export interface ReplicaParts {
   readonly intervals?: ReplicaIntervals | undefined;
 }
 
-/** Intervals that keep a choice, and a rollback, within a second. */
+/** Intervals with which a choice or a rollback reaches every replica within a second. */
 export const REPLICA_INTERVALS: ReplicaIntervals = {
   follow: 500,
   exchange: 200,
@@ -92,13 +92,13 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
 /** The text of the store in which replicas ask one another for exchanges, and respond. */
 const SEARCHES_KEY = 'searches';
 
-/** Searches at one time; the oldest ones give way. */
+/** Maximum searches at one time; the oldest ones give way. */
 const MAX_SEARCHES = 8;
 
-/** Characters of a request id that is searched for. */
+/** Maximum characters of a request id to search for. */
 const MAX_ID = 256;
 
-/** Milliseconds that a search waits for the others, who may look every 250 ms, and between two of its own looks. */
+/** Milliseconds that a search waits for the others, which may look every 250 ms, and between two of its own looks. */
 const SEARCH_MS = 1500;
 const LOOK_MS = 100;
 
@@ -110,10 +110,10 @@ const WINDOW_MS = 60_000;
 /** Milliseconds between two signs of life. */
 const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
 
-/** Complete parts whose mean is the number: a sign may fall into the part beside its own. */
+/** Complete parts whose mean is the number, since a sign may fall into the part beside its own. */
 const MEAN_PARTS = 3;
 
-/** One of several gateways that share a store: it follows the rollout, and exchanges counts, beside the requests. */
+/** One of several gateways that share a store: it follows the rollout and exchanges counts, outside of any request. */
 export class Replica implements RateLimitSharing {
   private readonly parts: ReplicaParts;
   private readonly intervals: ReplicaIntervals;
@@ -175,23 +175,23 @@ export class Replica implements RateLimitSharing {
     };
   }
 
-  /** Number of serving processes, of all gateways, when they were last counted; undefined before. */
+  /** Serving processes of all gateways, when they were last counted; undefined before. */
   get processes(): number | undefined {
     return this.serving.count;
   }
 
-  /** Makes the rate limits of clients those of all replicas together. */
+  /** Makes the rate limits of clients hold for all replicas together. */
   shareRateLimits(queue: RateLimitQueue): void {
     queue.shareWith(this);
     this.windows.add(queue);
   }
 
-  /** Says from now on which exchanges are kept here, when another replica searches; until `close`. */
+  /** From now on, until `close`, tells other replicas that search for an exchange whether it is kept here. */
   tellKept(kept: KeptExchanges): void {
     this.ends.push(this.parts.store.subscribe(SEARCHES_KEY, () => void this.respond(kept)));
   }
 
-  /** Searches the other replicas for an exchange; undefined when none says in time that it keeps it. Never rejects. */
+  /** Searches the other replicas for an exchange; undefined when none responds in time that it keeps it. Never rejects. */
   async whoKeeps(requestId: string): Promise<Keeper | undefined> {
     if (!this.isTogether || requestId === '' || requestId.length > MAX_ID) return undefined;
     const { clock } = this.parts;
@@ -214,12 +214,12 @@ export class Replica implements RateLimitSharing {
     }
   }
 
-  /** Begins with a state that was known before a restart; before `start`. */
+  /** Begins with a state from before a restart; call it before `start`. */
   begin(state: RolloutState): void {
     this.rollout.begin(state);
   }
 
-  /** Reads the store, then follows it by timers; resolves after the first read, or when the store did not respond in time. */
+  /** Reads the store, then follows it by timers; resolves after the first read, or when the store does not respond in time. */
   async start(): Promise<void> {
     const { clock, store } = this.parts;
     await this.follow();
@@ -240,7 +240,7 @@ export class Replica implements RateLimitSharing {
     void this.exchange();
   }
 
-  /** Reads the store, and writes choices that wait here; resolves when that is done or the store is out of reach. */
+  /** Reads the store and writes choices that wait here; resolves when that is done or the store is out of reach. */
   follow(): Promise<void> {
     return this.rollout.follow();
   }
@@ -263,7 +263,7 @@ export class Replica implements RateLimitSharing {
     void this.windows.exchangeAnew();
   }
 
-  /** Says of each search for an exchange of this replica that it is kept here. */
+  /** Responds to each search for an exchange that is kept here. */
   private async respond({ has, admin }: KeptExchanges): Promise<void> {
     const own = `${this.name} `;
     const isHere = (one: Search): boolean =>
@@ -276,7 +276,7 @@ export class Replica implements RateLimitSharing {
         all.map((one) => (found.has(one.search) ? { keeper, ...one } : one)),
       );
     } catch {
-      // Whoever searches waits a moment only, and then says that nobody responded.
+      // The search waits only a moment, then reports that nobody responded.
     }
   }
 
@@ -297,7 +297,7 @@ export class Replica implements RateLimitSharing {
     }
   }
 
-  /** Ends the timers, after a last attempt to store what waits here, and tells the others that it goes. The store stays open. */
+  /** Ends the timers, after a last attempt to store waiting choices, and tells the others that it leaves. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
@@ -308,14 +308,14 @@ export class Replica implements RateLimitSharing {
   }
 }
 
-/** A search for an exchange, and who keeps it once that replica has said so. */
+/** A search for an exchange, with the replica that keeps it once that has responded. */
 interface Search {
   readonly search: string;
   readonly requestId: string;
   readonly keeper?: Keeper;
 }
 
-/** Reads a search of a text that any replica may have written, also one of another version. */
+/** Reads a search from a text that any replica, even of another version, may have written. */
 function readSearch(value: Partial<Search> | null): readonly Search[] {
   const { search, requestId, keeper } = value ?? {};
   if (typeof search !== 'string' || typeof requestId !== 'string') return [];
@@ -329,8 +329,8 @@ function aloneSentence({ revision }: RolloutState, reason: string): string {
 }
 
 /**
- * Runs something again and again: each time some milliseconds after the last one ended, a little more or less, so that replicas do
- * not march in step. The function that it returns ends this.
+ * Runs something again and again, each time about so many milliseconds after the last run ended, so that replicas do not march in step.
+ * The returned function ends this.
  */
 export function repeat(
   clock: ReplicaClock,
@@ -351,8 +351,8 @@ export function repeat(
 }
 
 /**
- * Counts processes, or gateways: each adds one to a shared window at intervals of one part, and says once that it joins and once that
- * it leaves. Signs alone would tell of a newcomer some parts later.
+ * Counts processes, or gateways: each adds one to a shared window at intervals of one part, and tells once that it joins and once that
+ * it leaves. With signs alone, a newcomer would count some parts later.
  */
 class ReplicaPresence implements WindowSource {
   private readonly time: () => number;
@@ -375,7 +375,7 @@ class ReplicaPresence implements WindowSource {
     return this.known;
   }
 
-  /** Says with the next exchange that it leaves. */
+  /** Tells with the next exchange that it leaves. */
   leave(): void {
     this.isLeaving = this.isCounted && this.hasJoined;
   }
@@ -391,9 +391,9 @@ class ReplicaPresence implements WindowSource {
   }
 
   /**
-   * A part counts those that gave a sign in it, and those that joined after it, without those that left. The current part is not
-   * complete: it only counts where it is larger than the mean. Neither is a part after an empty one, in which the store came into
-   * reach: until the next one is over, what was known holds.
+   * A part counts those that gave a sign in it or joined after it, without those that left. The current part is not complete, and only
+   * counts where it is larger than the mean. A part after an empty one, in which the store came into reach, is not complete either: until
+   * the next one is over, the last known number holds.
    */
   merge(_key: string, { part, parts }: SharedWindow, [, joined = 0]: readonly number[]): void {
     if (joined > 0) this.hasJoined = true;

@@ -31,24 +31,24 @@ const ATTRIBUTES_FIELD = 'x-deprecated-attributes';
 /** Maximum characters of the list of attributes; the rest is omitted. */
 const MAX_LIST_CHARACTERS = 1024;
 
-/** What the refusal of a V1 request depends on; `time` is in milliseconds since 1970. */
+/** The facts that decide whether to refuse a V1 request; `time` is in milliseconds since 1970. */
 export interface RetiringRequest extends RolloutSubject {
-  /** Undefined where an old log has none. */
+  /** Undefined in old logs. */
   readonly method: string | undefined;
   readonly time: number;
 }
 
 /**
- * True for a request that nobody made: a browser asks with it whether it may send another one (Fetch §3.3.7). The log has no fields, so
- * that every OPTIONS counts as one.
+ * True for a preflight, with which a browser asks whether it may send another request (Fetch §3.3.7). The log has no header fields, so
+ * every OPTIONS counts as one.
  */
 export function isPreflight({ method }: { readonly method?: string | undefined }): boolean {
   return method === 'OPTIONS';
 }
 
 /**
- * Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. A preflight is let
- * through: without its response a browser hides the refusal from the page that must read it.
+ * Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. A preflight passes: without
+ * its response a browser would hide the refusal from the page that must read it.
  */
 export function retirementRefusal(
   rollout: Rollout,
@@ -80,7 +80,7 @@ export function retirementRefusal(
   return undefined;
 }
 
-/** What is done about a client that may be new to V1, in the words of the log. */
+/** The log's note about a client that may be new to V1. */
 export type NewcomerNote = 'refused' | 'warned' | 'would' | 'not-known';
 
 /** A client that is not known to have used V1. */
@@ -88,19 +88,19 @@ export interface Newcomer {
   readonly note: NewcomerNote;
   /** Set before the day: the client is learned once a service took its key. */
   readonly learns?: true;
-  /** Address of its guide; absent where there is none. */
+  /** Address of its guide; absent without one. */
   readonly guide?: string;
 }
 
-/** True where it matters whether the client used V1 before: not for one with a name in the rule book, and not for a preflight. */
+/** Whether it matters that the client is new: not for one with a name in the rule book, and not for a preflight. */
 export function mayBeNew({ newcomers, clients }: Rollout, client: string, method: string): boolean {
   if (newcomers === undefined || isPreflight({ method })) return false;
   return !Object.hasOwn(clients, client) && !newcomers.except.includes(client);
 }
 
 /**
- * Judges a client by its standing at the time of a request. `since` is when the list of known clients was begun, in milliseconds since
- * 1970: one that was not kept for long enough before the day refuses nobody. `ownGuide` is the path of the client's own guide.
+ * Judges a client by its standing at the time of a request. `since` is when the list of known clients began, in milliseconds since 1970:
+ * a list that is too young on the day refuses nobody. `ownGuide` is the path of the client's own guide.
  */
 export function newcomerOf(
   { newcomers, signals }: Rollout,
@@ -118,14 +118,14 @@ export function newcomerOf(
   return { note: newcomers.answer === 'refuse' ? 'refused' : 'warned', ...guide };
 }
 
-/** True where the list of known clients was kept for long enough before the day from which it decides. */
+/** Whether the list of known clients is old enough on the day from which it decides. */
 export function isLearned({ from }: Newcomers, since: number | undefined): boolean {
   return since !== undefined && since + LEARNING_MS <= from;
 }
 
 /**
- * True for the status of a response to a client whose key a service takes. Attack: keys that are made up, to be known later, or to fill
- * the list.
+ * True for the status of a response to a client whose key a service accepts. Attack: invented keys, to be known later or to fill the
+ * list.
  */
 export function takesKey(status: number): boolean {
   return status >= 200 && status !== 401 && status !== 403 && status < 500;
@@ -139,7 +139,7 @@ export function newcomerRefusal(
   if (newcomer?.note !== 'refused') return undefined;
   const { guide } = newcomer;
   const day = rollout?.newcomers === undefined ? '' : ` since ${dayOf(rollout.newcomers.from)}`;
-  const detail = `V1 takes no new clients${day}, and this key never used it before; use V2 under ${to}.${guide === undefined ? '' : ` See ${guide}`}`;
+  const detail = `V1 takes no new clients${day}, and this key has never used it; use V2 under ${to}.${guide === undefined ? '' : ` See ${guide}`}`;
   return {
     code: 'newcomer',
     status: 403,
@@ -176,8 +176,8 @@ function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to:
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;
   const detail =
     message ??
-    `${when}, and is switched off for a while as a reminder; use V2 under ${to}.${hint(rollout.signals?.links)}`;
-  // Of a share, the next request may pass.
+    `${when}; it is switched off for a while as a reminder. Use V2 under ${to}.${hint(rollout.signals?.links)}`;
+  // With a share below 100, the next request may pass.
   const retryAt = share < 100 ? time : until;
   const isTimed = status === 503 && retryAt !== undefined;
   const headers = isTimed ? ['Retry-After', String(Math.max(1, Math.ceil((retryAt - time) / 1000)))] : [];
@@ -185,7 +185,7 @@ function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to:
   return { code: 'brownout', status, title, detail, headers, note: id };
 }
 
-/** Names the first page about the end, of the first list that has one. */
+/** Names the first page about the end, from the first list that has one. */
 function hint(...lists: readonly (Signals['links'] | undefined)[]): string {
   const page = lists
     .flatMap((links) => links ?? [])
@@ -197,27 +197,27 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** Header fields of one response, and the names of those that it can have once only. */
+/** Header fields of one response, and the names of those that it can have only once. */
 interface Announcement {
   readonly fields: HeaderList;
   readonly single: ReadonlySet<string>;
 }
 
-/** What a response is about. */
+/** The request of a response. */
 export interface AnnouncedRequest {
   /** Operation id; undefined for a request that the rule book does not name. */
   readonly operation: string | undefined;
   /** The deprecated attributes that it used. */
   readonly used: readonly DeprecatedAttribute[];
-  /** What changes did to it and to its response. */
+  /** The edits of the request and of its response. */
   readonly edits: readonly (readonly Pick<EditRecord, 'change'>[] | undefined)[];
   /** Its client, if it may be new to V1. */
   readonly newcomer?: Newcomer | undefined;
 }
 
 /**
- * Header fields that announce the end of V1, or of an operation or a change of it, to V1's clients. Those of V1 and of operations are
- * built once per rule book; the changes that a request meets are known only with the request.
+ * Header fields that announce the end of V1, or of one of its operations or changes, to V1's clients. Those for V1 and its operations
+ * are built once per rule book; those for changes depend on the request.
  */
 export class SignalHeaders {
   private readonly signals: Signals | undefined;
@@ -227,7 +227,7 @@ export class SignalHeaders {
   private readonly operations: ReadonlyMap<string, Announcement>;
   private readonly hasChanges: boolean;
 
-  /** Returns undefined where there is nothing to announce. `reportPath` is the path of the client's own report, if responses point to it. */
+  /** Returns undefined if there is nothing to announce. `reportPath` is the path of the client's own report, if responses point to it. */
   static of(rollout: Rollout | undefined, reportPath?: string): SignalHeaders | undefined {
     const { signals, ends, newcomers } = rollout ?? {};
     const warns = newcomers?.answer === 'warn';
@@ -246,7 +246,7 @@ export class SignalHeaders {
     this.hasChanges = Object.keys(ends?.changes ?? {}).length > 0;
   }
 
-  /** True where a response to the operation, and to a client that may be new to V1, may have one of the fields. */
+  /** Whether a response for the operation, to a client that may be new to V1, may have one of the fields. */
   mayConcern(operation: string | undefined, newcomer?: NewcomerNote): boolean {
     return (
       newcomer === 'warned' ||
@@ -256,7 +256,7 @@ export class SignalHeaders {
     );
   }
 
-  /** Adds the fields to a response's, in place. Fields of V2 about its own end are not about V1 and are removed. */
+  /** Adds the fields to a response's, in place, and removes V2's fields about its own end. */
   addTo(headers: string[], request: AnnouncedRequest): void {
     const { fields, single } = this.of(request);
     for (let at = headers.length - 2; at >= 0; at -= 2) {
@@ -279,7 +279,7 @@ export class SignalHeaders {
     return this.announcement(own === undefined ? met : [own, ...met]);
   }
 
-  /** The earliest dates of V1 and what ends before it; of two pages for one relation, the one of what ends first. */
+  /** The earliest dates of V1 and of the ends before it; of two pages for one relation, that of the first to end. */
   private announcement(own: readonly End[]): Announcement {
     const { signals } = this;
     const all = [
@@ -321,7 +321,7 @@ function fieldsOf({
   return fields;
 }
 
-/** Names are the client's own text: other than plain characters are percent-encoded, so that none can end the field. */
+/** Lists names, which are the client's own text: all but plain characters are percent-encoded, so that none can end the field. */
 function listOf(used: readonly DeprecatedAttribute[]): string {
   let list = '';
   for (const { attribute } of used) {

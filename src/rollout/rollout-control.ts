@@ -30,9 +30,9 @@ import { bucketOf } from './evidence.ts';
 export interface RolloutControlParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Called with a sentence on each rollback that is not shared, and on modes that cannot hold here; `event` is their name in the log. */
+  /** Called with a sentence on each rollback that is not shared, and on modes that cannot hold here; `event` is its name in the log. */
   readonly onNotice: (sentence: string, event: 'rollout-rolled-back' | 'rollout-without-v1') => void;
-  /** False where no V1 service is configured: modes that were set elsewhere and need one do not hold here. */
+  /** False without a V1 service: modes that were set elsewhere and need one do not hold here. */
   readonly hasV1?: boolean;
 }
 
@@ -42,27 +42,27 @@ export interface RolloutSharing {
   readonly name: string;
   /** True while canaries are judged on the sums of all replicas; otherwise each replica judges its own requests. */
   readonly isTogether: boolean;
-  /** Takes a change that is in force here, and makes it hold everywhere. */
+  /** Makes a change that is in force here hold everywhere. */
   keep(change: RolloutChange): void;
 }
 
-/** A canary as long as its mode and the rules are the same. */
+/** A canary for as long as its mode and the rules stay the same. */
 interface Stage {
   readonly operation: string | undefined;
   readonly window: CanaryWindow;
 }
 
-/** Begin the keys of sliding windows, and of those that hold whole stages. */
+/** Prefixes of the keys of sliding windows, and of windows with whole stages. */
 const SLIDING = 'canary/evidence/';
 const WHOLE = 'canary/whole/';
 
-/** The request that an outcome is counted for. */
+/** The request whose outcome is counted. */
 export interface CountedRequest extends RolloutSubject {
-  /** The first place that V2's response, or the gateway's failure, named; undefined where it named none. */
+  /** The first place named by V2's response, or by the gateway's failure; undefined without one. */
   readonly pointer: string | undefined;
-  /** The code of the gateway's own failure, where it was one. */
+  /** The code of the gateway's own failure, if any. */
   readonly failure?: string | undefined;
-  /** Milliseconds to the head of the response, where there was one. */
+  /** Milliseconds to the head of the response, if any. */
   readonly ms?: number | undefined;
 }
 
@@ -81,13 +81,13 @@ export class RolloutControl {
   private readonly baselines = new ClientBaselines();
   /** Stages that are counted, by the key of their window. */
   private readonly stages = new Map<string, Stage>();
-  /** What modes were compiled from. */
+  /** The rule book and state that modes were compiled from. */
   private readonly origins = new WeakMap<Modes, StageOrigin>();
   private sharing: RolloutSharing | undefined;
   private book: Modes | undefined;
   private bookHash = '';
   private compiledModes: Modes | undefined;
-  /** The state that was told not to hold here. */
+  /** The state that does not hold here, after the notice about it. */
   private missedV1: RolloutState | undefined;
 
   constructor(parts: RolloutControlParts) {
@@ -114,8 +114,8 @@ export class RolloutControl {
   }
 
   /**
-   * The modes that can hold here. A mode that is kept in a store outlives the deployment that had a V1 service: refusing every request
-   * for it would take V1's clients down until somebody chose again. The rule book was checked at the start, and holds.
+   * The modes that can hold here. A mode in a store outlives the deployment that had a V1 service: refusing every request because of it
+   * would take V1's clients down until somebody chose again. The rule book was checked at the start, so its modes can hold.
    */
   private modesHere(): Modes {
     const modes = modesInForce(this.book, this.state);
@@ -123,7 +123,7 @@ export class RolloutControl {
     if (this.parts.hasV1 !== false || !needsV1(modes) || needsV1(own)) return modes;
     if (this.missedV1 !== this.state)
       this.parts.onNotice(
-        'the modes in the store send requests to V1, and no V1 service is configured here. The modes of the rule book hold instead: set --v1-upstream, or choose migrate.',
+        'the modes in the store send requests to V1, but no V1 service is configured here. The modes of the rule book hold instead: set --v1-upstream, or choose migrate.',
         'rollout-without-v1',
       );
     this.missedV1 = this.state;
@@ -148,8 +148,8 @@ export class RolloutControl {
   }
 
   /**
-   * Counts a request by the mode that was chosen for it. Rolls a canary back when migrated requests fail too often; a failure that
-   * its client gets on V1 as often is not counted.
+   * Counts a request by the mode that was chosen for it. Rolls a canary back when migrated requests fail too often; a failure that the
+   * client gets as often on V1 does not count.
    */
   count({ canary, origin, modes }: RoutedMode, outcome: CanaryOutcome, request: CountedRequest): void {
     const isOwn =
@@ -163,15 +163,14 @@ export class RolloutControl {
     const ownBucket = origin === 'v2' ? this.baselines.ownBucket(request) : undefined;
     const cause = outcome === 'success' ? undefined : causeOf(outcome, request);
     const isTime = stage.window.add({ origin, outcome, ms: request.ms, ownBucket, cause }, now);
-    // Among replicas the sums of all are judged, when they come in.
+    // Among replicas, the sums of all are judged when they come in.
     if (!isTime || this.isTogether) return;
     const harm = stage.window.judge(now, false);
     if (harm !== undefined) this.rollBack(canary.operation, canary.share, harm);
   }
 
   /**
-   * Counts of the active canaries, also of those without a request yet, and what they have shown, by operation; `undefined` is the
-   * default's.
+   * Counts and evidence of the active canaries, even of those without a request yet, by operation; `undefined` is the default's.
    */
   get counts(): ReadonlyMap<string | undefined, CanaryCount & { readonly evidence: CanaryEvidence }> {
     const { isTogether, compiledModes } = this;
@@ -187,8 +186,8 @@ export class RolloutControl {
   }
 
   /**
-   * Returns what the canaries counted since the last call, for the windows of all replicas; with `all`, also the canaries that
-   * counted nothing, so that a replica without requests knows the sums, too.
+   * Returns the counts of the canaries since the last call, for the windows of all replicas; with `all`, even those of canaries without
+   * a request, so that a replica without requests knows the sums as well.
    */
   additions(all: boolean): readonly WindowAddition[] {
     const modes = this.compiledModes;
@@ -214,7 +213,7 @@ export class RolloutControl {
     const { operation, window } = found;
     window.merge(counts, isStage);
     const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
-    // The whole stage comes last.
+    // The window with the whole stage comes last.
     if (!isStage || share === undefined) return;
     const harm = window.judge(this.parts.time(), true);
     if (harm !== undefined) this.rollBack(operation, share, harm);
@@ -260,7 +259,7 @@ export class RolloutControl {
     };
     const before = this.state;
     this.change({ rollback, base: before });
-    // A request that was in flight when its canary ended is not the end of another.
+    // A request that was in flight when its canary ended must not end another.
     if (this.sharing === undefined && this.state !== before)
       this.parts.onNotice(rollbackSentence(rollback), 'rollout-rolled-back');
   }
@@ -284,8 +283,8 @@ function causeOf(
 }
 
 /**
- * A stage ends with each change of its own mode, or of the rules, and counts anew; choices for others leave it alone. The key names
- * what is counted: a replica of an older version, which counts less, has a window of its own.
+ * A stage ends, and another begins to count, with each change of its own mode or of the rules; choices for others do not affect it. The
+ * key names the counts: a replica of an older version, which counts less, has a window of its own.
  */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
   return `${SLIDING}${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
@@ -296,16 +295,16 @@ function canariesOf(modes: Modes): readonly (string | undefined)[] {
   return [...(modes.default.mode === 'canary' ? [undefined] : []), ...operations.map(([id]) => id)];
 }
 
-/** Requests to V1 from which a client's own failures there are known. */
+/** Least requests to V1 that show a client's own failures there. */
 const ENOUGH = 3;
 
-/** Requests after which the counts of a client are halved, so that they follow it. */
+/** Requests after which a client's counts are halved, so that they follow it. */
 const MAX_REQUESTS = 1000;
 
-/** Pairs of client and operation that are remembered; the one that was seen first is forgotten. */
+/** Maximum pairs of client and operation; the one that was seen first is forgotten. */
 const MAX_PAIRS = 5000;
 
-/** The failures of one class tell the same of a client: V1 may say 400 where V2 says 422. */
+/** Failures of one class count as the same: V1 may respond with 400 where V2 responds with 422. */
 const CLASS_OF: ReadonlyMap<CanaryOutcome, string> = new Map(
   OWN_CLASSES.flatMap((statuses) => statuses.map((status) => [status, statuses.at(-1) ?? status] as const)),
 );
@@ -316,29 +315,29 @@ interface Counts {
   failures: Map<string, number>;
 }
 
-/** Latencies on V1 that are remembered of a pair. */
+/** Maximum latencies on V1 that are remembered for a pair. */
 const LATENCIES = 8;
 
 interface Pair {
-  /** Before a canary, and on V1 beside one. */
+  /** On V1 before a canary, and during one. */
   readonly v1: Counts;
   readonly control: Counts;
   readonly v2: Counts;
   /** Buckets of the last latencies on V1. */
   readonly buckets: number[];
-  /** Latencies that were added, or taken. */
+  /** Number of latencies that were added or taken. */
   turn: number;
 }
 
 /**
- * How often V1 refuses each client by itself, by operation, from its requests before it was migrated. A client whose bodies V1
- * refuses as well says nothing about V2, however few of the others' requests V1 refuses; and where V1 goes on to refuse it, that
- * hides nothing that V2 does to others.
+ * How often V1 refuses each client, by operation, from its requests before it was migrated. A client whose bodies V1 refuses as well
+ * says nothing about V2, however few of the others' requests V1 refuses. If V1 still refuses it, that hides no failure of V2 for
+ * others.
  */
 export class ClientBaselines {
   private readonly pairs = new Map<string, Pair>();
 
-  /** Counts a request that V1 served, beside a canary or not; returns true for a failure as frequent as before any canary. */
+  /** Counts a request that V1 served, during a canary or not; returns true for a failure as frequent as before any canary. */
   addV1(request: CountedRequest, outcome: CanaryOutcome, isBeside: boolean): boolean {
     const pair = this.pairOf(request, true);
     if (pair === undefined) return false;
@@ -351,7 +350,7 @@ export class ClientBaselines {
     return isBeside && isOwnFailure([v1], control, outcome);
   }
 
-  /** Returns the bucket of a latency that the same client had on V1, another one at each call; undefined where none is known. */
+  /** Returns the bucket of one of the client's latencies on V1, another one at each call; undefined if none is known. */
   ownBucket(subject: RolloutSubject): number | undefined {
     const pair = this.pairOf(subject, false);
     if (pair === undefined || pair.buckets.length < ENOUGH) return undefined;
@@ -359,7 +358,7 @@ export class ClientBaselines {
     return pair.buckets[pair.turn % pair.buckets.length];
   }
 
-  /** Counts a migrated request; returns true for a failure that the same client gets on V1 as often, which is its own. */
+  /** Counts a migrated request; returns true for a failure of the client's own, which it gets as often on V1. */
   addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean {
     const pair = this.pairOf(subject, false);
     if (pair === undefined) return false;
@@ -382,8 +381,8 @@ export class ClientBaselines {
 }
 
 /**
- * True for a failure that is as frequent now as it was before: the share of before of the requests now, rounded up, is excused, and no
- * more. A 5xx is nobody's own: an outage of V1 while it was observed must not hide one of V2 now.
+ * True for a failure that is no more frequent than before: the earlier share of the present requests, rounded up, is excused. A 5xx is
+ * nobody's own: an earlier outage of V1 must not hide one of V2 now.
  */
 function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean {
   const known = before.reduce((sum, { requests }) => sum + requests, 0);

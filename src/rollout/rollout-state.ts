@@ -17,20 +17,20 @@ export interface LatencyHarm {
   readonly v2Ms: number;
 }
 
-/** What a canary has shown so far. */
+/** The evidence of a canary so far. */
 export interface CanaryEvidence {
   /** Requests since the beginning of the stage. */
   readonly migrated: number;
   readonly v1: number;
-  /** Requests to each service with which a comparison begins. */
+  /** Least requests to each service for a comparison. */
   readonly requests: number;
   /** The difference in percentage points that counts as harm. */
   readonly margin: number;
-  /** Migrated requests until a difference of the margin would have been seen; absent where nobody knows. */
+  /** Further migrated requests that would show a difference of the margin; absent where nobody knows. */
   readonly forMargin?: number;
-  /** The next smaller difference, once one of the margin would have been seen. */
+  /** The next smaller difference, once one of the margin would have shown. */
   readonly finer?: { readonly points: number; readonly needs: number | undefined };
-  /** Upper ends of what was measured, in milliseconds to the head of the response; absent where nothing was, or beyond the scale. */
+  /** Upper bounds in milliseconds to the head of the response; absent without a measurement, or beyond the scale. */
   readonly latency: Readonly<
     Record<
       LatencyHarm['quantile'],
@@ -39,7 +39,7 @@ export interface CanaryEvidence {
   >;
 }
 
-/** Says what a canary has shown, and what more it takes; what is not known is said to be not known. */
+/** Says what a canary has shown, how many more requests it needs, and what is not known. */
 export function evidenceSentence({
   migrated,
   v1,
@@ -63,7 +63,7 @@ export function evidenceSentence({
   return `${seen} Needs about ${rounded(finer.needs)} to see one of ${finer.points} %.`;
 }
 
-/** Two digits: more would be more than anybody knows. */
+/** Prints two digits: nobody knows more. */
 function rounded(requests: number): string {
   const number = Number(requests.toPrecision(2));
   return `${number.toLocaleString('en')} more ${number === 1 ? 'request' : 'requests'}`;
@@ -74,10 +74,10 @@ export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): s
   if ([median, p99].every(({ v1Ms, v2Ms }) => v1Ms === undefined && v2Ms === undefined))
     return 'No latency is known yet.';
   const of = (ms: number | undefined): string => (ms === undefined ? 'not known' : milliseconds(ms));
-  return `Median and 99 % up to ${of(median.v2Ms)} and ${of(p99.v2Ms)} migrated, ${of(median.v1Ms)} and ${of(p99.v1Ms)} on V1.`;
+  return `Median and 99 % quantile: ${of(median.v2Ms)} and ${of(p99.v2Ms)} at most when migrated, ${of(median.v1Ms)} and ${of(p99.v1Ms)} at most on V1.`;
 }
 
-/** Says how much slower V2 is. */
+/** Says how much slower V2 is, in a part of a sentence. */
 export function slowerSentence({ quantile, v1Ms, v2Ms }: LatencyHarm): string {
   const name = quantile === 'median' ? 'the median' : 'the 99 % quantile';
   return `${name} of the time to a response is above ${milliseconds(v2Ms)} when migrated, at most ${milliseconds(v1Ms)} on V1`;
@@ -87,24 +87,24 @@ function milliseconds(ms: number): string {
   return `${Number(ms.toPrecision(2))} ms`;
 }
 
-/** In the place of a client or an operation: none has most of the failures. */
+/** Stands for a client or an operation where none has most of the failures. */
 export const SEVERAL = '*';
 
-/** What failures of migrated requests have in common. */
+/** The common cause of failed migrated requests. */
 export interface FailureCause {
-  /** Status, or class of statuses such as `5xx`; behind it the code of the gateway's own failure: `502 upstream-unreachable`. */
+  /** Status, or class of statuses such as `5xx`, then the code of the gateway's own failure: `502 upstream-unreachable`. */
   readonly status: string;
   /** Client hash, or `SEVERAL`; absent for requests without a key. */
   readonly client?: string;
   /** Operation, or `SEVERAL`; absent for requests that the rule book does not name. */
   readonly operation?: string;
-  /** The first place that V2's response, or the gateway's failure, named. */
+  /** The first place named by V2's response, or by the gateway's failure. */
   readonly pointer?: string;
 }
 
-/** The failure of migrated requests that rolled a canary back more than any other. */
+/** The most frequent failure of the migrated requests that rolled a canary back. */
 export interface RollbackCause extends FailureCause {
-  /** Of the failures of the roll-back, those that the deciding replica counted. */
+  /** The number of such failures that the deciding replica counted. */
   readonly count: number;
 }
 
@@ -120,9 +120,9 @@ export interface Rollback {
   readonly share: number;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
-  /** Present where V2 was too slow, and did not fail too often. */
+  /** Present where V2 was too slow rather than failing too often. */
   readonly latency?: LatencyHarm;
-  /** The failure that was counted most; absent where other replicas counted it. */
+  /** The most frequent failure; absent where other replicas counted it. */
   readonly cause?: RollbackCause;
   /** RFC 3339: time at which an operator set a mode again; absent while the rollback is in force. */
   readonly resolved?: string;
@@ -132,7 +132,7 @@ export interface Rollback {
 export interface RolloutState {
   /** Number of changes. */
   readonly revision: number;
-  /** RFC 3339: of the last change. */
+  /** RFC 3339: time of the last change. */
   readonly changed: string;
   /** Name of the replica that made the last change; absent without replicas. */
   readonly by?: string;
@@ -143,7 +143,7 @@ export interface RolloutState {
   readonly clients: Readonly<Record<string, Mode>>;
   /** Newest first. */
   readonly rollbacks: readonly Rollback[];
-  /** The revision that began the stage of an operation, or, by the empty name, of the default; absent before the first choice. */
+  /** The revision that began each operation's stage, and the default's under the empty name; absent before the first choice. */
   readonly stages?: Readonly<Record<string, number>>;
   /** The last commands, newest first. */
   readonly history?: readonly CommandRecord[];
@@ -166,7 +166,7 @@ export interface RolloutCommand extends RolloutTarget {
   readonly mode?: Mode | undefined;
   /** Name of the replica that took the command. */
   readonly by?: string | undefined;
-  /** The operator's name and reason, as far as they were given. */
+  /** The operator's name and reason, if given. */
   readonly who?: string | undefined;
   readonly why?: string | undefined;
 }
@@ -184,24 +184,24 @@ export const initialRollout: RolloutState = {
   rollbacks: [],
 };
 
-/** The stage of an operation, or of the default: another whenever its mode was changed. */
+/** The stage of an operation, or of the default: another one after each change of its mode. */
 export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
   return Object.hasOwn(stages, operation) ? (stages[operation] ?? 0) : 0;
 }
 
-/** A roll-back as far as a sentence tells of it. */
+/** The part of a roll-back that its sentence needs. */
 type ToldRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
 
 /**
- * Says which failure rolled a canary back, and of how many failures it is; empty where that is not known. `name` is the display name
- * of its client. Other replicas may have counted more of the same.
+ * Says which failure rolled a canary back, and how many of all failures it was; empty where that is not known. `name` is the client's
+ * display name. Other replicas may have counted more of the same.
  */
 function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): string {
   if (cause === undefined) return '';
   const { status, client, operation, pointer, count } = cause;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'the root of the body' : pointer}`;
-  const who = client === SEVERAL ? 'several clients' : `the client ${name ?? client}`;
-  const of = client === undefined ? 'of requests without a key' : `of ${who}`;
+  const who = client === SEVERAL ? 'several clients' : `client ${name ?? client}`;
+  const from = client === undefined ? 'from requests without a key' : `from ${who}`;
   const where =
     operation === undefined ? '' : `, in ${operation === SEVERAL ? 'several operations' : operation}`;
   const { failures } = migrated;
@@ -211,10 +211,10 @@ function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): st
         ? 'The one failure'
         : `All ${failures} failures`
       : `${by === undefined ? '' : 'At least '}${count} of ${failures} failures`;
-  return `${share}: ${status}${at}, ${of}${where}.`;
+  return `${share}: ${status}${at}, ${from}${where}.`;
 }
 
-/** Says why a canary was rolled back: how slow V2 was, or how often it failed, and by which failure most. */
+/** Says why a canary was rolled back: how slow V2 was, or how often it failed, and with which failure most. */
 export function reasonSentence(
   rollback: ToldRollback & Pick<Rollback, 'v1' | 'latency'>,
   name?: string,
@@ -284,9 +284,9 @@ export type RolloutChange = { readonly base: RolloutState } & (
 );
 
 /**
- * Returns the state after a change, or the same state when the change no longer applies: another replica rolled the same canary
- * back, or set another mode where this replica was alone (`isLate`). A command that was not late always applies, so that of two
- * at once the second holds.
+ * Returns the state after a change, or the same state when the change no longer applies: another replica rolled the same canary back, or
+ * set another mode while this replica was alone (`isLate`). A command that was not late always applies, so of two at once the second
+ * holds.
  */
 export function applyChange(state: RolloutState, change: RolloutChange, isLate: boolean): RolloutState {
   if ('rollback' in change) {
@@ -301,7 +301,7 @@ export function applyChange(state: RolloutState, change: RolloutChange, isLate: 
   return isLate && isOvertaken(state, change) ? state : commanded(state, command, at);
 }
 
-/** True when the state has another mode for the target of a command than its base had, and than the command sets. */
+/** True when the state's mode for the target of a command is neither its base's nor the command's. */
 export function isOvertaken(state: RolloutState, change: RolloutChange): boolean {
   if (!('command' in change)) return false;
   const { command, base } = change;
@@ -366,11 +366,11 @@ export function modesInForce(
 /** Returns why these modes cannot be in force without a V1 service, as a sentence; undefined if they can. `setting` names it. */
 export function missingV1Fault(modes: Modes, setting: string): string | undefined {
   return needsV1(modes)
-    ? `There are modes that send requests to V1; set ${setting}, or remove those modes.`
+    ? `Some modes send requests to V1; set ${setting}, or remove those modes.`
     : undefined;
 }
 
-/** True when some V1 requests are not simply migrated, so that a V1 origin is required. */
+/** True when some V1 requests are not simply migrated, and need a V1 origin. */
 export function needsV1(modes: Modes): boolean {
   return [modes.default, ...Object.values(modes.operations), ...Object.values(modes.clients)].some(
     ({ mode }) => mode !== 'migrate',

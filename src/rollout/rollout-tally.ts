@@ -12,7 +12,7 @@ export interface RolloutTotals {
 /** Maximum number of distinct fields per operation. */
 const MAX_FIELDS = 200;
 
-/** Totals V1 traffic under one rule book, here or by adding what others counted. */
+/** Totals V1 traffic under one rule book, of this process and of others. */
 export class RolloutTally {
   private readonly ruleBook: string;
   private readonly requests = { v1: 0, v2: 0 };
@@ -24,14 +24,14 @@ export class RolloutTally {
     this.ruleBook = ruleBook;
   }
 
-  /** Adds a finished exchange, whose request is counted apart. */
+  /** Adds a finished exchange; its request is counted elsewhere. */
   add(
     entry: DryRunResult & {
       readonly comparison?: Comparison | undefined;
       readonly origin?: 'v1' | undefined;
     },
   ): void {
-    // A read that V2 answered, and V1 was asked for as well.
+    // V2 served the read, and V1 got it as well.
     const isVerified = entry.origin !== 'v1';
     if (entry.comparison !== undefined) this.comparisons.add(entry.operation, entry.comparison, isVerified);
     this.bodyChecks.add(entry);
@@ -62,7 +62,7 @@ interface Total {
   readonly fields: Map<string, { readonly difference: Finding; count: number }>;
 }
 
-/** Totals comparisons of V1 and V2 by operation, those of shadowed and of verified reads apart. */
+/** Totals comparisons of V1 and V2 by operation, separately for shadowed and for verified reads. */
 export class ComparisonTally {
   private readonly totals = new Map<string, Total>();
 
@@ -130,7 +130,7 @@ export interface FieldDifference {
   readonly kind: 'missing' | 'type' | 'value' | 'length' | 'order';
 }
 
-/** What differed: a field, or the statuses, whose `path` is then `422 instead of 200`. */
+/** A difference in a field, or in the statuses, with a `path` such as `422 instead of 200`. */
 interface Finding extends Pick<FieldDifference, 'path'> {
   readonly kind: FieldDifference['kind'] | 'status';
 }
@@ -145,9 +145,9 @@ export interface Comparison {
   readonly differences: readonly FieldDifference[];
   /** Number of fields in which V1 differs from itself, which are ignored. */
   readonly noise: number;
-  /** Number of members of objects that only V2 has: a V1 client does not read them. */
+  /** Number of members of objects that only V2 has, and that a V1 client does not read. */
   readonly extra: number;
-  /** Reason of `unknown`: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
+  /** Reason for `unknown`: `timeout`, `unreachable`, `too-large`, `not-json`, `budget`, … */
   readonly why?: string;
 }
 
@@ -171,7 +171,7 @@ interface CanaryView {
   readonly operation?: string;
   readonly migrated: CountView;
   readonly v1: CountView;
-  /** What the stage has shown since its beginning, and what more it takes; absent for a roll-back. */
+  /** The evidence of the stage; absent for a roll-back. */
   readonly evidence?: CanaryEvidence;
 }
 
@@ -182,9 +182,9 @@ export interface RollbackView extends CanaryView {
   /** Name of the replica that decided it; absent without replicas. */
   readonly by?: string;
   readonly share: number;
-  /** Present where V2 was too slow, and did not fail too often. */
+  /** Present where V2 was too slow rather than failing too often. */
   readonly latency?: LatencyHarm;
-  /** The failure that was counted most; `name` is the display name of its client. */
+  /** The most frequent failure; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };
   readonly resolved?: string;
 }
@@ -192,7 +192,7 @@ export interface RollbackView extends CanaryView {
 /** Results of shadowed, or of verified, reads for one operation. */
 export interface ShadowView {
   readonly operation?: string;
-  /** Present for reads that V2 answered, and V1 was asked for as well: what differs is drift. */
+  /** Present for reads that V2 served and V1 got as well: their differences are drift. */
   readonly verified?: true;
   readonly same: number;
   readonly different: number;
@@ -206,7 +206,7 @@ export interface ReplicaView {
   readonly name: string;
   /** Number of gateways that share the store, each with all its processes, when they were last counted; absent before. */
   readonly replicas?: number;
-  /** RFC 3339: time since which the store is out of reach, and what was last known holds; absent while it is in reach. */
+  /** RFC 3339: time since which the store has been out of reach; absent while it is in reach. */
   readonly aloneSince?: string;
   readonly aloneReason?: string;
   /** Number of choices that hold on this replica only, until the store is in reach. */
@@ -218,9 +218,9 @@ export interface ChangeRecord {
   /** RFC 3339. */
   readonly at: string;
   readonly kind: 'command' | 'roll-back' | 'rule-book';
-  /** What was changed, such as `Migrate 5 % of the clients for create_client`. */
+  /** The change, such as `Migrate 5 % of the clients for create_client`. */
   readonly what: string;
-  /** The operator, as far as a name was given; absent for what the gateway did by itself. */
+  /** The operator's name, if given; absent for changes by the gateway itself. */
   readonly who?: string;
   /** Name of the replica; absent without replicas. */
   readonly by?: string;
@@ -229,15 +229,15 @@ export interface ChangeRecord {
 
 /** Progress of a migration: the modes of V1 traffic, its failures, and the deprecation signals to V1 clients. */
 export interface RolloutView {
-  /** Address of V1; absent without a V1 origin, in which case every request is migrated. */
+  /** Address of V1; absent without a V1 origin, where every request is migrated. */
   readonly v1Origin?: string;
-  /** The replica that tells this; absent without a store. */
+  /** The replica whose view this is; absent without a store. */
   readonly replica?: ReplicaView;
   /** Number of changes at run time. */
   readonly revision: number;
   /** RFC 3339; absent before the first. */
   readonly changed?: string;
-  /** False while client hashes are new at each start, so that clients do not stay in a share. */
+  /** False if client hashes are new at each start, so clients do not stay in a share. */
   readonly isSticky: boolean;
   readonly default: ModeView;
   readonly operations: Readonly<Record<string, ModeView>>;
@@ -251,34 +251,33 @@ export interface RolloutView {
   readonly changes?: readonly ChangeRecord[];
   readonly shadows: readonly ShadowView[];
   /**
-   * Dry runs under the rule book in force; absent when no description of V2 is configured and the
-   * gateway itself would refuse none.
+   * Dry runs under the rule book in force; absent without a description of V2, if the gateway itself would refuse none.
    */
   readonly bodyChecks?: {
-    /** Sentences about what is not checked, such as a description of which no operation matches; absent when there are none. */
+    /** Sentences about missing checks, such as a description without a matching operation; absent without any. */
     readonly warnings?: readonly string[];
     /** Pairs of client and operation, those with the most faults first; `name` is the display name of the client. */
     readonly counts: readonly (BodyCheckCount & { readonly name?: string })[];
-    /** The clients that have several pairs, with the sum of these. */
+    /** The clients that have several pairs, each with their sum. */
     readonly clients?: readonly (WouldFail & { readonly client?: string; readonly name?: string })[];
     /** Number of pairs that are not listed. */
     readonly omitted: number;
-    /** Why a canary of everything is refused without `force`, as a sentence; absent when it is not. */
+    /** Why a canary of everything needs `force`, in a sentence; absent when it does not. */
     readonly fault?: string;
   };
   /** V1 requests by the service that they were sent to. */
   readonly requests: { readonly v1: number; readonly v2: number };
   /**
-   * RFC 3339: time since which requests, shadows and checks of bodies are counted, of all isolates under the rule book in force.
-   * Absent on Node, where they are counted since the start.
+   * RFC 3339: time since which all isolates count requests, shadows and checks of bodies under the rule book in force. Absent on Node,
+   * which counts them since its start.
    */
   readonly countedSince?: string;
   /** RFC 3339: dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;
-  /** Clients whose V1 requests get 410 from the sunset on, by name where they have one; absent when none do. */
+  /** Clients whose V1 requests get 410 from the sunset on, by name if they have one; absent without any. */
   readonly gone?: { readonly clients?: readonly string[]; readonly except?: readonly string[] };
-  /** Operations and changes that end before V1 does; absent for none. */
+  /** Operations and changes that end before the rest of V1; absent without any. */
   readonly ends?: readonly (Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> & {
     readonly kind: 'operation' | 'change';
     readonly id: string;
@@ -301,9 +300,9 @@ export interface RolloutRequest {
   readonly operation?: string;
   /** A client hash, or its name in the rule book or the names file. */
   readonly client?: string;
-  /** Carries out a canary or a migration although V2's schema refuses too many of the checked bodies. */
+  /** Starts a canary or a migration although V2's schema refuses too many checked bodies. */
   readonly force?: boolean;
-  /** Only says whether it would be refused: nothing changes. */
+  /** Only checks whether the gateway would refuse it; changes nothing. */
   readonly check?: boolean;
   /** The operator's name and reason for the list of changes: at most 80 and 200 characters. */
   readonly who?: string;

@@ -11,7 +11,7 @@ import {
 import type { ReplicaClock, Store, StoreContact } from './store.ts';
 import { ROLLOUT_KEY, readRollout, rolloutText } from './stored-rollout.ts';
 
-/** What a replica has to tell about the rollout that it shares. */
+/** A notice about the rollout that a replica shares. */
 export interface SharedRolloutNotice {
   readonly kind: 'changed' | 'rolled-back' | 'overtaken' | 'damaged';
   readonly sentence: string;
@@ -34,18 +34,18 @@ export interface SharedRolloutParts {
 
 interface Pending {
   readonly change: RolloutChange;
-  /** True once the store could not be reached with it. */
+  /** True once an attempt to store it failed. */
   isLate: boolean;
 }
 
-/** Attempts of a compare-and-set that other replicas come before, and milliseconds between two. */
+/** Attempts of a compare-and-set while other replicas change the text, and milliseconds between two. */
 const MAX_ATTEMPTS = 50;
 const RETRY_MS = 20;
 
 /**
- * Makes a choice of one replica hold on all. A change is in force here at once, and is written to the store by compare-and-set;
- * every replica follows the store. While the store is out of reach, what was last known holds, and changes wait: a late change
- * gives way to a choice that was made elsewhere in the meantime. A store that has lost the state gets the last known one again.
+ * Makes one replica's choice hold on all. A change is in force here at once, and a compare-and-set writes it to the store, which every
+ * replica follows. While the store is out of reach, the last known state holds, and changes wait: a late change gives way to a choice
+ * made elsewhere in the meantime. A store that has lost the state gets the last known one again.
  */
 export class SharedRollout implements RolloutSharing {
   readonly name: string;
@@ -74,12 +74,12 @@ export class SharedRollout implements RolloutSharing {
     return this.damagedText !== undefined;
   }
 
-  /** Number of changes that are in force here only. */
+  /** Number of changes that are in force only here. */
   get waiting(): number {
     return this.pending.length;
   }
 
-  /** Begins with a state that was known before a restart, and is not news. */
+  /** Begins with a state from before a restart, which is no news. */
   begin(state: RolloutState): void {
     this.hasBegun = true;
     this.known = state;
@@ -92,7 +92,7 @@ export class SharedRollout implements RolloutSharing {
     void this.follow();
   }
 
-  /** Reads the store, and writes what waits here; resolves when that is done or the store is out of reach. Never rejects. */
+  /** Reads the store and writes waiting changes; resolves when that is done or the store is out of reach. Never rejects. */
   follow(): Promise<void> {
     this.isAskedAgain = true;
     this.following ??= this.run().finally(() => {
@@ -129,7 +129,7 @@ export class SharedRollout implements RolloutSharing {
     const { contact, store } = this.parts;
     const text = await contact.limited(store.read(ROLLOUT_KEY));
     const stored = this.read(text);
-    // An emptied or restored store is behind what the replicas know.
+    // A store that was emptied or restored is behind the replicas.
     const base = stored.revision >= this.known.revision ? stored : this.known;
     const taken = [...this.pending];
     const next = taken.reduce((state, { change, isLate }) => applyChange(state, change, isLate), base);
@@ -140,7 +140,7 @@ export class SharedRollout implements RolloutSharing {
     }
     this.pending = this.pending.slice(taken.length);
     this.tellOvertaken(base, taken);
-    // What was stored before this replica began is no news.
+    // Rollbacks from before this replica began are no news.
     if (!this.hasBegun) for (const rollback of stored.rollbacks) this.announced.add(nameOf(rollback));
     this.adopt(next);
     this.hasBegun = true;
@@ -164,7 +164,7 @@ export class SharedRollout implements RolloutSharing {
     return initialRollout;
   }
 
-  /** Changes made since are applied to the new state, too, so that no change is ever undone for a moment. */
+  /** Applies the waiting changes to the new state as well, so that no change is undone even for a moment. */
   private adopt(state: RolloutState): void {
     const { control, onKnown } = this.parts;
     const before = control.state;
@@ -204,7 +204,7 @@ export class SharedRollout implements RolloutSharing {
       const target = operation ?? client ?? 'everything';
       this.tell(
         'overtaken',
-        `The mode ${mode?.mode ?? 'of the rule book'} for ${target}, set here at ${change.at} without the store, is dropped: another was set elsewhere in the meantime.`,
+        `The mode ${mode?.mode ?? 'of the rule book'} for ${target}, set here at ${change.at} without the store, is dropped: another replica set a different one in the meantime.`,
       );
     }
   }

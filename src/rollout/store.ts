@@ -34,13 +34,13 @@ export interface SharedWindow {
 export interface Store {
   /** Returns the text of a key; undefined when there is none. */
   read(key: string): Promise<string | undefined>;
-  /** Replaces `before` (undefined: no text) by `after`. Resolves to false, and changes nothing, when the text is another. */
+  /** Replaces `before` (undefined: no text) by `after`. Resolves to false, and changes nothing, if the text differs from `before`. */
   compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean>;
   /** Adds to windows; resolves to the counts of each, in the order of the additions. */
   count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]>;
   /**
-   * Calls `changed` when the text of a key may be another; the function that it returns ends this. A call may be lost while the
-   * store is out of reach, so callers also read from time to time.
+   * Calls `changed` when the text of a key may have changed; the returned function ends this. A call may be lost while the store is out
+   * of reach, so callers also read from time to time.
    */
   subscribe(key: string, changed: () => void): () => void;
   /** Releases connections and files. */
@@ -50,10 +50,10 @@ export interface Store {
 /** Milliseconds after which a replica without the store judges canaries by its own requests. */
 const JUDGE_ALONE_MS = 3000;
 
-/** Maximum number of windows in one call of the store. */
+/** Maximum windows in one call to the store. */
 const MAX_WINDOWS = 500;
 
-/** Sums the parts of a window, number by number; `length` is how many numbers it has. */
+/** Sums the parts of a window, number by number; it has `length` numbers. */
 export function windowSums({ parts }: SharedWindow, length: number): readonly number[] {
   return Array.from({ length }, (_, index) =>
     parts.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0),
@@ -64,7 +64,7 @@ export function windowSums({ parts }: SharedWindow, length: number): readonly nu
 export interface ReplicaClock {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Runs something after some milliseconds; the function that it returns cancels this. */
+  /** Runs something after some milliseconds; the returned function cancels this. */
   readonly after: (milliseconds: number, run: () => void) => () => void;
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -73,11 +73,11 @@ export interface ReplicaClock {
 /** Parts of a contact. */
 interface StoreContactParts {
   readonly clock: ReplicaClock;
-  /** Milliseconds that one call of the store may take. */
+  /** Milliseconds that one call to the store may take. */
   readonly timeoutMs: number;
-  /** Called when the store is out of reach, with the reason. */
+  /** Called with the reason when the store is out of reach. */
   readonly onLost: (reason: string) => void;
-  /** Called when the store is in reach again, with the milliseconds that it was not. */
+  /** Called when the store is in reach again, with the milliseconds for which it was not. */
   readonly onFound: (aloneMs: number) => void;
 }
 
@@ -95,7 +95,7 @@ export class StoreContact {
     this.parts = parts;
   }
 
-  /** Time since which the store is out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
+  /** Since when the store has been out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
   get lost(): { readonly at: number; readonly reason: string } | undefined {
     return this.lostSince;
   }
@@ -106,8 +106,8 @@ export class StoreContact {
   }
 
   /**
-   * True while the counts of all replicas are the ones to judge by: a replica that lost one call would else judge a whole fleet by
-   * the few requests of its own.
+   * True while canaries are judged by the counts of all replicas: otherwise a replica that lost one call would judge a whole fleet by its
+   * own few requests.
    */
   get hasSums(): boolean {
     const { lostSince } = this;
@@ -152,7 +152,7 @@ export class StoreContact {
   }
 }
 
-/** A text that replicas share, with the revision at which it was set: revisions of a store only grow. */
+/** A text that replicas share, with the revision at which it was set; a store's revisions only grow. */
 export interface StoredRecord {
   readonly key: string;
   readonly text: string;
@@ -168,9 +168,9 @@ export interface RecordChange {
 
 /** Records that were set after a revision. */
 export interface RecordPage {
-  /** Names the life of the records: another one after the store lost them, and empty before the first record is set. */
+  /** Names the life of the records, which changes after the store lost them; empty before the first record. */
   readonly life: string;
-  /** In the order of their revisions; fewer than were asked for when there are no more. */
+  /** In the order of their revisions; fewer than the limit when there are no more. */
   readonly records: readonly StoredRecord[];
 }
 
@@ -182,14 +182,14 @@ export interface Replaced {
 }
 
 /**
- * Records that all replicas write and follow, beside the texts of a `Store`: several are replaced at once, and a replica reads only
- * those that changed. Every method rejects while the store cannot be reached; a promise may also stay pending.
+ * Records that all replicas write and follow, beside the texts of a `Store`: one call replaces several, and a replica reads only those
+ * that changed. Every method rejects while the store cannot be reached; a promise may also stay pending.
  */
 export interface RecordStore {
   /** Returns the first `limit` records that were set after a revision. */
   changes(after: number, limit: number): Promise<RecordPage>;
   /**
-   * Sets all of the records, or none and resolves to undefined: when one of them has another revision by now, or the store another
+   * Sets all of the records; sets none and resolves to undefined if one of them has another revision by now, or the store another
    * life.
    */
   replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined>;
@@ -197,15 +197,15 @@ export interface RecordStore {
 
 /** Something that counts in windows of all replicas. */
 export interface WindowSource {
-  /** Returns what was counted since the last call; with `all`, also windows without counts whose sums are of interest. */
+  /** Returns the counts since the last call; with `all`, also windows without counts whose sums are of interest. */
   additions(all: boolean): readonly WindowAddition[];
   /** Takes the counts of all replicas for a window of `additions`, the addition included. */
   merge(key: string, counts: SharedWindow, added: readonly number[]): void;
 }
 
 /**
- * Adds to the store what this replica counted, and hands the sums of all replicas to whoever counts. Counts that do not reach the
- * store are dropped: nobody knows whether they were added, and a replica that is alone judges its own.
+ * Adds this replica's counts to the store, and hands the sums of all replicas to the sources. Counts that do not reach the store are
+ * dropped: nobody knows whether they were added, and a replica that is alone judges by its own.
  */
 export class WindowExchange {
   private readonly store: Store;
@@ -254,7 +254,7 @@ export class WindowExchange {
   }
 }
 
-/** Number of windows above which those that are over are looked for. */
+/** Number of windows above which the table looks for those that are over. */
 const SWEEP_WINDOWS = 1000;
 
 /** A store in the memory of one process: for the processes of one gateway, for tests and for simulations. */
@@ -286,7 +286,7 @@ export class MemoryStore implements Store {
   }
 
   subscribe(key: string, changed: () => void): () => void {
-    // One function may be subscribed twice, and each ends alone.
+    // One function may be subscribed twice, and each subscription ends by itself.
     const call = (): void => changed();
     const subscribers = this.subscribers.get(key) ?? new Set();
     this.subscribers.set(key, subscribers.add(call));

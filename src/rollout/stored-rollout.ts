@@ -21,7 +21,7 @@ const MODES = ['migrate', 'observe', 'shadow'] as const;
 export function rolloutText(state: RolloutState): string {
   const { revision, changed, by, default: standard, operations, clients } = state;
   const rollbacks = state.rollbacks.map(orderedRollback);
-  // Always in this order, so that texts of the same state are the same.
+  // Always in this order, so that equal states have equal texts.
   const ordered = {
     format: FORMAT,
     revision,
@@ -78,13 +78,13 @@ export function readRollout(value: unknown): RolloutState | undefined {
   const standard = read['default'] === undefined ? undefined : readMode(read['default']);
   const operations = readModes(read['operations'], () => true);
   const clients = readModes(read['clients'], (name) => /^[0-9a-f]{16}$/.test(name));
-  const rollbacks = readRollbacks(read['rollbacks']);
+  const rollbacks = readAll(read['rollbacks'], MAX_ROLLBACKS, readRollback);
   const stages = readStages(read['stages']);
   if (!isWhole(revision) || revision === 0 || !isInstant(changed) || !isText(by)) return undefined;
   if (standard === undefined && read['default'] !== undefined) return undefined;
   if (operations === undefined || clients === undefined || rollbacks === undefined) return undefined;
   if (stages === undefined && read['stages'] !== undefined) return undefined;
-  const history = readHistory(read['history']);
+  const history = readAll(read['history'], MAX_HISTORY, readCommand);
   if (history === undefined && read['history'] !== undefined) return undefined;
   return {
     revision,
@@ -107,10 +107,15 @@ function readStages(value: unknown): Record<string, number> | undefined {
     : Object.fromEntries(stages);
 }
 
-function readHistory(value: unknown): readonly CommandRecord[] | undefined {
-  if (!Array.isArray(value) || value.length > MAX_HISTORY) return undefined;
-  const records = value.map(readCommand).filter((record) => record !== undefined);
-  return records.length === value.length ? records : undefined;
+/** Reads a list; undefined when it is too long, or one of its items is damaged. */
+function readAll<Item>(
+  value: unknown,
+  limit: number,
+  read: (item: unknown) => Item | undefined,
+): readonly Item[] | undefined {
+  if (!Array.isArray(value) || value.length > limit) return undefined;
+  const items = value.map(read).filter((item) => item !== undefined);
+  return items.length === value.length ? items : undefined;
 }
 
 function readCommand(value: unknown): CommandRecord | undefined {
@@ -150,13 +155,6 @@ function readModes(value: unknown, isName: (name: string) => boolean): Record<st
     modes.push([name, mode]);
   }
   return Object.fromEntries(modes);
-}
-
-function readRollbacks(value: unknown): readonly Rollback[] | undefined {
-  if (!Array.isArray(value) || value.length > MAX_ROLLBACKS) return undefined;
-  const rollbacks = value.map(readRollback);
-  const whole = rollbacks.filter((rollback) => rollback !== undefined);
-  return whole.length === rollbacks.length ? whole : undefined;
 }
 
 function readRollback(value: unknown): Rollback | undefined {

@@ -210,13 +210,13 @@ test('the header says the share of the failure that rolled a canary back, or how
   const failed = 'The canary of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1.';
   const rest = 'V1 responds until somebody chooses a mode.';
   expect(told({ cause })).toBe(
-    `${failed} 7 of 9 failures: 422 at /name, of the client Acme, in create_client. ${rest}`,
+    `${failed} 7 of 9 failures: 422 at /name, from client Acme, in create_client. ${rest}`,
   );
   // Other replicas may have counted more of the same.
   expect(told({ cause, by: 'b' })).toContain(' At least 7 of 9 failures: 422 at /name, ');
   expect(told({ cause: { ...cause, count: 9 } })).toContain(' All 9 failures: 422 at /name, ');
   expect(told({ cause: { status: '500', client: SEVERAL, operation: SEVERAL, count: 9 } })).toContain(
-    ' All 9 failures: 500, of several clients, in several operations. ',
+    ' All 9 failures: 500, from several clients, in several operations. ',
   );
   expect(told({})).toBe(`${failed} ${rest}`);
   expect(told({ latency: { quantile: 'median', v1Ms: 12, v2Ms: 40 } })).toBe(

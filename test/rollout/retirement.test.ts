@@ -130,7 +130,7 @@ describe('brownouts', () => {
     expect(Number(field(text, 'retry-after'))).toBeGreaterThan(50);
     expect(field(text, 'x-gateway-error')).toBe('brownout');
     expect(text).toContain(
-      'V1 ends on 2027-06-30, and is switched off for a while as a reminder; use V2 under /api/v2. See https://x.test/s',
+      'V1 ends on 2027-06-30; it is switched off for a while as a reminder. Use V2 under /api/v2. See https://x.test/s',
     );
     expect(await gateway.entry()).toMatchObject({
       verdict: 'refused',

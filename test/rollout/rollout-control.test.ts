@@ -232,7 +232,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
     const status = played.v2[FEW]?.find((outcome) => outcome !== 'success');
     expect(rollback?.cause).toMatchObject({ status, client: FEW, operation: 'create', pointer: '/name' });
     expect(notices[0]).toContain(
-      `All ${rollback?.migrated.failures} failures: ${status} at /name, of the client ${FEW}, in create.`,
+      `All ${rollback?.migrated.failures} failures: ${status} at /name, from client ${FEW}, in create.`,
     );
     expect(readRollout(JSON.parse(rolloutText(control.state)))).toEqual(control.state);
     if (rollback?.cause !== undefined)
@@ -280,7 +280,7 @@ test('a roll-back says of how many failures its most frequent one is, of the tim
     },
   ]);
   expect(notices).toEqual([
-    `canary of 10 % rolled back to observe: ${failed} of ${2000 + failed} migrated requests failed, 0 of 2000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, of the client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
+    `canary of 10 % rolled back to observe: ${failed} of ${2000 + failed} migrated requests failed, 0 of 2000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, from client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
   ]);
 });
 
@@ -298,7 +298,7 @@ test.each<
       ['00000002bbbbbbbb', 'create', 1],
       ['00000003cccccccc', 'list', 2],
     ],
-    'of several clients, in several operations.',
+    'from several clients, in several operations.',
   ],
   [
     'one operation of several clients',
@@ -307,7 +307,7 @@ test.each<
       ['00000002bbbbbbbb', 'create', 3],
       ['00000003cccccccc', 'list', 1],
     ],
-    'of several clients, in create.',
+    'from several clients, in create.',
   ],
   [
     'one client, in several operations',
@@ -316,7 +316,7 @@ test.each<
       ['00000001aaaaaaaa', 'list', 2],
       ['00000003cccccccc', 'list', 1],
     ],
-    'of the client 00000001aaaaaaaa, in several operations.',
+    'from client 00000001aaaaaaaa, in several operations.',
   ],
 ])('a V2 that fails %s is told as that', (_, failures, told) => {
   const notices: string[] = [];
