@@ -287,6 +287,7 @@ class FileWindows {
     { readonly sign: string; readonly windows: readonly KeptWindow[] }
   >();
   private work: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
 
   /** Files are named `prefix`, a dot and an id. */
   constructor(prefix: string, time: () => number) {
@@ -302,8 +303,9 @@ class FileWindows {
     return counted;
   }
 
-  /** Removes the file of this replica. */
+  /** Removes the file of this replica; what is counted later is counted here alone. */
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.work;
     await rm(this.path, { force: true });
   }
@@ -311,7 +313,7 @@ class FileWindows {
   private async countNow(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const now = this.time();
     const own = additions.map((addition) => this.own.add(addition, now));
-    if (additions.some(({ add }) => add.some((number) => number !== 0))) {
+    if (!this.isClosed && additions.some(({ add }) => add.some((number) => number !== 0))) {
       // A reader must not see half of it; after a crash of the machine nobody misses it.
       await replaceFile(this.path, JSON.stringify(this.own.list(now)), { isDurable: false });
     }
