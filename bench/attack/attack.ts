@@ -1,3 +1,4 @@
+import type { GatewayProcess } from '../gateway-process.ts';
 import type { InnocentKind } from './innocent.ts';
 
 /** One attack: the attacker's actions in one sentence, and the limits of their effect. */
@@ -17,64 +18,43 @@ export interface Attack {
   readonly milliseconds?: number;
   /** Limits that differ from the usual ones. */
   readonly limits?: Partial<Limits>;
-  /** Carries it out; each check is a finding that must hold beside the limits. `scale` is 1, or less in a test. */
-  play(target: Target, scale: number): Promise<readonly Check[]>;
+  /** Carries it out, and returns what is wrong beside the limits, in sentences. `scale` is 1, or less in a test. */
+  play(target: Target, scale: number): Promise<readonly string[]>;
 }
-
-/** The maximum cost of an attack to everybody else. */
-export interface Limits {
-  /** Innocent requests that fail. */
-  readonly failed: number;
-  /** Milliseconds of the slowest innocent request. */
-  readonly worst: number;
-  /** Milliseconds of the median innocent request. */
-  readonly median: number;
-  /** Resident MiB of the gateway at the peak. */
-  readonly memory: number;
-  /** Milliseconds that the event loop is late, at most; a busy machine adds to it. */
-  readonly loop: number;
-  /** Milliseconds of processor time of one turn of the event loop. */
-  readonly turn: number;
-  /** Exchanges in flight when everybody has left. */
-  readonly left: number;
-}
-
-/** The limits of an attack that states none: 512 MiB is the memory limit of the container that ships. */
-export const USUAL_LIMITS: Limits = {
-  failed: 0,
-  worst: 1000,
-  median: 50,
-  memory: 512,
-  loop: 250,
-  turn: 50,
-  left: 0,
-};
-
-/** Milliseconds to wait for what comes at once on a calm machine: an end that never comes is told from one that is late. */
-export const PATIENCE_MS = 10_000;
 
 /** The attacked gateway, as an attacker reaches it, and as the system and `/metrics` show it. */
-export interface Target {
-  readonly port: number;
-  readonly adminPort: number;
+export interface Target extends GatewayProcess {
   /** A folder of its own, with the rewrite log in `rewrite.log`. */
   readonly folder: string;
   /** Aborted when the time of the attack is over. */
   readonly signal: AbortSignal;
-  /** Resident bytes. */
-  memory(): number;
-  /** A sample of `/metrics` by its name and labels; undefined where there is none, or no response in time. */
-  metric(name: string): Promise<number | undefined>;
-  stderr(): string;
 }
 
-/** A sentence that is true of the outcome, or is not. */
-export interface Check {
-  readonly sentence: string;
-  readonly holds: boolean;
-}
+/** The maximum cost of an attack to everybody else. */
+export type Limits = Readonly<Record<keyof typeof MEASURES, number>>;
 
-/** Makes a check. */
-export function check(sentence: string, holds: boolean): Check {
-  return { sentence, holds };
-}
+/** What is measured of an attack: the column of the table, the unit, and what is said when it passes its limit. */
+export const MEASURES = {
+  failed: ['failed', '', 'innocent requests failed'],
+  median: ['median', ' ms', 'was the median time of an innocent request'],
+  worst: ['worst', ' ms', 'was the time of an innocent request'],
+  memory: ['peak memory', ' MiB', 'was the resident memory of the gateway'],
+  loop: ['loop late', ' ms', 'was the delay of the event loop; a busy machine adds to it'],
+  turn: ['longest turn', ' ms', 'of processor time were taken by one turn of the event loop'],
+  left: ['left in flight', '', 'exchanges are in flight for nobody when everybody has left'],
+  ended: ['ended', '', 'process ended'],
+  bugs: ['bug lines', '', 'lines on stderr speak of a bug, or are of a stack trace'],
+} as const;
+
+/** The limits of an attack that states none: 512 MiB is the memory limit of the container that ships. */
+export const USUAL_LIMITS: Limits = {
+  failed: 0,
+  median: 50,
+  worst: 1000,
+  memory: 512,
+  loop: 250,
+  turn: 50,
+  left: 0,
+  ended: 0,
+  bugs: 0,
+};

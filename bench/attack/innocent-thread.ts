@@ -1,7 +1,6 @@
-import { type Agent, Agent as HttpAgent, type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { Agent as HttpsAgent, request as tlsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { Client } from '../client.ts';
 import { median } from '../statistics.ts';
 import type { Felt, InnocentKind, InnocentOptions } from './innocent.ts';
 
@@ -10,10 +9,8 @@ const INTERVAL_MS = 20;
 const GRACE_MS = 5000;
 const BODY = '{"data":{"property":{"suburb":"Enmore","postcode":"2042"},"name":"Harbour Loft"}}';
 
-const { port, isTls, kinds } = workerData as InnocentOptions;
-const agent: Agent = isTls
-  ? new HttpsAgent({ keepAlive: true, rejectUnauthorized: false })
-  : new HttpAgent({ keepAlive: true });
+const { origin, kinds } = workerData as InnocentOptions;
+const client = new Client(origin, 1000);
 const underWay = new Set<{ readonly began: number }>();
 const failures: Record<string, number> = {};
 const took: number[] = [];
@@ -22,7 +19,7 @@ let count = 0;
 const timer = setInterval(() => {
   const kind = kinds[count % kinds.length];
   count += 1;
-  if (kind !== undefined) send(kind, `innocent-${count}`);
+  if (kind !== undefined) void send(kind, `innocent-${count}`);
 }, INTERVAL_MS);
 
 parentPort?.once('message', () => {
@@ -30,54 +27,38 @@ parentPort?.once('message', () => {
   void finish();
 });
 
-function send(kind: InnocentKind, id: string): void {
+async function send(kind: InnocentKind, id: string): Promise<void> {
   const one = { began: performance.now() };
   underWay.add(one);
-  const outgoing = outgoingOf(kind, id);
-  const over = (failure?: string): void => {
-    if (!underWay.delete(one)) return;
-    took.push(performance.now() - one.began);
-    if (took.length === 1) parentPort?.postMessage('begun');
-    if (failure !== undefined) failures[failure] = (failures[failure] ?? 0) + 1;
-  };
-  outgoing.on('error', (error) => over('code' in error ? String(error.code) : error.message));
-  outgoing.on('response', (response) => readResponse(response, id, over));
-  outgoing.end(kind.endsWith('write') ? BODY : undefined);
+  const failure = await failureOf(kind, id);
+  underWay.delete(one);
+  took.push(performance.now() - one.began);
+  if (took.length === 1) parentPort?.postMessage('begun');
+  if (failure !== undefined) failures[failure] = (failures[failure] ?? 0) + 1;
 }
 
-function outgoingOf(kind: InnocentKind, id: string): ClientRequest {
+async function failureOf(kind: InnocentKind, id: string): Promise<string | undefined> {
   const isWrite = kind.endsWith('write');
-  return (isTls ? tlsRequest : request)({
-    agent,
-    host: '127.0.0.1',
-    port,
+  const response = await client.send({
     method: isWrite ? 'POST' : 'GET',
     path: `/api/${kind.slice(0, 2)}/${isWrite ? 'orders/floor_plans' : 'clients?page=1'}`,
     headers: {
       'x-id': id,
       authorization: 'Bearer innocent',
-      ...(isWrite ? { 'content-type': 'application/json', 'content-length': BODY.length } : {}),
+      ...(isWrite && { 'content-type': 'application/json' }),
     },
+    ...(isWrite && { body: BODY }),
   });
-}
-
-function readResponse(response: IncomingMessage, id: string, over: (failure?: string) => void): void {
-  let text = '';
-  response.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  response.on('error', () => over('broken response'));
-  response.on('end', () => {
-    const own = response.headers['x-gateway-error'];
-    if (response.statusCode !== 200)
-      over(`${response.statusCode}${own === undefined ? '' : ` ${String(own)}`}`);
-    else if (!text.includes(`"${id}"`)) over('response of another request');
-    else over();
-  });
+  if (typeof response === 'string') return response;
+  const { status, headers, text } = response;
+  if (status !== 200) return `${status} ${String(headers['x-gateway-error'] ?? '')}`;
+  return text.includes(`"${id}"`) ? undefined : 'response of another request';
 }
 
 async function finish(): Promise<void> {
   const end = performance.now() + GRACE_MS;
   while (underWay.size > 0 && performance.now() < end) await delay(10);
-  if (underWay.size > 0) failures['no response'] = underWay.size;
+  if (underWay.size > 0) failures['no response in time'] = underWay.size;
   for (const { began } of underWay) took.push(performance.now() - began);
   const felt: Felt = { requests: count, failures, median: median(took), worst: Math.max(0, ...took) };
   parentPort?.postMessage(felt);

@@ -6,8 +6,7 @@ export type InnocentKind = 'v1-read' | 'v1-write' | 'v2-read' | 'v2-write';
 
 /** The options of the innocent client. */
 export interface InnocentOptions {
-  readonly port: number;
-  readonly isTls: boolean;
+  readonly origin: string;
   readonly kinds: readonly InnocentKind[];
 }
 
@@ -21,26 +20,17 @@ export interface Felt {
   readonly worst: number;
 }
 
-/** A client that sends 50 requests a second, whether responses come or not, from a thread of its own. */
-export class Innocent {
-  private readonly worker: Worker;
-
-  private constructor(options: InnocentOptions) {
-    this.worker = new Worker(new URL('innocent-thread.ts', import.meta.url), { workerData: options });
-  }
-
-  /** Starts it, and waits for its first response. */
-  static async start(options: InnocentOptions): Promise<Innocent> {
-    const innocent = new Innocent(options);
-    await once(innocent.worker, 'message');
-    return innocent;
-  }
-
-  /** Ends the sending, waits some seconds for requests under way, and returns the outcome. */
-  async stop(): Promise<Felt> {
-    this.worker.postMessage('stop');
-    const [felt] = (await once(this.worker, 'message')) as [Felt];
-    await this.worker.terminate();
+/**
+ * Starts a client that sends 50 requests a second, whether responses come or not, from a thread of its own, and waits for its first
+ * response. The function that it returns ends the sending, waits some seconds for requests under way, and resolves to the outcome.
+ */
+export async function startInnocent(workerData: InnocentOptions): Promise<() => Promise<Felt>> {
+  const worker = new Worker(new URL('innocent-thread.ts', import.meta.url), { workerData });
+  await once(worker, 'message');
+  return async () => {
+    worker.postMessage('stop');
+    const [felt] = (await once(worker, 'message')) as [Felt];
+    await worker.terminate();
     return felt;
-  }
+  };
 }

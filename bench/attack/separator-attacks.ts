@@ -1,7 +1,8 @@
 import { rawClient } from '../../test/support/raw-client.ts';
 import { runOf, SEPARATORS } from '../../test/support/separators.ts';
-import { type Attack, check, type Target, PATIENCE_MS } from './attack.ts';
-import { rawRequest } from './raw-request.ts';
+import type { Attack, Target } from './attack.ts';
+import { PATIENCE_MS, playEach, rawRequest } from './playing.ts';
+import { type Script, scripted } from './v2.ts';
 
 /** Request fields, each with what leads into its syntax. */
 const REQUEST_FIELDS: readonly (readonly [name: string, start: string])[] = [
@@ -161,9 +162,13 @@ function* requestsWithTargets(): Generator<string> {
 function* requestsForFields(): Generator<string> {
   for (const separator of SEPARATORS) {
     for (const [name, start] of RESPONSE_FIELDS) {
-      const field = [name, start, separator, '!', String(RESPONSE_HEAD_BYTES)];
-      const query = `play=${Buffer.from(JSON.stringify(field)).toString('base64url')}`;
-      yield rawRequest(`GET /api/v1/run?${query}`);
+      const type = name === 'Content-Type' ? '' : 'Content-Type: application/json\r\n';
+      const path = scripted('/api/v1/run', [
+        [`HTTP/1.1 200 OK\r\n${type}${name}: ${start}`, 1],
+        [separator, Math.floor(RESPONSE_HEAD_BYTES / separator.length)],
+        ['!\r\nContent-Length: 11\r\n\r\n{"data":{}}', 1],
+      ]);
+      yield rawRequest(`GET ${path}`);
     }
   }
 }
@@ -171,36 +176,35 @@ function* requestsForFields(): Generator<string> {
 function* requestsForErrors(): Generator<string> {
   for (const bytes of [120_000, 256_000, 2_000_000]) {
     for (const text of TEXTS) {
-      for (const [method, body] of [['GET'], ['POST', '{"data":{}}']] as const) {
-        const query = `play=${Buffer.from(JSON.stringify([text, String(bytes)])).toString('base64url')}`;
-        yield rawRequest(`${method} /api/v1/run?${query}`, body);
-      }
+      const run = [text, Math.floor(bytes / text.length)] as const;
+      const detail = [['{"errors":[{"detail":"', 1], run] as const;
+      yield rawRequest(`GET ${error([...detail, ['","source":{"parameter":"highlight_type"}}]}', 1]])}`);
+      const pointer = [['","source":{"pointer":"/highlight_type/', 1], run, ['"}}]}', 1]] as const;
+      yield rawRequest(`POST ${error([...detail, ...pointer])}`, '{"data":{}}');
     }
   }
 }
 
+/** A path on which V2 refuses a request with this body. */
+function error(body: Script): string {
+  const length = body.reduce((sum, [text, times]) => sum + text.length * times, 0);
+  const head = `HTTP/1.1 422 Unprocessable Content\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  return scripted('/api/v1/run', [[head, 1], ...body]);
+}
+
 /** Plays all requests, or an even share of them, over two connections at once; each must get a response. */
-async function playAll(
-  { port }: Target,
-  requests: Iterable<string>,
-  scale: number,
-): ReturnType<Attack['play']> {
-  const rest = [...requests].filter((_, k) => Math.floor(k * scale) !== Math.floor((k + 1) * scale)).values();
-  const unanswered: string[] = [];
-  const one = async (): Promise<void> => {
-    for (const request of rest) {
+function playAll({ port }: Target, requests: Iterable<string>, scale: number): Promise<readonly string[]> {
+  const some = [...requests].filter((_, k) => Math.floor(k * scale) !== Math.floor((k + 1) * scale));
+  return playEach(
+    'requests got no response',
+    some,
+    async (request) => {
       const client = rawClient(port);
       client.write(request);
       const { text } = await client.until(/^HTTP\/1\.1 [2-5]\d\d /, PATIENCE_MS);
       client.socket.destroy();
-      if (!text.startsWith('HTTP/1.1 ')) unanswered.push(JSON.stringify(request.slice(0, 120)));
-    }
-  };
-  await Promise.all([one(), one()]);
-  return [
-    check(
-      `${unanswered.length} requests got no response:\n    ${unanswered.join('\n    ')}\n   `,
-      unanswered.length === 0,
-    ),
-  ];
+      return text.startsWith('HTTP/1.1 ') ? undefined : JSON.stringify(request.slice(0, 120));
+    },
+    2,
+  );
 }

@@ -1,10 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { exchange, type RawClient, rawClient, statusOf } from '../../test/support/raw-client.ts';
-import { type Attack, check, type Target } from './attack.ts';
-import { longString, oneByteChunks } from './bodies.ts';
-import { chunkedHead, pause, pour, rawRequest } from './raw-request.ts';
+import type { Attack, Target } from './attack.ts';
+import { deepJson, longString, oneByteChunks, smallObjects } from './bodies.ts';
+import { chunkedHead, faultIf, fromSeats, lasting, pause, pour, rawRequest } from './playing.ts';
 
-/** Attacks by the way a body is sent. */
+/** Attacks by a body: its structure, or the way in which it is sent. */
 export const uploadAttacks: readonly Attack[] = [
+  {
+    id: 'A-gzip',
+    sentence: 'A few 31 KB of gzip hold 10 MiB of JSON nested 250 deep, whose attribute names are listed.',
+    async play({ port, signal }, scale) {
+      const packed = gzipSync(deepJson(9.9 * 2 ** 20 * scale, 245)).toString('latin1');
+      const request = rawRequest('POST /api/v1/clients', packed, 'Content-Encoding: gzip\r\n');
+      const statuses: number[] = [];
+      while (statuses.length < 3 && !signal.aborted)
+        statuses.push(statusOf(await exchange(port, request, 15_000)));
+      return faultIf(statuses.includes(0), `the bodies got no response: ${statuses.join(', ')}`);
+    },
+  },
+  {
+    id: 'A-objects',
+    sentence: 'Bodies of 1 MB of small objects, plain, ten a second.',
+    limits: { median: 100 },
+    async play({ port, signal }, scale) {
+      const request = rawRequest('POST /api/v1/clients', smallObjects(1e6));
+      const goesOn = lasting(8000 * scale, signal);
+      while (goesOn()) await Promise.all([exchange(port, request), delay(100)]);
+      return [];
+    },
+  },
   {
     id: 'B',
     sentence: 'One connection sends a V1 body of 9 MiB in chunks of one byte.',
@@ -20,23 +45,24 @@ export const uploadAttacks: readonly Attack[] = [
   {
     id: 'E-trickle',
     sentence: '130 uploads to V2 of a byte every 5 s, more than there are connections to V2.',
-    play: async (target, scale) => trickle(target, 130, '/api/v2/clients', 5000, 12_000 * scale),
+    async play(target, scale) {
+      const goesOn = lasting(12_000 * scale, target.signal);
+      await trickle(target, 130, '/api/v2/clients', Math.min(5000, 12_000 * scale), goesOn);
+      return [];
+    },
   },
   {
     id: '3-trickle',
     sentence: '200 V1 bodies trickle a byte a second, and are to be ended by the minimum rate.',
     async play(target) {
-      const clients = Array.from({ length: 200 }, () => rawClient(target.port));
-      for (const client of clients) client.write(chunkedHead('POST /api/v1/clients'));
       const isOver = (client: RawClient): boolean => / 408 /.test(client.text()) || client.socket.closed;
-      const end = performance.now() + 12_000;
-      while (performance.now() < end && !clients.every((client) => isOver(client))) {
-        for (const client of clients) if (!client.socket.destroyed) client.write('1\r\n \r\n');
-        await pause(1000, target.signal);
-      }
-      const kept = clients.filter((client) => !isOver(client)).length;
-      for (const client of clients) client.socket.destroy();
-      return [check(`${kept} of 200 bodies of a byte a second were not ended`, kept === 0)];
+      const lasts = lasting(12_000, target.signal);
+      let kept = 200;
+      await trickle(target, kept, '/api/v1/clients', 1000, (clients) => {
+        kept = clients.filter((client) => !isOver(client)).length;
+        return kept > 0 && lasts();
+      });
+      return faultIf(kept > 0, `${kept} of 200 bodies of a byte a second were not ended`);
     },
   },
   {
@@ -44,11 +70,11 @@ export const uploadAttacks: readonly Attack[] = [
     sentence: 'Forty V1 bodies of 9.5 MiB at once, with the budget of a container of 512 MiB.',
     flags: { 'buffer-bytes': '128MiB' },
     limits: { median: 500, worst: 2000, loop: 600 },
-    play: async ({ port }, scale) => {
+    async play({ port }, scale) {
       const request = rawRequest('POST /api/v1/clients', longString(9.5 * 2 ** 20 * scale));
       const all = await Promise.all(Array.from({ length: 40 }, () => exchange(port, request, 14_000)));
       const without = all.filter((one) => statusOf(one) === 0).length;
-      return [check(`${without} of 40 large bodies got no response`, without === 0)];
+      return faultIf(without > 0, `${without} of 40 large bodies got no response`);
     },
   },
   {
@@ -67,7 +93,7 @@ export const uploadAttacks: readonly Attack[] = [
     id: '4-container',
     sentence: '25 legal V1 bodies of 9 MB that end at once, with the budget of a container of 512 MiB.',
     flags: { 'buffer-bytes': '128MiB' },
-    play: (target) => endAtOnce(target, 25),
+    play: endAtOnce,
   },
   {
     id: '4-sidecar',
@@ -75,36 +101,38 @@ export const uploadAttacks: readonly Attack[] = [
       '25 legal V1 bodies of 9 MB that end at once, with the buffer of the sidecar that ships, in its 384 MiB.',
     flags: { 'buffer-bytes': '64MiB' },
     limits: { memory: 384 },
-    play: (target) => endAtOnce(target, 25),
+    play: endAtOnce,
   },
 ];
 
+/** Sends bodies byte by byte, one at each interval. */
 async function trickle(
   { port, signal }: Target,
   count: number,
   path: string,
   interval: number,
-  milliseconds: number,
-): Promise<readonly []> {
+  goesOn: (clients: readonly RawClient[]) => boolean,
+): Promise<void> {
   const clients = Array.from({ length: count }, () => rawClient(port));
   for (const client of clients) client.write(`${chunkedHead(`POST ${path}`)}1\r\n{\r\n`);
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end && !signal.aborted) {
-    await pause(Math.min(interval, end - performance.now()), signal);
+  while (goesOn(clients)) {
+    await pause(interval, signal);
     for (const client of clients) if (!client.socket.destroyed) client.write('1\r\n \r\n');
   }
   for (const client of clients) client.socket.destroy();
-  return [];
 }
 
 /** Sends all bodies but their last byte, then all last bytes together, so that the gateway holds everything it takes. */
-async function endAtOnce({ port, signal }: Target, count: number): Promise<readonly []> {
+async function endAtOnce({ port, signal }: Target): Promise<readonly []> {
   const request = Buffer.from(rawRequest('POST /api/v1/clients', longString(9e6)));
-  const clients = Array.from({ length: count }, () => rawClient(port));
+  const clients = Array.from({ length: 25 }, () => rawClient(port));
   await Promise.all(clients.map(({ socket }) => pour(socket, [request.subarray(0, -1)], signal)));
   await pause(1500, signal);
-  for (const client of clients) if (!client.socket.destroyed) client.write(request.subarray(-1));
-  await Promise.all(clients.map((client) => client.until(/\r\n\r\n/, 8000)));
-  for (const client of clients) client.socket.destroy();
+  await fromSeats(clients.length, async (seat) => {
+    const client = clients[seat];
+    if (client?.socket.destroyed === false) client.write(request.subarray(-1));
+    await client?.until(/\r\n\r\n/, 8000);
+    client?.socket.destroy();
+  });
   return [];
 }

@@ -20,7 +20,22 @@ export async function startV2(): Promise<V2> {
   };
 }
 
-/** A path on which V2 writes these bytes, and closes behind them if so requested. */
-export function rawResponsePath(version: 'v1' | 'v2', response: string, closes = false): string {
-  return `/api/${version}/raw/${Buffer.from(response, 'latin1').toString('base64url')}${closes ? '?closes' : ''}`;
+/** What V2 writes, byte by byte: texts as latin1, each so many times. */
+export type Script = readonly (readonly [text: string, times: number])[];
+
+/** A path on which V2 writes this in place of a response, and closes behind it if so requested. */
+export function scripted(path: string, script: string | Script, closes = false): string {
+  const all = typeof script === 'string' ? [[script, 1]] : script;
+  return `${path}?play=${Buffer.from(JSON.stringify(all)).toString('base64url')}${closes ? '&closes' : ''}`;
+}
+
+/** JSON in chunks of one byte each, so many bytes in all. */
+export function tinyChunks(bytes: number): Script {
+  const inChunks = (text: string): string => text.replaceAll(/./g, '1\r\n$&\r\n');
+  return [
+    ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n', 1],
+    [inChunks('{"data":{"highlight_type":"'), 1],
+    [inChunks('x'), bytes - 32],
+    [`${inChunks('"}}')}0\r\n\r\n`, 1],
+  ];
 }

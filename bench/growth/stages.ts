@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { rawClient } from '../../test/support/raw-client.ts';
 import type { GatewayProcess } from '../gateway-process.ts';
 import { deepJson, longString, oneByteChunks, smallObjects } from '../attack/bodies.ts';
-import { chunkedHead, pour, rawRequest } from '../attack/raw-request.ts';
+import { chunkedHead, pour, rawRequest } from '../attack/playing.ts';
+import { scripted, tinyChunks } from '../attack/v2.ts';
 
 /** The work on a shape of a size, and the line that it must stay below. */
 export interface GrowthStage {
@@ -111,7 +112,7 @@ const transports: readonly GrowthStage[] = [
     play: async (gateway, size, signal) => {
       await send(
         gateway,
-        [rawRequest(`POST /api/v1/tiny?bytes=${size}`, '{"data":{}}')],
+        [rawRequest(`POST ${scripted('/api/v1/tiny', tinyChunks(size))}`, '{"data":{}}')],
         signal,
         new RegExp('"}}\r\n0\r\n|"}}$'),
       );

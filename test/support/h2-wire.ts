@@ -25,11 +25,13 @@ export type H2Fields = readonly (readonly [name: string, value: string])[];
 
 export const DATA = 0;
 export const HEADERS = 1;
+export const PRIORITY = 2;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
 export const PING = 6;
 export const GOAWAY = 7;
 export const WINDOW_UPDATE = 8;
+export const CONTINUATION = 9;
 /** ACK, in SETTINGS and PING. */
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
