@@ -1,3 +1,4 @@
+import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { capital, count, counted, countedClients, NO_KEY } from '../report/text.ts';
@@ -232,7 +233,7 @@ function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
   return [
     {
       level: different > 0 ? 'note' : 'good',
-      sentence: `Of ${counted(compared, 'read')} that both services got, ${count(different)} would have been different${worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`}.`,
+      sentence: `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`}.`,
       place: { view: 'rollout' },
     },
   ];
@@ -262,7 +263,7 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
       : []),
     ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => ({
       level: 'note' as const,
-      sentence: `${capital(countedClients(clients.length === 0 ? [NO_KEY] : clients, 'sends', 'send'))} ${member} in ${operation ?? 'requests'}, which V2 does not take, and no rule handles it.`,
+      sentence: `${capital(`${clients.length < MAX_ROW_CLIENTS ? '' : 'at least '}${countedClients(clients.length === 0 ? [NO_KEY] : clients, 'sends', 'send')}`)} ${member} in ${operation ?? 'requests'}, which V2 does not take and no rule handles.`,
       place,
     })),
   ];

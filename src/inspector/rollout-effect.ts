@@ -1,4 +1,4 @@
-import { counted, countedClients, NO_KEY, OTHER_CALLS } from '../report/text.ts';
+import { counted, countedClients, NO_KEY, OTHER_CALLS, percentWords } from '../report/text.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -171,12 +171,11 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
   const names = clients.map(({ client }) => nameIn(seen, client));
-  const share = `${((moved / all) * 100).toFixed(0)} %`;
   // Requests without a key are named, and counted as no client.
   const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
   const known = seen.filter(({ client }) => client !== NO_KEY).length;
   const count = known === 0 ? '' : `${keyed} of ${counted(known, 'client')} seen, `;
-  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${count}with ${share} of all V1 requests).`;
+  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${count}with ${percentWords(moved / all)} of all V1 requests).`;
 }
 
 function seenWords(clients: readonly ConcernedClient[]): string {

@@ -389,11 +389,3 @@ export function responseWords({ responses }: ClientReport): string {
     })
     .join(', ');
 }
-
-/** A share as a percentage, such as `12.5 %`; only nothing is `0 %`, and only all is `100 %`. */
-export function percentWords(share: number): string {
-  const percent = share * 100;
-  if (percent > 0 && percent < 0.1) return '< 0.1 %';
-  if (percent > 99.9 && percent < 100) return '> 99.9 %';
-  return `${Number(percent.toFixed(1))} %`;
-}

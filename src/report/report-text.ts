@@ -6,13 +6,21 @@ import {
   isWaitedFor,
   mistakeWords,
   outcomeWords,
-  percentWords,
   reasonsOf,
   responseWords,
 } from './client-report.ts';
 import { metByBrownouts } from './endings.ts';
 import type { Report } from './report.ts';
-import { count, counted, csvField, markdownBlock, markdownCode, markdownText, tableLines } from './text.ts';
+import {
+  count,
+  counted,
+  csvField,
+  markdownBlock,
+  markdownCode,
+  markdownText,
+  percentWords,
+  tableLines,
+} from './text.ts';
 
 /** Display names of the classes. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {

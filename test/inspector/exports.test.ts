@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readHar } from '../../src/cli/explain/har.ts';
 import { offlineExplainer } from '../../src/cli/explain/requests.ts';
+import { readDestination } from '../../src/rules/move.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange } from '../support/raw-client.ts';
 import { differences, readRawMessage, writeRawRequest, writeRawResponse } from '../support/raw-message.ts';
@@ -13,6 +14,19 @@ import { type WatchedServices, watchedServices } from '../support/watched-servic
 const ORDER = '{"data": {"property": {"suburb": "Enmore", "n": 1.50}}}';
 const CREATED =
   'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"data":{"id":1}}';
+
+const MOVED = {
+  operations: [
+    {
+      id: 'close_bill',
+      method: 'POST',
+      template: '/bills/{id}/close',
+      to: readDestination('PATCH /invoices/{id}'),
+      assumed: false,
+    },
+  ],
+  changes: [],
+};
 
 async function played(
   modes: Parameters<typeof watchedServices>[0],
@@ -86,6 +100,24 @@ describe('a text case', () => {
     expect(cases).toHaveLength(1);
     for (const one of cases) expect(await replay(one)).toEqual([]);
     if (capture === 'off') for (const secret of ['Enmore', '1.50', '=7']) expect(text).not.toContain(secret);
+  });
+
+  test.each([
+    ['a migrated exchange', {}],
+    ['an observed one', { default: { mode: 'observe' } }],
+  ] as const)('of %s has the method and path that V2 has for the operation', async (_, modes) => {
+    const services = await watchedServices(
+      modes,
+      { v2: (socket) => socket.write(CREATED) },
+      { ruleBook: MOVED },
+    );
+    await exchange(
+      services.gateway.port,
+      'POST /api/v1/bills/7/close HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+    );
+    await services.gateway.entry();
+    const { text } = await exported(services, 'case');
+    expect(text).toContain('\n= PATCH /api/v2/invoices/7\n');
   });
 
   test('that is not true does not hold', async () => {

@@ -3,6 +3,9 @@ import type { Overview } from '../../src/inspector/api.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
+import { overviewOf } from '../../src/inspector/overview.ts';
+import { makeReport } from '../../src/report/report.ts';
+import { Tally } from '../../src/report/tally/tally.ts';
 import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { until } from '../support/until.ts';
@@ -53,6 +56,38 @@ test('the overview says how many responses V1 clients got as V2 sent them', asyn
     `/entries?filter=${encodeURIComponent(said?.place.filter ?? '')}`,
   );
   expect(entries).toHaveLength(1);
+});
+
+test.each([
+  [9, '9 clients send'],
+  [10, 'At least 10 clients send'],
+  [30, 'At least 10 clients send'],
+])('of %i clients that send what V2 refuses, the overview knows how many at least', (clients, words) => {
+  const tally = new Tally();
+  const sent = {
+    ...sampleEntry(1, 0),
+    operation: 'create_client',
+    edits: [],
+    attributes: ['/data', '/data/floor_count'],
+  };
+  for (let client = 0; client < clients; client += 1)
+    tally.add({ ...sent, client: `client ${client}`, status: 422, errorPointers: ['/data/floor_count'] });
+  tally.add({ ...sent, client: 'client 0', status: 201, origin: 'v1' });
+  tally.add({ ...sent, status: 201, attributes: ['/data'], unechoed: [] });
+  const { items } = overviewOf({
+    sums: new History().sums,
+    startedAt: '1970-01-01T00:00:00Z',
+    now: 0,
+    origin: 'http://g',
+    conditions: [],
+    errors: { exchanges: 0, groups: [], omitted: 0 },
+    report: makeReport(tally, { now: '1970-01-01T00:00:00Z' }),
+    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+    rollout: undefined,
+  });
+  expect(items.map(({ sentence }) => sentence)).toContain(
+    `${words} floor_count in create_client, which V2 does not take and no rule handles.`,
+  );
 });
 
 function rank(level: string): number {

@@ -111,6 +111,18 @@ test('modes of their own are kept, and a way back is told as one', () => {
   ]);
 });
 
+test.each([
+  [1, 9999, '< 0.1 %'],
+  [9999, 1, '> 99.9 %'],
+])('a client with %i of 10 000 requests has neither none nor all of them', (sent, others, share) => {
+  const clients = seen([
+    { client: LOW, name: 'acme', sent: { heartbeat: sent } },
+    { client: HIGH, name: 'beta', sent: { heartbeat: others } },
+  ]);
+  const { sentences } = rolloutEffect({ mode: 'migrate', client: 'acme' }, sampleRollout(), clients);
+  expect(sentences).toEqual([`From V1 to V2: acme (1 of 2 clients seen, with ${share} of all V1 requests).`]);
+});
+
 test('an operation moves those who sent it, with no more than these requests', () => {
   const clients = seen([
     { client: LOW, name: 'acme', sent: { heartbeat: 1, list_clients: 3 } },
@@ -118,7 +130,7 @@ test('an operation moves those who sent it, with no more than these requests', (
   ]);
   expect(
     rolloutEffect({ mode: 'migrate', operation: 'heartbeat' }, sampleRollout(), clients).sentences,
-  ).toEqual(['From V1 to V2: acme (1 of 2 clients seen, with 13 % of all V1 requests).']);
+  ).toEqual(['From V1 to V2: acme (1 of 2 clients seen, with 12.5 % of all V1 requests).']);
 });
 
 test('a mode of an operation keeps its requests from a change of everything else', () => {

@@ -3,7 +3,6 @@ import { rolloutText } from '../../src/cli/rollout.ts';
 import { createRolloutAdmin } from '../../src/inspector/rollout-admin.ts';
 import {
   bodyCheckLines,
-  percentWords,
   type BodyChecks,
   bodyCheckWords,
   clientWouldFail,
@@ -43,16 +42,6 @@ test('a client that disconnected and a response that broke off are not responses
   expect(outcomeWords(outcomesOf(outcomes))).toBe(
     'client disconnected (V1) 1×, V1 200 upstream-broken 1×, gateway 502 upstream-closed 1×',
   );
-});
-
-test.each([
-  [0, '0 %'],
-  [0.0004, '< 0.1 %'],
-  [0.125, '12.5 %'],
-  [0.9996, '> 99.9 %'],
-  [1, '100 %'],
-])('a share of %f is %s', (share, words) => {
-  expect(percentWords(share)).toBe(words);
 });
 
 test('operations whose bodies the schema accepts share a line, each other has its own', () => {

@@ -13,6 +13,7 @@ import {
   markdownBlock,
   markdownCode,
   markdownText,
+  percentWords,
   terminalLines,
   terminalText,
 } from '../../src/report/text.ts';
@@ -105,4 +106,14 @@ test('reports, censuses and guides print none of it raw', () => {
     const prose = text.replaceAll(/^(`{3,})[^`\n]*\n[\s\S]*?\n\1$/gm, '').replaceAll(/`[^`\n]*`/g, '');
     expect(prose).not.toMatch(/(?<!\\)<|(?<!\\)\[|https?:\/\//);
   }
+});
+
+test.each([
+  [0, '0 %'],
+  [0.0004, '< 0.1 %'],
+  [0.125, '12.5 %'],
+  [0.9996, '> 99.9 %'],
+  [1, '100 %'],
+])('a share of %f is %s', (share, words) => {
+  expect(percentWords(share)).toBe(words);
 });

@@ -17,7 +17,6 @@ import {
   type ClientClass,
   type ClientReport,
   mistakeWords,
-  percentWords,
   reasonsOf,
   responseWords,
 } from '../../report/client-report.ts';
@@ -35,7 +34,7 @@ import {
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted, percentWords, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {

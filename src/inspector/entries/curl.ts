@@ -1,5 +1,5 @@
-import { type BodyFormat, formatOfType } from '../../http/content.ts';
-import type { KeptBody, KeptExchange, KeptHead } from '../../rewrite-log/capture.ts';
+import { formatOfType } from '../../http/content.ts';
+import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
 import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
@@ -83,22 +83,18 @@ export function bodyBytes(body: KeptBody): Uint8Array | undefined {
   return body.state === 'structure' ? encoder.encode(bodyText(body) ?? '') : body.bytes;
 }
 
-/** Rewrites a kept V1 body by the plan of its exchange; undefined when no plan applies to it. */
+/** Rewrites `bytes`, the kept V1 body or its placeholders, by the plan of its exchange; undefined when no plan applies to it. */
 export function rewriteAgain(
   entry: Entry,
   { v1Request }: KeptExchange,
   rules: CompiledRuleBook | undefined,
+  bytes: Uint8Array | undefined,
 ): Rewrite | undefined {
-  const bytes = bodyBytes(v1Request.body);
   if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
   if (isUnreadNote(entry.note)) return undefined;
   const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.requestPlan(operation, keptFormat(v1Request)).rewrite(bytes);
-}
-
-/** Returns how the body of a kept request is written. */
-export function keptFormat({ headers }: KeptHead): BodyFormat {
-  return formatOfType(headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value);
+  const type = v1Request.headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  return rules.requestPlan(operation, formatOfType(type)).rewrite(bytes);
 }
 
 /** Decodes Base64 (RFC 4648 §4); undefined when invalid. */

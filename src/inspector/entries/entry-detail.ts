@@ -1,12 +1,12 @@
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
-import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
+import type { Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { Webhook } from '../../rules/rule-book.ts';
-import type { BodyView, EntryDetail, HeaderView, NumberedEntry, RequestView, ResponseView } from '../api.ts';
+import type { BodyView, EntryDetail, HeaderView, NumberedEntry, ResponseView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import {
   type JsonLayout,
@@ -15,7 +15,7 @@ import {
   SHOWN_LIMITS,
   withContainers,
 } from '../diff/json-layout.ts';
-import { curlCommand, keptFormat } from './curl.ts';
+import { curlCommand, rewriteAgain } from './curl.ts';
 import { reasonIn } from './search-entries.ts';
 
 /** The parts for the detail of an entry. */
@@ -49,30 +49,30 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const reason = reasonIn(entry, kept);
   const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
-  const outcome = repeatRewrite(parts, kept);
+  const { bytes } = kept.v1Request.body;
+  // A plan does the same to a masked body as to the real one, except for maps: they read values, and leave a mask as it is.
+  const outcome = rewriteAgain(entry, kept, rules, bytes);
   const delivered = deliveredBody(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));
-  for (const bytes of [...bytesOf(kept, outcome), ...(delivered === undefined ? [] : [delivered])]) {
-    if (bytes.length < LARGE_BYTES) continue;
+  for (const body of [...bytesOf(kept, outcome), ...(delivered === undefined ? [] : [delivered])]) {
+    if (body.length < LARGE_BYTES) continue;
     await pause();
-    bodies.layOut(bytes);
+    bodies.layOut(body);
   }
   const headers = compareHeaders(kept.v1Request.headers, kept.v2Request?.headers);
-  const v1Request = requestView(
-    kept.v1Request,
-    headers.before,
-    bodies.view(kept.v1Request.body, entry.bytesIn),
-  );
-  const v2Request =
-    kept.v2Request &&
-    requestView(
-      kept.v2Request,
-      headers.after,
+  const v1Request = {
+    ...kept.v1Request,
+    headers: headers.before,
+    body: bodies.view(kept.v1Request.body, entry.bytesIn),
+  };
+  const v2Request = kept.v2Request && {
+    ...kept.v2Request,
+    headers: headers.after,
+    body:
       entry.route === 'webhook'
         ? bodies.delivered(kept.v1Request.body, delivered, entry)
         : bodies.sent(kept.v1Request.body, outcome, entry),
-    );
-  const bytes = kept.v1Request.body.bytes;
+  };
   return {
     run,
     entry: numbered,
@@ -92,18 +92,6 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
         : { v2: curlCommand(v2Request, parts.origin) }),
     },
   };
-}
-
-/**
- * The plan has the same effect on a masked body as on the real one, except for maps: they read values, and leave a mask as it is.
- * The edits are those of the entry.
- */
-function repeatRewrite({ entry, rules }: DetailParts, kept: KeptExchange): Rewrite | undefined {
-  const { bytes } = kept.v1Request.body;
-  if (entry.route !== 'migrate' || bytes === undefined || rules === undefined) return undefined;
-  if (isUnreadNote(entry.note)) return undefined;
-  const operation = rules.ruleBook.operations.find(({ id }) => id === entry.operation);
-  return rules.requestPlan(operation, keptFormat(kept.v1Request)).rewrite(bytes);
 }
 
 /** The body that the subscriber of a rewritten webhook received; undefined where it is V2's own, or not known. */
@@ -213,14 +201,6 @@ function responseViews(
           ),
         }),
   };
-}
-
-function requestView(
-  { method, target }: KeptHead,
-  headers: RequestView['headers'],
-  body: BodyView,
-): RequestView {
-  return { method, target, headers, body };
 }
 
 /** The gateway's origin as the client addressed it. */

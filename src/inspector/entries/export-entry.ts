@@ -47,7 +47,7 @@ export function exportEntry(
   rules: CompiledRuleBook | undefined,
 ): OperatorResult {
   const { entry, kept } = parts;
-  const outcome = rewriteAgain(entry, kept, rules);
+  const outcome = rewriteAgain(entry, kept, rules, bodyBytes(kept.v1Request.body));
   if (format === 'har')
     return { status: 200, value: JSON.stringify(harOf({ ...parts, outcome }), undefined, 2) };
   const text = caseText(entry, kept, outcome, rules);
@@ -84,9 +84,7 @@ function caseText(
       fieldsOf(v1Request.headers, true, rules?.ruleBook),
       body,
     ),
-    ...(isRefused
-      ? []
-      : message('=', `${v1Request.method} ${v2Target(kept, rules)}`, sentFields(entry), sent)),
+    ...(isRefused ? [] : message('=', lineAtV2(kept, rules), sentFields(entry), sent)),
     ...(isDryRun || v2Response === undefined ? [] : responseLines('*', v2Response)),
     ...(isDryRun || clientResponse === undefined
       ? message('<', isRefused ? statusOf(outcome) : '200', [], ANY)
@@ -103,10 +101,13 @@ function targetOf({ target }: KeptHead): string {
   return target.replaceAll(ANY, '');
 }
 
-/** The target that V2 got, or would get: a dry run has none of its own. */
-function v2Target({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBook | undefined): string {
-  if (v2Request !== undefined || rules === undefined) return targetOf(v2Request ?? v1Request);
-  return requestLineAtV2(v1Request.method, targetOf(v1Request), rules).target;
+/** The method and target that V2 got, or would get: a dry run has none of its own. */
+function lineAtV2({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBook | undefined): string {
+  const kept = v2Request ?? v1Request;
+  const target = targetOf(kept);
+  if (v2Request !== undefined || rules === undefined) return `${kept.method} ${target}`;
+  const line = requestLineAtV2(kept.method, target, rules);
+  return `${line.method} ${line.target}`;
 }
 
 function sentFields({ apiVersion }: Entry): readonly string[] {

@@ -720,10 +720,13 @@ class Transfer {
  * path: `$BASE/a`, `https://$HOST:$PORT/a`, `api.$DOMAIN/a`. Otherwise the part that may reach into the path.
  */
 function behindHost(bytes: string, unknown: ShellWord['unknown']): string | { readonly name: string } {
-  const known = unknown.reduceRight((text, { name, at }) => {
-    const end = at + bytesOf(name).length;
-    return text.slice(0, at) + '0'.repeat(end - at) + text.slice(end);
-  }, bytes);
+  let [known, to] = ['', 0];
+  for (const { name, at } of unknown) {
+    const { length } = bytesOf(name);
+    known += bytes.slice(to, at) + '0'.repeat(length);
+    to = at + length;
+  }
+  known += bytes.slice(to);
   const begin = /^[^/?#]*:\/\//.exec(known)?.[0].length ?? 0;
   const end = begin + (/^[^/?#]*/.exec(known.slice(begin))?.[0].length ?? 0);
   const reaching = unknown.find(({ name, at }) => {

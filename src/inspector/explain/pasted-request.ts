@@ -298,6 +298,9 @@ function fieldsOf(given: unknown): [string, string][] | undefined {
   return fields.length === pairs.length ? fields : undefined;
 }
 
+/** Nested values that are read: deeper ones would exhaust the stack. */
+const MAX_LEVELS = 512;
+
 /**
  * Reads literals of JavaScript: strings in any quotes without `${…}`, numbers, arrays, objects (as maps) and `JSON.stringify(…)` of them.
  */
@@ -305,6 +308,7 @@ class LiteralReader {
   hasFailed = false;
   readonly #text: string;
   #at: number;
+  #depth = 0;
 
   constructor(text: string, at: number) {
     this.#text = text;
@@ -333,6 +337,14 @@ class LiteralReader {
   }
 
   value(): unknown {
+    if (this.#depth >= MAX_LEVELS) return this.#fail();
+    this.#depth += 1;
+    const value = this.#valueHere();
+    this.#depth -= 1;
+    return value;
+  }
+
+  #valueHere(): unknown {
     this.#skip();
     const character = this.#text[this.#at] ?? '';
     if (character === '"' || character === "'" || character === '`') return this.#string(character);
@@ -360,11 +372,12 @@ class LiteralReader {
   }
 
   #skip(): void {
-    while (/[\s;]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
-    if (!this.#text.startsWith('//', this.#at)) return;
-    const feed = this.#text.indexOf('\n', this.#at);
-    this.#at = feed === -1 ? this.#text.length : feed;
-    this.#skip();
+    for (;;) {
+      while (/[\s;]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+      if (!this.#text.startsWith('//', this.#at)) return;
+      const feed = this.#text.indexOf('\n', this.#at);
+      this.#at = feed === -1 ? this.#text.length : feed;
+    }
   }
 
   #string(quote: string): string | undefined {

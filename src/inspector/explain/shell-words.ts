@@ -186,6 +186,9 @@ const OPERATORS = ['&&', '||', '|&', ';;', ';', '&', '|', '(', ')', '\n'] as con
 /** Substitutions inside one another that are read; deeper ones stand for text that is not known. */
 const MAX_DEPTH = 16;
 
+/** Maximum length of a variable's name. */
+const MAX_NAME = 256;
+
 class BashReader {
   readonly #text: string;
   #at = 0;
@@ -205,6 +208,8 @@ class BashReader {
   readonly #documents: HereDocument[] = [];
 
   readonly #readFile: ReadFile;
+  /** The ends of all brackets, found in one pass: a search from each one would take hours for a text that only opens them. */
+  #ends: ReadonlyMap<number, number> | undefined;
 
   constructor(text: string, readFile: ReadFile) {
     this.#text = text;
@@ -371,12 +376,14 @@ class BashReader {
     const words: WordInWork[] = [];
     let word = new WordInWork();
     const expand = (): void => {
-      const [from, places] = [word.bytes.length, word.unknown.length];
-      this.#readExpansion(word);
-      const value = word.bytes.slice(from);
-      if (word.assigned !== undefined || word.unknown.length > places || !/[ \t\n]/.test(value)) return;
-      const [head = '', ...parts] = value.split(/[ \t\n]+/);
-      word.bytes = word.bytes.slice(0, from) + head;
+      const value = new WordInWork();
+      this.#readExpansion(value);
+      if (word.assigned !== undefined || value.unknown.length > 0 || !/[ \t\n]/.test(value.bytes)) {
+        word.add(value);
+        return;
+      }
+      const [head = '', ...parts] = value.bytes.split(/[ \t\n]+/);
+      word.bytes += head;
       for (const part of parts) {
         if (word.bytes !== '' || word.isQuoted) words.push(word);
         word = new WordInWork();
@@ -401,7 +408,8 @@ class BashReader {
         this.#at += 2;
       } else if (character === '$' || character === '`') expand();
       else {
-        const name = character === '=' && !word.isQuoted ? /^([A-Za-z_]\w*)(\+?)$/.exec(word.bytes) : null;
+        const begun = word.isQuoted || word.bytes.length > MAX_NAME ? ' ' : word.bytes;
+        const name = character === '=' ? /^([A-Za-z_]\w*)(\+?)$/.exec(begun) : null;
         if (name !== null) {
           word.assigned ??= name[1];
           word.isAdded ||= name[2] === '+';
@@ -409,8 +417,7 @@ class BashReader {
         if (character === '{') word.hasBrace = true;
         if (
           character === '~' &&
-          !word.isQuoted &&
-          /^(?:[A-Za-z_]\w*=)?$/.test(word.bytes) &&
+          /^(?:[A-Za-z_]\w*=)?$/.test(begun) &&
           HOME.test(text.slice(this.#at, this.#at + 2))
         )
           word.unknown.push({ name: '~', at: word.bytes.length });
@@ -490,7 +497,7 @@ class BashReader {
       if (one !== undefined) word.add(one);
       return;
     }
-    const end = endOfSubstitution(text, from);
+    const end = this.#endOfSubstitution(from);
     if (end === undefined) {
       word.bytes += text[from] ?? '';
       this.#at += 1;
@@ -501,6 +508,16 @@ class BashReader {
     const output = this.#substituted(written);
     if (output === undefined) this.#expand(word, '', written);
     else word.bytes += output;
+  }
+
+  /** The end of `$(…)`, `${…}` or backquotes that begin at `from`; undefined for a plain dollar. */
+  #endOfSubstitution(from: number): number | undefined {
+    if (this.#text[from] !== '`') {
+      this.#ends ??= bracketEnds(this.#text);
+      return this.#ends.get(from + 1);
+    }
+    const end = this.#text.indexOf('`', from + 1);
+    return end === -1 ? undefined : end + 1;
   }
 
   /** `${name:-text}` and its like: the text where the variable is not set, with a colon also where it is empty. */
@@ -586,21 +603,18 @@ const HOME = /^~(?:\/|[\s;&|()<>]|$)/;
 /** Builtins of bash whose words set variables. */
 const DECLARING: ReadonlySet<string> = new Set('export declare typeset readonly local'.split(' '));
 
-/** The end of `$(…)`, `${…}` or backquotes that begin at `from`; undefined for a plain dollar. */
-function endOfSubstitution(text: string, from: number): number | undefined {
-  if (text[from] === '`') {
-    const end = text.indexOf('`', from + 1);
-    return end === -1 ? undefined : end + 1;
+/** For each `(` and `{` that is closed, the place behind its counterpart; the two kinds do not count one another. */
+function bracketEnds(text: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  const [round, curly]: [number[], number[]] = [[], []];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '(') round.push(at);
+    if (character === '{') curly.push(at);
+    const begin = character === ')' ? round.pop() : character === '}' ? curly.pop() : undefined;
+    if (begin !== undefined) ends.set(begin, at + 1);
   }
-  const [open, close] = text[from + 1] === '(' ? ['(', ')'] : ['{', '}'];
-  if (text[from + 1] !== open) return undefined;
-  let depth = 0;
-  for (let at = from + 1; at < text.length; at += 1) {
-    if (text[at] === open) depth += 1;
-    if (text[at] === close) depth -= 1;
-    if (depth === 0) return at + 1;
-  }
-  return undefined;
+  return ends;
 }
 
 const ANSI: Readonly<Record<string, string>> = {

@@ -98,7 +98,7 @@ function requestOf(
   if (state === 'structure' || state === 'withheld' || target.includes('…')) return NO_VALUES;
   if (entry.route === 'none') return 'The request is for neither version.';
   if (entry.route === 'webhook') return "A webhook is V2's to send again: its signature holds for 5 minutes.";
-  const outcome = rewriteAgain(entry, kept, rules);
+  const outcome = rewriteAgain(entry, kept, rules, bytes);
   if (outcome?.verdict === 'refused') return `The request would be refused: ${refusalText(outcome.refusal)}`;
   if (entry.route === 'migrate' && rules === undefined)
     return 'The rule book of this exchange is no longer in memory.';

@@ -1,12 +1,12 @@
 import type { Brownout, Rollout } from '../../rules/rollout.ts';
-import { type ClientReport, percentWords } from '../client-report.ts';
+import type { ClientReport } from '../client-report.ts';
 import { type Ending, type RotatedKey, rotatedKeys } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import { makeReport } from '../report.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
 import { Tally } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { counted, lengthWords, NO_KEY } from '../text.ts';
+import { counted, lengthWords, NO_KEY, percentWords } from '../text.ts';
 import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import {

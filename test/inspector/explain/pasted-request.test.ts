@@ -279,6 +279,18 @@ describe('what nobody can know', () => {
     expect(said(text)).toContain(sentence);
   });
 
+  test.each([
+    ['arrays', `fetch("https://x/a", ${'['.repeat(200_000)}`, 'not all plain values'],
+    ['calls', `fetch("https://x/a", ${'JSON.stringify('.repeat(20_000)}`, 'not all plain values'],
+    ['comments', `fetch("https://x/a", ${'//\n'.repeat(100_000)}`, 'it ends too early'],
+    ['substitutions', `curl -d "${'$('.repeat(200_000)}"`, 'The curl command has no address'],
+    ['expansions', `curl ${'${a:-'.repeat(90_000)}`, 'is no pattern that curl expands'],
+    ['variables', `curl ${'$$'.repeat(200_000)}`, 'The address uses the variable $$'],
+    ['assignments', `curl ${'='.repeat(500_000)}`, 'is neither an option of curl nor an address'],
+  ])('a text as large as can be pasted is a fault where its %s have no end', (_, text, sentence) => {
+    expect(said(text)).toContain(sentence);
+  });
+
   test('one that cannot be read hides no other', () => {
     const { requests, faults } = read(
       'curl https://x/a "b c" https://x/d --next -d @gone https://x/e\ncurl https://x/f | jq . > out',
