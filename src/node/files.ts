@@ -173,8 +173,7 @@ async function stampOf(file: string): Promise<{ readonly text: string; readonly 
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
     return { text: [dev, ino, size, mtimeNs, ctimeNs].join(' '), changedAt: Number(ctimeNs / 1_000_000n) };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return { text: code, changedAt: Number.NEGATIVE_INFINITY };
+    return { text: errorCode(error), changedAt: Number.NEGATIVE_INFINITY };
   }
 }
 
@@ -359,7 +358,9 @@ export function readTlsFiles(files: {
     try {
       texts[part] = readFileSync(file.path, 'utf8');
     } catch (error) {
-      unread.push(`${file.name} names a file that cannot be read: ${file.path} (${codeOf(error)}).`);
+      unread.push(
+        `${file.name} names a file that cannot be read: ${file.path} (${errorCode(error, 'unreadable')}).`,
+      );
     }
   }
   if (unread.length > 0) return { fault: unread.join('\n') };
@@ -375,7 +376,9 @@ export function readTlsFiles(files: {
     createSecureContext(texts);
   } catch (error) {
     const names = Object.values(files).flatMap(({ name, path }) => (path === undefined ? [] : [name]));
-    return { fault: `${names.join(', ')}: not valid PEM, or not a pair (${codeOf(error)}).` };
+    return {
+      fault: `${names.join(', ')}: not valid PEM, or not a pair (${errorCode(error, 'unreadable')}).`,
+    };
   }
   return { tls: texts };
 }
@@ -392,6 +395,7 @@ function areCertificates(text: string): boolean {
   }
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+/** Returns the code of the kernel's or Node's error, or `otherwise`. */
+export function errorCode(error: unknown, otherwise = 'unknown'): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 }

@@ -8,7 +8,7 @@ import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
-import { decodeText, readText, TextFault } from './files.ts';
+import { decodeText, readText, TextFault, errorCode } from './files.ts';
 import type { ModuleFault } from './threads/transform-thread.ts';
 
 /** A valid rule book, with its source text. */
@@ -116,8 +116,7 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   } catch (error) {
     if (error instanceof TextFault)
       return { faults: [`${name} names a file that cannot be read: ${path}: ${error.message}.`] };
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return { faults: [`${name} names a file that cannot be read: ${path} (${code}).`] };
+    return { faults: [`${name} names a file that cannot be read: ${path} (${errorCode(error)}).`] };
   }
   const shipped = await shippedRuleBook(text);
   if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped), ...from };
@@ -184,8 +183,7 @@ function secretIn(path: string, name: string): ReturnType<ReadSecret> {
     return readText(path).trim();
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
-    const code = error instanceof Error && 'code' in error ? String(error.code) : message;
-    return { fault: `${name}_FILE cannot be read: ${path} (${code}).` };
+    return { fault: `${name}_FILE cannot be read: ${path} (${errorCode(error, message)}).` };
   }
 }
 

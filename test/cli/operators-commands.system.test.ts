@@ -78,7 +78,7 @@ describe('report', () => {
     );
     expect([twice.status, twice.stderr]).toEqual([
       1,
-      expect.stringContaining('behind the first Zstandard frame'),
+      expect.stringContaining('after the first Zstandard frame'),
     ]);
   });
 

@@ -8,7 +8,7 @@ import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
-import { type NamedFile, readText, readTlsFiles, type TlsTexts } from '../../node/files.ts';
+import { type NamedFile, readText, readTlsFiles, type TlsTexts, errorCode } from '../../node/files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
@@ -156,7 +156,7 @@ function logFileFault(settings: Settings): string | undefined {
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
     return `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
   }
 }
@@ -169,7 +169,7 @@ function rolloutFileFault(settings: Settings): string | undefined {
     accessSync(dirname(path), constants.W_OK);
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
     return `${settings.nameOf(table.store)} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
   }
 }

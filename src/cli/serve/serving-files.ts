@@ -16,6 +16,7 @@ import {
   type TlsTexts,
   WatchedFiles,
   type WatchedGroup,
+  errorCode,
 } from '../../node/files.ts';
 import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
 import type { V2Description } from '../draft/description-file.ts';
@@ -266,7 +267,7 @@ export function openRewriteLog(
       reopen: () => sink.reopen(),
     };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
     const name = path === undefined ? 'stdout' : settings.nameOf(table.logFile);
     return {
       fault: `${name} cannot be opened for appending${path === undefined ? '' : `: ${path}`} (${code}).`,
@@ -280,7 +281,7 @@ export function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
     if (rewriteLog.reopen())
       log({ level: 'info', event: 'log-reopened', message: 'log: the log file was reopened.' });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = errorCode(error, String(error));
     const message = `log: the log file cannot be reopened (${code}); lines go to the old one.`;
     log({ level: 'error', event: 'log-trouble', message });
   }

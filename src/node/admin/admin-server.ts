@@ -8,15 +8,15 @@ import { memoryLimit } from '../runtime.ts';
 
 /** Content of the admin listener. */
 interface AdminParts {
-  /** True when clients are served: listening, a rule book in force, not draining. */
+  /** True while the gateway serves clients: listening, with a rule book in force, not draining. */
   readonly ready: () => boolean;
-  /** Time since which a shared store is out of reach, in milliseconds since 1970; clients are served all the same. */
+  /** Time since which the shared store is unreachable, in milliseconds since 1970; the gateway still serves clients. */
   readonly aloneSince?: (() => number | undefined) | undefined;
   /** Further routes, such as the inspector's; matched after `/livez` and `/readyz`. */
   readonly mounted?: Hono | undefined;
 }
 
-/** Creates the admin server, on a port of its own, so that no client can reach it through the gateway's port. */
+/** Creates the admin server, which has its own port so that clients cannot reach it. */
 export function createAdminServer({ ready, aloneSince, mounted }: AdminParts): Server {
   const app = new Hono();
   app.get('/livez', (c) => c.json({ data: { status: 'live' } }));
@@ -39,10 +39,10 @@ export function createAdminServer({ ready, aloneSince, mounted }: AdminParts): S
   return server;
 }
 
-/** Milliseconds to receive a request's headers, to receive all of the request, and between two checks of these limits. */
+/** Milliseconds to receive a request's headers and the whole request, and between two checks of these limits. */
 const TIMES = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 2000 };
 
-/** Maximum number of connections of operators, monitors and event streams, all together. */
+/** Maximum number of connections, including monitors and event streams. */
 const MAX_CONNECTIONS = 512;
 
 const NOT_READY = {
@@ -57,9 +57,9 @@ const INTERVAL_MS = 50;
 const WINDOW_SECONDS = 60;
 
 /**
- * Measures the delay of the event loop; each call returns the longest delay of the last minute in seconds. A percentile since the
- * last call would hide one stall of eight seconds, and every further caller would see less. (Node's `monitorEventLoopDelay`
- * includes its own interval, and misses the stall that follows a `reset`.)
+ * Measures the event loop's delay; each call returns the longest delay of the last minute in seconds. A percentile since the last call
+ * would hide one stall of eight seconds, and depend on other callers. (Node's `monitorEventLoopDelay` includes its own interval, and
+ * misses the stall that follows a `reset`.)
  */
 export function watchLoopDelay(now: () => number = () => performance.now()): () => number {
   const longest = new Float64Array(WINDOW_SECONDS);
@@ -82,7 +82,7 @@ export function watchLoopDelay(now: () => number = () => performance.now()): () 
   };
 }
 
-/** Watches the process; each call returns the current figures. */
+/** Watches the process; each call of the result returns the current figures. */
 export function watchProcess(): () => ProcessStats {
   const loopDelay = watchLoopDelay();
   const startSeconds = Date.now() / 1000 - process.uptime();
@@ -104,7 +104,7 @@ export function watchProcess(): () => ProcessStats {
   };
 }
 
-/** Only Linux provides this, under /proc. */
+/** The number of open files; undefined except on Linux. */
 function openFiles(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;

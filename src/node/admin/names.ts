@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
-import { readText, replaceFileSync } from '../files.ts';
+import { readText, replaceFileSync, errorCode } from '../files.ts';
 
 /** The file of client names cannot be used; the message is a sentence. */
 export interface NamesFault {
@@ -116,7 +116,7 @@ function write(path: string, text: string): NamesFault | undefined {
     replaceFileSync(path, text, { mode: 0o666 });
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
     return { fault: `The file of client names cannot be written: ${path} (${code}).` };
   }
 }

@@ -5,10 +5,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { quoted } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { readEntry } from '../../rewrite-log/read-entry.ts';
+import { parseEntry } from './log-files.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Maximum bytes to read, of all files together and uncompressed: a second's work, while others wait for nothing. */
+/** Maximum bytes to read from all files together, uncompressed: a second's work. */
 const MAX_BYTES = 256 * CHUNK_BYTES;
 
 /**
@@ -55,7 +55,7 @@ async function findBackwards(
     const start = Math.max(least, end - CHUNK_BYTES);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
     const text = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
-    // Before the first line feed is the end of a line that begins earlier.
+    // The bytes before the first line feed end a line that begins in an earlier chunk.
     const first = start === 0 ? 0 : text.indexOf(0x0a) + 1;
     const entry = search.lastIn(text.subarray(first));
     if (entry !== undefined) return { entry, bytes: size - start };
@@ -65,13 +65,13 @@ async function findBackwards(
   return { bytes: size - least };
 }
 
-/** An entry, if one was found, and the bytes that were read for it. */
+/** An entry, if found, and the bytes read for it. */
 interface SearchResult {
   readonly entry?: Entry | undefined;
   readonly bytes: number;
 }
 
-/** Finds the entry of one request among lines of a log. */
+/** Finds one request's entry among log lines. */
 class EntrySearch {
   private readonly requestId: string;
   private readonly sign: Buffer;
@@ -81,36 +81,28 @@ class EntrySearch {
     this.sign = Buffer.from(`"requestId":${quoted(requestId)}`);
   }
 
-  /** The last entry of the request in whole lines. */
+  /** The request's last entry in whole lines. */
   lastIn(lines: Buffer): Entry | undefined {
     const { sign, requestId } = this;
     for (let at = lines.lastIndexOf(sign); at !== -1; at = at === 0 ? -1 : lines.lastIndexOf(sign, at - 1)) {
       const start = lines.lastIndexOf(0x0a, at) + 1;
       const feed = lines.indexOf(0x0a, at);
-      const entry = entryIn(lines.toString('utf8', start, feed === -1 ? lines.length : feed));
+      const entry = parseEntry(lines.toString('utf8', start, feed === -1 ? lines.length : feed));
       if (entry?.requestId === requestId) return entry;
     }
     return undefined;
   }
 }
 
-function entryIn(line: string): Entry | undefined {
-  try {
-    return readEntry(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Maximum bytes of a line: a longer one is no entry. */
+/** Maximum bytes of a line; entries are shorter. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /** Bytes searched at once. */
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * Finds the last entry of a request in a compressed log, read forwards, for nothing else is possible; `maxBytes` limits what it is
- * uncompressed. Of a file that is damaged or longer, the part that was read counts.
+ * Finds a request's last entry in a compressed log, which can only be read forwards; `maxBytes` limits the uncompressed bytes. If the file
+ * is longer or damaged, the part that was read counts.
  */
 async function findInGzip(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
   let bytes = 0;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
+import { createReadStream, type ReadStream } from 'node:fs';
 import { glob, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
@@ -14,30 +14,26 @@ const CHUNK_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a log file chunk by chunk and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or
- * not. Lines are taken out of the records in which Cloudflare keeps them. `start` is the byte of a plain file to begin at, where a
- * line may be cut.
+ * Reads a log file in chunks and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or not.
+ * It takes lines out of Cloudflare's records. `start` is the byte of a plain file to begin at, which may be within a line.
  */
 export function readLogFile(path: string, chunkBytes = CHUNK_BYTES, start = 0): AsyncGenerator<LogPiece> {
   return unwrapLog(readPacked(path, chunkBytes, start));
 }
 
 async function* readPacked(path: string, chunkBytes: number, start: number): AsyncGenerator<LogPiece> {
-  if (path === '-') {
-    yield* ofStdin(chunkBytes);
+  if (await isPipe(path)) {
+    yield* ofPipe(path === '-' ? process.stdin : createReadStream(path), chunkBytes);
     return;
   }
   const unpack = unpacker(await firstBytes(path), chunkBytes);
-  if (unpack === undefined) {
-    yield* ofPlainFile(path, chunkBytes, start);
-    return;
-  }
-  const file = createReadStream(path, { highWaterMark: chunkBytes });
-  try {
-    yield* unpacked(file, unpack);
-  } finally {
-    file.destroy();
-  }
+  if (unpack === undefined) yield* ofPlainFile(path, chunkBytes, start);
+  else yield* unpacked(createReadStream(path, { highWaterMark: chunkBytes }), unpack);
+}
+
+/** True for stdin, and for a file without positions, such as `<(zcat …)` of a shell: it can be read once. */
+async function isPipe(path: string): Promise<boolean> {
+  return path === '-' || !(await stat(path)).isFile();
 }
 
 /** Total size of files in bytes, for progress; an input without a size counts as 0. */
@@ -46,18 +42,17 @@ export async function sizeOfFiles(paths: readonly string[]): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** An incomplete line stays in the buffer and the next bytes are read behind it, so nothing is concatenated. */
+/** An incomplete line stays in the buffer and the next bytes are read after it, so that nothing is concatenated. */
 async function* ofPlainFile(path: string, chunkBytes: number, start: number): AsyncGenerator<LogPiece> {
   const handle = await open(path, 'r');
   try {
-    // A pipe has no positions.
-    let position = start === 0 ? null : start;
+    let position = start;
     let buffer = Buffer.allocUnsafe(chunkBytes);
     let carried = 0;
     let read = 0;
     for (;;) {
       const { bytesRead } = await handle.read(buffer, carried, buffer.length - carried, position);
-      if (position !== null) position += bytesRead;
+      position += bytesRead;
       read += bytesRead;
       const end = carried + bytesRead;
       if (bytesRead === 0) {
@@ -82,19 +77,22 @@ async function* ofPlainFile(path: string, chunkBytes: number, start: number): As
   }
 }
 
-/** The first chunk tells whether stdin is packed. */
-async function* ofStdin(chunkBytes: number): AsyncGenerator<LogPiece> {
-  await once(process.stdin, 'readable');
-  const first: unknown = process.stdin.read();
+/** Reads a pipe, whose first chunk shows whether it is packed. */
+async function* ofPipe(
+  pipe: typeof process.stdin | ReadStream,
+  chunkBytes: number,
+): AsyncGenerator<LogPiece> {
+  await once(pipe, 'readable');
+  const first: unknown = pipe.read();
   if (!Buffer.isBuffer(first)) return;
-  process.stdin.unshift(first);
+  pipe.unshift(first);
   const unpack = unpacker(first, chunkBytes);
-  yield* unpack === undefined ? ofStream(process.stdin, () => 0) : unpacked(process.stdin, unpack);
+  yield* unpack === undefined ? ofStream(pipe, () => 0) : unpacked(pipe, unpack);
 }
 
 /**
- * Decompresses a stream. Node unpacks every member of a gzip stream, but only the first frame of a Zstandard stream, and drops the
- * rest of the chunk: several frames are an error rather than a part of the log.
+ * Decompresses a stream. Node unpacks all members of a gzip stream, but only the first frame of a Zstandard stream; so several frames
+ * are an error, rather than a silent loss of the rest.
  */
 async function* unpacked(
   packed: Readable & { readonly bytesRead: number },
@@ -107,11 +105,13 @@ async function* unpacked(
     if (error instanceof Error && error.message === 'Unknown frame descriptor')
       throw new Error(FRAMES, { cause: error });
     throw error;
+  } finally {
+    packed.destroy();
   }
   if (unpack instanceof ZstdDecompress && unpack.bytesWritten < packed.bytesRead) throw new Error(FRAMES);
 }
 
-const FRAMES = 'there is more behind the first Zstandard frame; unpack it with zstd -dc';
+const FRAMES = 'there is more after the first Zstandard frame; unpack it with zstd -dc';
 
 async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<LogPiece> {
   let rest = Buffer.alloc(0);
@@ -125,7 +125,7 @@ async function* ofStream(stream: Readable, read: () => number): AsyncGenerator<L
   if (rest.length > 0) yield { bytes: rest, read: read() };
 }
 
-/** The decompressor for data that begins with these bytes, or the decoder of UTF-16, as PowerShell writes it; undefined for plain text. */
+/** The decompressor for data that begins with these bytes, or a decoder for UTF-16, as PowerShell writes it; undefined for plain text. */
 function unpacker(first: Uint8Array, chunkSize: number): Transform | undefined {
   if (startsWith(first, GZIP)) return createGunzip({ chunkSize });
   if (startsWith(first, ZSTANDARD)) return createZstdDecompress({ chunkSize });
@@ -160,14 +160,14 @@ async function firstBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Maximum nesting at which lines are looked for; a message of a queue is at seven. */
+/** Maximum nesting at which lines are found; a queue's messages are at seven. */
 const MAX_DEPTH = 10;
-/** Maximum size of a record in characters; what is longer is passed on as it is, and counts as unreadable. */
+/** Maximum size of a record in characters; a longer one is passed on unchanged, and counts as unreadable. */
 const MAX_RECORD = 64 * 1024 * 1024;
 
 /**
- * Takes the lines of a log out of the records in which Cloudflare keeps them: events of `wrangler tail --format json` and of Logpush,
- * results of a query of Workers Logs, messages pulled from a queue. A log that begins with a line of its own is passed on as it is.
+ * Takes log lines out of Cloudflare's records: events of `wrangler tail --format json` and Logpush, results of a Workers Logs query,
+ * messages pulled from a queue. A log that begins with one of the gateway's own lines is passed on unchanged.
  */
 async function* unwrapLog(pieces: AsyncIterable<LogPiece>): AsyncGenerator<LogPiece> {
   let records: Records | undefined;
@@ -183,7 +183,7 @@ async function* unwrapLog(pieces: AsyncIterable<LogPiece>): AsyncGenerator<LogPi
   if (records !== undefined) yield { bytes: Buffer.from(records.end()), read };
 }
 
-/** True when the first line is neither an entry nor a line of the process log, but begins a JSON value that may hold some. */
+/** True when the first line is not one of the gateway's, but begins a JSON value that may hold some. */
 function isWrapped(bytes: Buffer): boolean {
   const feed = bytes.indexOf(0x0a);
   const line = bytes
@@ -192,16 +192,16 @@ function isWrapped(bytes: Buffer): boolean {
     .trim();
   if (!/^[[{]/.test(line)) return false;
   const value = parsedJson(line);
-  // An opening bracket alone: the value goes on in the next lines.
+  // After an opening bracket alone, the value continues in the next lines.
   if (value === undefined) return /^[[{]$/.test(line);
   return !isLine(value) && linesWithin(value).length > 0;
 }
 
-/** Cuts a text into records: one a line, or printed over many lines of which the last has no indent. */
+/** Cuts text into records: one a line, or printed over many lines, of which the last has no indent. */
 class Records {
   private record = '';
 
-  /** Returns the lines within the records that are complete. */
+  /** Returns the lines within complete records. */
   add(text: string): string {
     let found = '';
     for (const line of text.split('\n')) {
@@ -225,7 +225,7 @@ class Records {
   }
 }
 
-/** Entries and lines of the process log anywhere within a value: as values, or as texts, also in Base64. */
+/** Finds entries and process log lines anywhere within a value: as objects, JSON text, or Base64. */
 function linesWithin(value: unknown, depth = 0): readonly object[] {
   if (depth > MAX_DEPTH) return [];
   if (typeof value === 'string') {
@@ -256,7 +256,7 @@ export interface LogPiece {
   readonly read: number;
 }
 
-/** Log files that arguments name, in the order of the arguments; or why one of them names none. */
+/** Log files in the order of their arguments, or why an argument names none. */
 type LogSources = { readonly files: readonly string[] } | { readonly fault: string };
 
 /**
@@ -269,14 +269,15 @@ export async function logSources(given: readonly string[]): Promise<LogSources> 
     const found = await named(argument);
     if ('fault' in found) return found;
     for (const file of found.files) {
-      const key = file === '-' ? file : await realpath(file);
+      // A shell's `<(…)` has no path of its own.
+      const key = await realpath(file).catch(() => file);
       if (!files.has(key)) files.set(key, file);
     }
   }
   return { files: [...files.values()] };
 }
 
-/** Names of logs in a folder: rotated and packed ones too, such as `rewrite.ndjson-20261122.gz`. */
+/** Names of logs in a folder, including rotated and packed ones such as `rewrite.ndjson-20261122.gz`. */
 const LOG_NAME = /\.(?:log|ndjson|jsonl)(?:[.-]|$)/;
 
 const GLOB = /[*?[{]/;
@@ -304,7 +305,7 @@ async function inFolder(folder: string): Promise<LogSources> {
   return { files };
 }
 
-/** Finds the entries of one client in whole lines of a log, without parsing any other line. */
+/** Finds one client's entries in whole log lines, without parsing other lines. */
 export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Entry) => void): void {
   const sign = `"client":"${client}`;
   let at = bytes.indexOf(sign);
@@ -318,7 +319,7 @@ export function entriesOfClient(bytes: Buffer, client: string, take: (entry: Ent
   }
 }
 
-/** Parses an entry from a line of the log; undefined when the line holds none. Text before the first brace is skipped. */
+/** Parses the entry in a log line, if there is one; skips text before the first brace. */
 export function parseEntry(line: string): Entry | undefined {
   const brace = line.indexOf('{');
   if (brace === -1) return undefined;
@@ -335,9 +336,9 @@ const MIN_CHUNK_BYTES = 64 * 1024;
 const MAX_CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Reads several logs as one, by the times of their lines, and gives `take` whole lines of one log each, with the bytes read of all
- * files so far, before decompression. The lines are valid during the call. Lines of one log keep their order, in which exchanges
- * ended. A log is opened when its first time is reached, so that memory grows with the replicas that write at once, not with files.
+ * Merges several logs by the times of their lines. It calls `take` with whole lines of one log, valid during the call, and the bytes read
+ * from all files so far, before decompression. Lines of one log keep their order, in which exchanges ended. It opens a log when its first
+ * time is reached, so that memory grows with the number of replicas that write at the same time, not with the number of files.
  */
 export async function readMergedLogs(
   files: readonly string[],
@@ -375,11 +376,11 @@ interface WaitingLog {
   readonly time: number;
 }
 
-/** The logs by the time of their first line, the earliest last. Stdin, which cannot be read twice, is opened at once. */
+/** The logs by the time of their first line, the earliest last. Pipes, which cannot be read twice, are opened at once. */
 async function byFirstTime(files: readonly string[]): Promise<WaitingLog[]> {
   const waiting: WaitingLog[] = [];
   for (const file of files) {
-    if (file === '-' || files.length === 1) {
+    if (files.length === 1 || (await isPipe(file))) {
       waiting.push({ file, time: 0 });
       continue;
     }
@@ -388,11 +389,11 @@ async function byFirstTime(files: readonly string[]): Promise<WaitingLog[]> {
     waiting.push({ file, time: cursor.time });
     await cursor.close();
   }
-  // Of logs that begin at once, the one named first comes first.
+  // Among logs that begin at the same time, the first argument comes first.
   return waiting.reverse().sort((one, other) => other.time - one.time);
 }
 
-/** Fills a cursor; an error names its log. */
+/** Fills a cursor; adds the log's name to errors. */
 async function filled(cursor: LogCursor): Promise<boolean> {
   try {
     return await cursor.fill();
@@ -449,7 +450,7 @@ class CursorHeap {
 /** Reads one of several logs, from line to line in the order of the log. */
 class LogCursor {
   readonly file: string;
-  /** Comparable time of the next line; that of the line before it when it has none. */
+  /** Comparable time of the next line, or of an earlier one if that has none. */
   time = 0;
   /** Bytes of the file read so far, before decompression. */
   read = 0;
@@ -462,14 +463,14 @@ class LogCursor {
     this.pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** Moves to the next line; false when it has to be read first. */
+  /** Moves to the next line; false when `fill` has to read it first. */
   advance(): boolean {
     if (this.at === this.bytes.length) return false;
     this.time = lineTime(this.bytes, this.at, lineEnd(this.bytes, this.at)) ?? this.time;
     return true;
   }
 
-  /** Reads the next line; false at the end of the log. What `take` returned is not valid any more. */
+  /** Reads the next line, which invalidates earlier results of `take`; false at the end of the log. */
   async fill(): Promise<boolean> {
     while (!this.advance()) {
       const { value, done } = await this.pieces.next();
@@ -481,7 +482,7 @@ class LogCursor {
     return true;
   }
 
-  /** Takes the next line and those behind it up to a time; without one, all that was read. Lines without a time come along. */
+  /** Takes the next line and further ones up to a time, including lines without a time; without `until`, all that were read. */
   take(until: number | undefined): Uint8Array {
     const start = this.at;
     if (until === undefined) this.at = this.bytes.length;
@@ -505,7 +506,7 @@ class LogCursor {
 const BRACE = 0x7b;
 const FEED = 0x0a;
 const MARK = new TextEncoder().encode('"time":"');
-/** Bytes behind the first brace of a line in which its time begins: the first member of an entry, the second of a process line. */
+/** Bytes after a line's first brace within which its time begins: it is an entry's first member, a process line's second. */
 const WITHIN = 64;
 /** `2026-11-22T07:00:00.000Z`. */
 const LENGTH = 24;
@@ -517,8 +518,8 @@ function lineEnd(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Reads the time of the line from `start` up to `end` as a number to compare: later times are larger. Undefined for a line without
- * one. Text before the first brace, such as a container's own time stamp, is skipped.
+ * Reads the time of the line from `start` up to `end` as a number that grows with time; undefined for a line without one. Skips text
+ * before the first brace, such as a container's time stamp.
  */
 export function lineTime(bytes: Uint8Array, start: number, end: number): number | undefined {
   const brace = bytes[start] === BRACE ? start : start + bytes.subarray(start, end).indexOf(BRACE);
@@ -534,7 +535,7 @@ function isMark(bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** Milliseconds of a calendar whose months all have 31 days: in the order of the times, without a date to construct. */
+/** Milliseconds in a calendar whose months all have 31 days: comparable, and faster than a `Date`. */
 function comparable(bytes: Uint8Array, at: number): number | undefined {
   const day = (number(bytes, at, 4) * 12 + number(bytes, at + 5, 2)) * 31 + number(bytes, at + 8, 2);
   const second =

@@ -5,19 +5,19 @@ import { Socket } from 'node:net';
 export interface LogQueue {
   /** Lines lost since the start. */
   readonly dropped: number;
-  /** Waits until everything is written, or so many milliseconds; lines not written by then are lost. */
+  /** Waits until everything is written, at most for some milliseconds; lines not written by then are lost. */
   flush(milliseconds: number): Promise<void>;
   /**
-   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. True when it was reopened: only regular files
-   * are. Throws the kernel's error when the path cannot be opened, and keeps the old file.
+   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. False if it is no regular file. If the path cannot
+   * be opened, it throws the kernel's error and keeps the old file.
    */
   reopen(): boolean;
 }
 
-/** Destination of lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
+/** A destination for lines. Writing never waits, never throws, and never buffers more than `limit` bytes. */
 export interface LogSink extends LogQueue {
   write(line: string): void;
-  /** Writes a line that is encoded, in parts, which are copied. */
+  /** Writes an encoded line in parts, which are copied. */
   writeEncoded(parts: readonly Uint8Array[]): void;
 }
 
@@ -25,7 +25,7 @@ export interface LogSink extends LogQueue {
 export interface LogSinkOptions {
   /** Maximum bytes of lines buffered for a slow reader. */
   readonly limit: number;
-  /** Called once when lines begin to be lost, with the reason. */
+  /** Called with the reason once lines begin to be lost. */
   readonly onNotice: (trouble: string) => void;
 }
 
@@ -33,14 +33,14 @@ export interface LogSinkOptions {
 const GATHER_MS = 10;
 /** Bytes for a file that are written at once without gathering more: each write wakes a thread. */
 const FILE_BATCH_BYTES = 128 * 1024;
-/** The same for a pipe, which holds 64 KiB on Linux: what fits is one write, whatever the reader does in the meantime. */
+/** The same for a pipe: it holds 64 KiB on Linux, so that this fits into one write. */
 const PIPE_BATCH_BYTES = 48 * 1024;
 /** Room on a page of lines for the one that completes a batch. */
 const LAST_LINE_BYTES = 32 * 1024;
 /** Milliseconds before writing to a full disk is retried. */
 const RETRY_MS = 1000;
 
-/** Opens a sink on a file that is appended to, or on a file descriptor such as 1. */
+/** Opens a sink that appends to a file, or writes to a file descriptor such as 1. */
 export function openLogSink(target: string | number, options: LogSinkOptions): LogSink {
   return new QueueSink(openTarget(target), options);
 }
@@ -52,7 +52,7 @@ interface Target {
   readonly writer: Writer;
   /** Bytes that are written at once without gathering more. */
   readonly batch: number;
-  /** Opens the same path again; absent where nothing can be renamed. */
+  /** Opens the same path again; undefined for other than regular files. */
   readonly openAgain: (() => Target) | undefined;
   readonly close: () => void;
 }
@@ -78,8 +78,8 @@ function fileWriter(descriptor: number): Writer {
 }
 
 /**
- * A pipe is written without a thread: a write to one with a stuck reader would block a thread of the pool forever, and with it
- * the exit of the process. Files and terminals have no alternative.
+ * Writes to a pipe without a thread: with a stuck reader, a write would block a thread of the pool for ever, and with it the exit of the
+ * process. Files and terminals have no alternative.
  */
 function pipeWriter(descriptor: number): Writer {
   const socket = new Socket({ fd: descriptor, readable: false, writable: true });
@@ -90,7 +90,7 @@ function pipeWriter(descriptor: number): Writer {
   };
 }
 
-/** Maximum number of pages written at once when the reader was slow. */
+/** Maximum number of pages written at once to catch up. */
 const MAX_BUFFERS = 16;
 
 /** Lines as bytes, one after the other. */
@@ -127,7 +127,7 @@ class Page {
 class QueueSink implements LogSink {
   dropped = 0;
   private target: Target;
-  /** Replaces `target` once the write in progress is done: a batch is never split over two files. */
+  /** Replaces `target` once the write in progress is done, so that no batch is split over two files. */
   private renewed: Target | undefined = undefined;
   private readonly options: LogSinkOptions;
   /** Full pages, the oldest first. */
@@ -138,7 +138,7 @@ class QueueSink implements LogSink {
   /** Bytes not yet written. */
   private size = 0;
   private writing: readonly Page[] | undefined = undefined;
-  /** True while the target ends within a line, because a write broke off. */
+  /** True while the target ends within a line after a failed write. */
   private isWithinLine = false;
   private isTroubleReported = false;
   private ended = false;
@@ -230,7 +230,7 @@ class QueueSink implements LogSink {
     this.isWithinLine = false;
   }
 
-  /** Starts a new page, with room for so many bytes. */
+  /** Starts a new page with room for `least` bytes. */
   private turn(least: number): void {
     if (this.page.lines > 0) this.full.push(this.page);
     const { spare } = this;
@@ -242,13 +242,13 @@ class QueueSink implements LogSink {
     }
   }
 
-  /** Waits for more lines, unless there are enough, or `flush` waits for the end: a write costs more than many lines do. */
+  /** Waits for more lines, unless there are enough or `flush` waits: a write costs more than many lines. */
   private gather(): void {
     if (this.size >= this.target.batch || this.waiting.length > 0) this.next();
     else if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, GATHER_MS, this);
   }
 
-  /** Writes the bytes of the pages in progress, from an offset on; a line that broke off stands alone. */
+  /** Writes the current pages from an offset on; after a line that broke off it begins a new line. */
   private put(bytes: Buffer, from: number): void {
     const isContinued = from === 0 && this.isWithinLine;
     const rest = bytes.subarray(from);
@@ -283,13 +283,13 @@ class QueueSink implements LogSink {
 
   private fail(code: string, count: number): void {
     this.drop(count, isGone(code) ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
-    // A broken pipe never gets a reader again; a full disk may have room later.
+    // A broken pipe never gets another reader; a full disk may have room later.
     if (isGone(code)) this.abandon('');
     for (const done of this.waiting.splice(0)) done();
     if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, RETRY_MS, this);
   }
 
-  /** Writes no more. What is queued is lost, and so is what is being written. */
+  /** Stops writing, and drops all queued and unfinished lines. */
   private abandon(why: string): void {
     const { full, page, writing = [] } = this;
     this.ended = true;
@@ -321,7 +321,7 @@ function isGone(code: string): boolean {
   return code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED' || code === 'EBADF';
 }
 
-/** The bytes of all pages, copied only when there are several: then the reader of the log was slow. */
+/** The bytes of all pages, copied only if there are several, because the reader was slow. */
 function bytesOf(pages: readonly Page[]): Buffer {
   const [first = new Page(0)] = pages;
   if (pages.length === 1) return first.bytes.subarray(0, first.used);

@@ -8,32 +8,32 @@ import { type Entry, ownEntry } from '../../rewrite-log/entry.ts';
 import { DEFAULT_PREFIXES, type Prefixes } from '../../http/target.ts';
 import { methodLabel } from '../../http/request-head.ts';
 
-// By its file: for the bare name, Bun substitutes its own implementation.
+// `undici/index.js`, because Bun substitutes its own implementation for the bare name.
 
-/** Maximum number of queued spans; beyond it they are dropped. */
+/** Maximum number of queued exchanges; beyond it their spans are dropped. */
 const WAITING = 4096;
-/** Spans in one post, and milliseconds until the next. */
+/** Exchanges in one post, and milliseconds until the next. */
 const BATCH = 512;
 const INTERVAL = 2000;
-/** Milliseconds before a post to a busy collector is retried, without Retry-After: doubling from the first to the second. */
+/** Milliseconds before a post to a busy collector without Retry-After is retried, doubling from the first value to the second. */
 const BACK_OFF_MS = [1000, 30_000] as const;
-/** Responses after which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
+/** Statuses after which the same post may succeed later (OTLP/HTTP, "Retryable Response Codes"). */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** The status that says that a post is too large, and by how many exchanges later ones grow again. */
+/** The status for a post that is too large, and the number of exchanges by which later ones grow again. */
 const TOO_LARGE = 413;
 const GROWTH = 8;
-/** Postponed posts in a row after which the operator is told: a collector may restart. */
+/** Postponed posts in a row after which the log has a line: a collector may restart. */
 const TOLD_AFTER = 2;
-/** Maximum characters that are read of the collector's responses. */
+/** Maximum characters of a collector's response to read. */
 const RESPONSE_CHARACTERS = 16_384;
 const SLOW = 'the collector is too slow';
 
 const compress = promisify(gzip);
 
 /**
- * Posts a span pair for each exchange to an OTLP collector, as JSON over HTTP. It never waits, and never fails an exchange. Posts
- * use undici, with one kept-alive connection and a timeout for each step of a request, which `fetch` lacks.
+ * Posts a pair of spans for each exchange to an OTLP collector, as JSON over HTTP. It never delays or fails an exchange. It uses undici
+ * with one kept-alive connection and a timeout for each step of a request, which `fetch` lacks.
  */
 class OtlpExporter implements Traces {
   private readonly options: OtlpOptions;
@@ -42,8 +42,9 @@ class OtlpExporter implements Traces {
   readonly isSampled: TraceSampler;
   private readonly undici: typeof Undici;
   private readonly agent: Undici.Agent;
-  /** Time of `Date.now` until which nothing is posted, and number of posts in a row that met a busy collector. */
+  /** Time of `Date.now` until which nothing is posted. */
   private pausedUntil = 0;
+  /** Number of posts in a row that were postponed. */
   private busyPosts = 0;
   private entries: Entry[] = [];
   private posting: Promise<void> | undefined;
@@ -51,9 +52,9 @@ class OtlpExporter implements Traces {
   private isWaitReported = false;
   /** Why the last post was postponed; undefined once one was accepted. */
   private trouble: string | undefined;
-  /** The last warning of the collector. */
+  /** The collector's last warning. */
   private warned = '';
-  /** Exchanges in the next post: fewer once the collector found one too large. */
+  /** Exchanges in the next post: fewer after the collector found one too large. */
   private batchLength = BATCH;
   /** Exchanges whose spans were lost. */
   dropped = 0;
@@ -73,7 +74,7 @@ class OtlpExporter implements Traces {
     this.timer = setInterval(() => void this.post(), INTERVAL).unref();
   }
 
-  /** Takes the entry of a completed exchange; exchanges whose trace is not recorded have no span. */
+  /** Queues the spans of a completed exchange, if its trace is sampled. */
   observe(entry: Entry): void {
     if (entry.isSampled !== true) return;
     if (this.entries.length >= WAITING) {
@@ -84,7 +85,6 @@ class OtlpExporter implements Traces {
     if (this.entries.length >= BATCH) void this.post();
   }
 
-  /** Posts the remaining spans, within so many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     clearInterval(this.timer);
     const rest = async (): Promise<void> => {
@@ -103,7 +103,7 @@ class OtlpExporter implements Traces {
     return this.posting;
   }
 
-  /** Posts one batch, and goes on while whole ones wait. */
+  /** Posts one batch, and further ones as long as whole ones wait. */
   private async postBatches(): Promise<void> {
     do {
       if (Date.now() < this.pausedUntil) return;
@@ -144,12 +144,12 @@ class OtlpExporter implements Traces {
       else if (statusCode >= 200 && statusCode < 300) this.accepted(batch.length, spans.length, response);
       else this.drop(batch.length, `the collector responded with ${statusCode}`);
     } catch (error) {
-      // A collector that restarts is no reason to lose spans (OTLP/HTTP, "All Other Responses": a client retries what was not answered).
+      // A restart of the collector must not lose spans (OTLP/HTTP, "All Other Responses").
       this.postponed(batch, undefined, `the collector cannot be reached (${causeOf(error)})`);
     }
   }
 
-  /** Takes what a collector says of a post that it accepted: it may have kept a part only (OTLP/HTTP, "Partial Success"). */
+  /** Reads the response to an accepted post, of which the collector may have rejected a part (OTLP/HTTP, "Partial Success"). */
   private accepted(exchanges: number, spans: number, response: string): void {
     this.trouble = undefined;
     this.batchLength = Math.min(BATCH, this.batchLength + GROWTH);
@@ -168,7 +168,7 @@ class OtlpExporter implements Traces {
     this.warned = message;
   }
 
-  /** The collector takes no post of that size: posts both halves. */
+  /** Halves the batch, which is too large for the collector. */
   private split(batch: readonly Entry[]): void {
     this.batchLength = Math.ceil(batch.length / 2);
     this.entries.unshift(...batch);
@@ -185,7 +185,7 @@ class OtlpExporter implements Traces {
     this.drop(batch.length - Math.min(room, batch.length), why);
     if (this.isWaitReported || this.isTroubleReported || this.busyPosts < TOLD_AFTER) return;
     this.isWaitReported = true;
-    this.options.onNotice(`${why}; spans wait, of ${WAITING} exchanges at most`);
+    this.options.onNotice(`${why}; the spans of at most ${WAITING} exchanges wait`);
   }
 
   private message(spans: readonly OtlpSpan[]): unknown {
@@ -215,7 +215,7 @@ class OtlpExporter implements Traces {
   }
 }
 
-/** Reads so much of a response as says what became of the spans, and lets the rest pass. */
+/** Reads the beginning of a response, and drops the rest. */
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -224,7 +224,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** What a collector did not keep; nothing where its response does not say so. */
+/** Returns what the response says about rejected spans. */
 function partialSuccess(response: string): { readonly rejected: number; readonly message: string } {
   const { partialSuccess: { rejectedSpans = 0, errorMessage = '' } = {} } = readResponse(response);
   const rejected = Number(rejectedSpans);
@@ -239,7 +239,7 @@ function readResponse(response: string): z.infer<typeof ResponseSchema> {
   }
 }
 
-/** An int64 is a string in the JSON of Protocol Buffers; collectors send numbers, too. */
+/** In Protocol Buffers' JSON an int64 is a string, but some collectors send numbers. */
 const ResponseSchema = z.object({
   partialSuccess: z
     .object({
@@ -261,9 +261,9 @@ function retryAfterMs(value: string): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Destination of the spans and attributes of the gateway, from the variables that OpenTelemetry defines. */
+/** Where and how to post spans, from the variables that OpenTelemetry defines. */
 interface OtlpOptions {
-  /** The address that spans are posted to. */
+  /** The address to post to. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly isCompressed: boolean;
@@ -272,7 +272,7 @@ interface OtlpOptions {
   /** Attributes of the resource: `service.name`, `service.version`, and the operator's own. */
   readonly resource: ReadonlyMap<string, string>;
   readonly version: string;
-  /** Called once when spans begin to wait, or to be lost, with the reason. */
+  /** Called with the reason once spans begin to wait or are lost. */
   readonly onNotice: (trouble: string) => void;
 }
 
@@ -332,7 +332,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Decides whether a trace is recorded; `parent` is the decision of the client that began it, undefined when it begins here. */
+/** Decides whether a trace is recorded; `parent` is the decision of the client that began it, if one did. */
 type TraceSampler = (traceId: string, parent: boolean | undefined) => boolean;
 
 /**
@@ -353,7 +353,7 @@ function rootSampler(name: string, argument: string | undefined): (traceId: stri
   if (name !== 'traceidratio') return () => true;
   const given = Number(argument ?? 1);
   const ratio = given >= 0 && given <= 1 ? given : 1;
-  // The last 56 bits are the random ones (W3C Trace Context Level 2); 52 of them are exact in a number.
+  // The last 56 bits are random (W3C Trace Context Level 2); a number represents 52 of them exactly.
   return (traceId) => Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52;
 }
 
@@ -363,11 +363,11 @@ export interface Traces {
   readonly dropped: number;
   readonly isSampled: TraceSampler;
   observe(entry: Entry): void;
-  /** Posts the remaining spans, within so many milliseconds. */
+  /** Posts the remaining spans within some milliseconds. */
   close(milliseconds: number): Promise<void>;
 }
 
-/** True when OpenTelemetry's variables name a collector, and do not disable tracing. */
+/** True when OpenTelemetry's variables name a collector and do not disable tracing. */
 export function isTraced(environment: Readonly<Record<string, string | undefined>>): boolean {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none')
@@ -376,8 +376,8 @@ export function isTraced(environment: Readonly<Record<string, string | undefined
 }
 
 /**
- * Opens the exporter of traces when a collector is named; otherwise the client that it posts with is not loaded. `prefixes` are those
- * of the rule book in force: spans are named after them.
+ * Opens the exporter of traces if the environment names a collector; only then it loads undici. `prefixes` are those of the rule book in
+ * force, for the names of spans.
  */
 export async function openTraces(
   environment: Readonly<Record<string, string | undefined>>,
@@ -439,7 +439,7 @@ export function spansOf(entry: Entry, prefixes: Prefixes, newSpanId: () => strin
       text('gateway.request_id', entry.requestId),
       number('gateway.edits', entry.edits.length),
     ]),
-    // A client error is no error of the server span (HTTP conventions).
+    // A client error is not an error of the server span (HTTP conventions).
     status: { code: entry.status >= 500 || entry.status === 0 ? 2 : 0 },
   };
   if (entry.upstreamPath === undefined) return [server];
@@ -472,7 +472,7 @@ function attributesOf(entry: Entry, own: readonly (OtlpAttribute | undefined)[])
   return [...common, ...own].filter((attribute) => attribute !== undefined);
 }
 
-/** Low cardinality, as a span name must have: the operation, or the prefix. */
+/** Returns the operation or the prefix: span names must have few values. */
 function routeOf({ route, operation }: Entry, { v1, v2 }: Prefixes): string {
   if (route === 'none') return '';
   if (route === 'pass') return `${v2}/*`;

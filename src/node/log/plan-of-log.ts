@@ -10,11 +10,12 @@ import { count, counted } from '../../report/text.ts';
 import { rotatedLogs } from './find-entry.ts';
 import { readLogFile } from './log-files.ts';
 
-/** What is read of a log, the newest, some 2 s of work, and rows that are shown. */
+/** Newest bytes of a log to read (some 2 s of work), and rows to show. */
 const LIMITS: PlanLimits = { bytes: 256 * 1024 * 1024, rows: 500 };
 
-/** A packed file counts for what it may hold; of one that may hold more than is left, this many times the limit is unpacked to see. */
+/** Assumed ratio of a packed file's unpacked size to its own. One that may exceed the rest of the limit is unpacked to find its size. */
 const PACKING = 10;
+/** Multiple of the limit beyond which even that is not worth it. */
 const UNPACKED = 4;
 
 /** Bytes of a log, and rows of a table. */
@@ -23,7 +24,7 @@ interface PlanLimits {
   readonly rows: number;
 }
 
-/** Makes the plan for the end of V1 from a log file and the rotated ones beside it, within limits of bytes and rows, which it names. */
+/** Makes the plan for the end of V1 from a log file and the rotated ones beside it; it mentions limits that cut it. */
 export async function planOfLog(
   { logFile, zone: name, whose, ...options }: PlanWork,
   limits: PlanLimits = LIMITS,
@@ -38,7 +39,7 @@ export async function planOfLog(
   );
   for (const { file, start } of parts) {
     lines.begin(file);
-    // Packed files have no positions: what comes before is unpacked and left out.
+    // A packed file has no positions, so its beginning is unpacked and left out.
     let left = isPacked(file) ? start : 0;
     for await (const { bytes } of readLogFile(file, undefined, start)) {
       left -= bytes.length;
@@ -72,7 +73,7 @@ export async function planOfLog(
   return { status: 200, value };
 }
 
-/** A part with the first rows of its table alone, which it says. */
+/** Shortens a part's table to its first rows, and adds a sentence about that. */
 function shortened(part: PlanPart, most: number): PlanPart {
   const { table, sentences } = part;
   if (table === undefined || table.rows.length <= most) return part;
@@ -84,13 +85,13 @@ function shortened(part: PlanPart, most: number): PlanPart {
   };
 }
 
-/** The newest files of a log that hold no more than is read, the oldest first; of one that holds more, the part at its end. */
+/** Returns the newest files that fit into `most` bytes, the oldest first, and the end of the one that does not. */
 async function newestParts(
   files: readonly string[],
   most: number,
 ): Promise<{
   readonly parts: readonly { readonly file: string; readonly start: number }[];
-  /** Bytes of these parts as the files have them. */
+  /** Bytes of these parts as stored. */
   readonly bytesRead: number;
   readonly isWhole: boolean;
 }> {
@@ -118,7 +119,7 @@ function isPacked(file: string): boolean {
   return /\.(?:gz|zst)$/.test(file);
 }
 
-/** What a packed file holds: about so much where that fits, else what it does; undefined where that is not worth seeing. */
+/** Returns a packed file's unpacked size: `about` if that fits, else the real one; undefined if it is certainly too large. */
 async function unpackedSize(
   file: string,
   about: number,

@@ -4,46 +4,46 @@ import * as z from 'zod';
 import type { LogSink } from './log-sink.ts';
 
 /**
- * The subject of a line of the process log, in its member `event`.
+ * The subject of a process log line, in its member `event`.
  *
  * | event | level | when | members beside `msg` |
  * |---|---|---|---|
  * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
- * | `shipped-rule-book` | warn, info before the embedded V2 | none was named and none is here: the package's own is used | |
+ * | `shipped-rule-book` | warn, info with the embedded V2 | no setting names a rule book and none is here: the package's own is used | |
  * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
- * | `few-files` | warn | the process may not open enough files for the connections of the settings; they are limited to what it may | `files`, `clients`, `upstream` |
- * | `not-rehearsed` | info | no exchanges were played before ready, and why; the first requests take longer | |
- * | `node-internals` | warn | this Node lacks private parts that the gateway uses; it goes on without them | `missing` |
- * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is the one in force after one that was refused | `ruleBook` |
+ * | `few-files` | warn | the process may not open enough files for the connection settings, which it lowers | `files`, `clients`, `upstream` |
+ * | `not-rehearsed` | info | no exchanges were played before ready, so the first requests take longer | |
+ * | `node-internals` | warn | this Node lacks private parts that the gateway uses; it continues without them | `missing` |
+ * | `rule-book-in-force` | info | a rule book was read again and takes effect, or is in force again after a refused one | `ruleBook` |
  * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
  * | `certificate-refused` | error | a certificate has a fault, or has ended; the old one stays | |
  * | `certificate-in-use` | info | a renewed certificate is used for new connections | |
- * | `certificate-ends` | warn, error | the certificate in use ends within two weeks, or has ended; once a day | `use`, `notAfter` |
- * | `secret-in-use` | info, warn | a renewed secret is in use; warn where every client gets a new hash | |
- * | `secret-refused` | error | the file of a secret has a fault; the secret before stays | |
- * | `client-names-refused` | error | the file of client names has a fault; the names before stay | |
- * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the one before stays in force | |
- * | `v2-openapi-unchecked` | warn | no operation of the rule book is in V2's OpenAPI description, or a keyword of it cannot be checked; one line each | |
+ * | `certificate-ends` | warn, error | once a day: the certificate in use ends within two weeks, or has ended | `use`, `notAfter` |
+ * | `secret-in-use` | info, warn | a renewed secret is in use; warn if every client gets a new hash | |
+ * | `secret-refused` | error | a secret's file has a fault; the previous secret stays | |
+ * | `client-names-refused` | error | the file of client names has a fault; the previous names stay | |
+ * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the previous one stays in force | |
+ * | `v2-openapi-unchecked` | warn | V2's OpenAPI description has none of the rule book's operations, or a keyword that cannot be checked; one line each | |
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
  * | `rollout-changed` | info | another replica chose a mode | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
- * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and windows or for the counts of the report | |
- * | `rollout-without-v1` | error | the modes in the store need a V1 service, and none is configured here; the rule book's hold | |
- * | `client-secret-random` | warn | names of clients do not outlive the process though the rollout needs it | |
- * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin | `origin` |
- * | `upstream-fault` | warn | no response of an origin, or no whole one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
- * | `worker-ended` | error | one of several processes ended and is started again | |
+ * | `store-lost`, `store-found` | warn, info | the store is unreachable, or reachable again, for modes and windows or for the report's counts | |
+ * | `rollout-without-v1` | error | the stored modes need a V1 service, but none is configured here; the rule book's modes hold | |
+ * | `client-secret-random` | warn | client hashes change at each start although the rollout needs stable ones | |
+ * | `circuit-opened`, `circuit-closed` | error, info | an origin's circuit opened or closed | `origin` |
+ * | `upstream-fault` | warn | an origin sent no response or only part of one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
+ * | `worker-ended` | error | a worker process ended and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
- * | `trace-trouble` | warn | spans are lost, or wait for a collector that cannot be reached | |
+ * | `trace-trouble` | warn | spans are lost, or wait for an unreachable collector | |
  * | `reference-error` | error | the embedded V2 met a bug | `stack` |
  * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
- * | `runtime-warning` | warn | Node warns of something | |
- * | `draining` | info | a signal came; requests in flight are finished | |
- * | `drain-ended` | warn | the drain time was over; requests in flight ended with their connections | `inFlight` |
+ * | `runtime-warning` | warn | a warning from Node | |
+ * | `draining` | info | after a signal, the gateway finishes requests in flight | |
+ * | `drain-ended` | warn | the drain time is over; requests in flight ended with their connections | `inFlight` |
  * | `stopped` | info | the last line | |
  */
 export type ProcessEvent =
@@ -88,7 +88,7 @@ export type ProcessEvent =
   | 'drain-ended'
   | 'stopped';
 
-/** Severity of a line. */
+/** A line's severity. */
 export type ProcessLevel = 'info' | 'warn' | 'error';
 
 /** One line of the process log: a sentence for people, members for machines. */
@@ -96,7 +96,7 @@ export interface ProcessLine {
   readonly level: ProcessLevel;
   readonly event: ProcessEvent;
   readonly message: string;
-  /** Formatted for people: replaces the whole line where the log is text. */
+  /** Formatted for people: replaces the whole line if the log is text. */
   readonly text?: string | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -104,9 +104,9 @@ export interface ProcessLine {
 /** Takes a line of the process log; never waits, never throws. */
 export type WriteProcessLine = (line: ProcessLine) => void;
 
-/** How the process log is written. */
+/** Level and format of the process log. */
 interface ProcessLogOptions {
-  /** The lowest level that is written. */
+  /** The lowest level to write. */
   readonly level: ProcessLevel | 'silent';
   /** `json` is one JSON object per line (pino's), `text` is for people. */
   readonly format: 'json' | 'text';
@@ -114,8 +114,8 @@ interface ProcessLogOptions {
 }
 
 /**
- * Opens the process log. pino writes the lines, to our own sink: it drops and counts lines where a full disk or a stuck reader
- * would block the process, or keep it from exiting.
+ * Opens the process log. pino writes its lines to the gateway's own sink, which drops and counts lines where a full disk or a stuck
+ * reader would block the process or its exit.
  */
 export function openProcessLog(sink: Pick<LogSink, 'write'>, options: ProcessLogOptions): WriteProcessLine {
   const isText = options.format === 'text';
@@ -146,7 +146,7 @@ const processLine = z.object({
 
 const STYLES = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
-/** Formats a JSON line of the process log for people: time, level, sentence, and the stack of an error below it. */
+/** Formats a JSON line of the process log for people: time, level, sentence, and an error's stack below it. */
 function processLineText(json: string, colour: boolean): string {
   const { time, level, msg, stack, repeated } = processLine.parse(JSON.parse(json));
   const label = colour ? styleText(STYLES[level], level, { validateStream: false }) : level;
@@ -155,14 +155,14 @@ function processLineText(json: string, colour: boolean): string {
   return `${time.replace('T', ' ')} ${label} ${safe(msg)}${times}\n${below}`;
 }
 
-/** Text from the kernel or a client could control a terminal, or forge a line. */
+/** Replaces control characters: text from a client could control a terminal or forge a line. */
 function safe(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
 }
 
-/** Milliseconds in which repetitions of a line are counted instead of written. */
+/** Milliseconds in which repeated lines are counted instead of written. */
 const INTERVAL_MS = 10_000;
-/** Maximum number of kinds of lines that are counted separately; all others count as one kind. */
+/** Maximum number of kinds that are counted separately; all others count as one. */
 const MAX_KINDS = 64;
 
 interface Kind {
@@ -171,8 +171,8 @@ interface Kind {
 }
 
 /**
- * Writes the first line of a kind at once, and further ones within ten seconds as one line with a count: neither an outage nor an
- * attack fills the log.
+ * Writes the first line of a kind at once, and further ones within ten seconds as one line with a count, so that neither an outage nor
+ * an attack fills the log.
  */
 export class LimitedLines {
   private readonly write: WriteProcessLine;
@@ -184,7 +184,7 @@ export class LimitedLines {
     this.intervalMs = intervalMs;
   }
 
-  /** Takes a line; equal keys are of one kind. */
+  /** Takes a line; lines with equal keys are of one kind. */
   add(key: string, line: ProcessLine): void {
     const kindKey = this.kinds.has(key) || this.kinds.size < MAX_KINDS - 1 ? key : OTHERS;
     const kind = this.kinds.get(kindKey);

@@ -20,14 +20,13 @@ import {
   type WindowPart,
 } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
-import { replaceFile } from '../files.ts';
+import { replaceFile, errorCode } from '../files.ts';
 
 /** Milliseconds between two checks for changes by another replica. */
 const POLL_MS = 250;
 
 /**
- * A store in files, for replicas on one machine. A text is replaced whole, under a lock; the counts of each replica are in a file
- * of its own, beside it.
+ * A store in files, for replicas on one machine. It replaces texts whole, under a lock; each replica has its own file of counts.
  */
 export class FileStore implements Store {
   /** Records beside the texts and windows. */
@@ -47,7 +46,7 @@ export class FileStore implements Store {
     try {
       return await readFile(this.pathOf(key), 'utf8');
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
+      if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
   }
@@ -97,7 +96,7 @@ export class FileStore implements Store {
   }
 }
 
-/** Attributes that change when the file is replaced. */
+/** Attributes that change when a file is replaced. */
 async function signOf(path: string): Promise<string> {
   try {
     const { ino, mtimeMs, size } = await stat(path);
@@ -107,23 +106,19 @@ async function signOf(path: string): Promise<string> {
   }
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-}
-
 /** Milliseconds between two attempts, and until the last one. */
 const RETRY_MS = 20;
 const PATIENCE_MS = 10_000;
 
 /**
- * Takes an exclusive lock on a file; resolves to the function that releases it. It is the kernel's own lock, by way of SQLite,
- * since Node has no other: it ends with the process that holds it, however that ends, and a process that is merely slow keeps it.
- * A lock by the mere existence of a file would have to be taken from dead processes by its age, and two processes could take it
- * at once. Rejects when the file cannot be created, or when another process holds the lock for ten seconds.
+ * Takes an exclusive lock on a file; resolves to the function that releases it. It uses the kernel's lock through SQLite, since Node has
+ * no other: it ends with its process, however that ends, and a slow process keeps it. A lock file would have to be taken from dead
+ * processes by age, and two processes could take it at once. Rejects if the file cannot be created, or another process holds the lock for
+ * ten seconds.
  */
 export async function lockFile(path: string): Promise<() => void> {
   closeSync(openSync(path, 'a', 0o600));
-  // Loaded only here: most gateways have no such file.
+  // Loaded only here, because few gateways need it.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -139,7 +134,7 @@ export async function lockFile(path: string): Promise<() => void> {
   return () => database.close();
 }
 
-/** Nothing is ever written: only the lock of a transaction that might write is needed. */
+/** Begins a transaction for its lock alone; nothing is ever written. */
 function begin(database: DatabaseSync): boolean {
   try {
     database.exec('BEGIN IMMEDIATE');
@@ -161,8 +156,8 @@ const TABLES = `
 `;
 
 /**
- * Records in an SQLite file, for replicas on one machine. Nothing waits for the disk, so that a slow one holds up no request: a process
- * that is killed loses nothing, and a power cut may damage the file, which is then reported.
+ * Records in an SQLite file, for replicas on one machine. It does not wait for the disk, so that a slow one holds up no request. A killed
+ * process loses nothing; a power cut may damage the file, and the gateway then reports it.
  */
 export class FileRecords implements RecordStore {
   private readonly path: string;
@@ -230,7 +225,7 @@ export class FileRecords implements RecordStore {
   private async open(): Promise<DatabaseSync> {
     if (this.database !== undefined) return this.database;
     closeSync(openSync(this.path, 'a', 0o600));
-    // Loaded only here: most gateways have no such file.
+    // Loaded only here, because few gateways need it.
     const { DatabaseSync } = await import('node:sqlite');
     const database = new DatabaseSync(this.path, { timeout: 0 });
     try {
@@ -273,10 +268,10 @@ const keptWindows = z.array(
   }),
 );
 
-/** Milliseconds after which a file that nobody writes to is looked at, to remove it when its windows are over. */
+/** Milliseconds without a write after which a file is removed if its windows are over. */
 const STALE_MS = 60_000;
 
-/** Counts in windows in files: each replica writes one of its own, without a lock, and reads those of the others. */
+/** Window counts in files: each replica writes its own without a lock, and reads the others'. */
 class FileWindows {
   private readonly prefix: string;
   private readonly path: string;
@@ -289,21 +284,21 @@ class FileWindows {
   private work: Promise<unknown> = Promise.resolve();
   private isClosed = false;
 
-  /** Files are named `prefix`, a dot and an id. */
+  /** Files are named by `prefix`, a dot and an id. */
   constructor(prefix: string, time: () => number) {
     this.prefix = prefix;
     this.path = `${prefix}.${randomUUID()}`;
     this.time = time;
   }
 
-  /** Adds to windows; resolves to the counts of all replicas. */
+  /** Adds to windows; resolves to all replicas' counts. */
   count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
     const counted = this.work.then(() => this.countNow(additions));
     this.work = counted.catch(() => {});
     return counted;
   }
 
-  /** Removes the file of this replica; what is counted later is counted here alone. */
+  /** Removes this replica's file; later counts stay in this process. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.work;
@@ -314,7 +309,7 @@ class FileWindows {
     const now = this.time();
     const own = additions.map((addition) => this.own.add(addition, now));
     if (!this.isClosed && additions.some(({ add }) => add.some((number) => number !== 0))) {
-      // A reader must not see half of it; after a crash of the machine nobody misses it.
+      // Replaced, so that no reader sees half of it; not durable, because it may be lost when the machine crashes.
       await replaceFile(this.path, JSON.stringify(this.own.list(now)), { isDurable: false });
     }
     const others = await this.readOthers(now);
@@ -336,7 +331,7 @@ class FileWindows {
     return windows.flat();
   }
 
-  /** The file of another replica, which may end at any time. */
+  /** Reads another replica's file, which may disappear at any time. */
   private async readOther(path: string, now: number): Promise<readonly KeptWindow[]> {
     const found = await stat(path).catch(() => undefined);
     if (found === undefined) return [];

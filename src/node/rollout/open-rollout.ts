@@ -16,7 +16,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { modesFile, type OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { replaceFile } from '../files.ts';
+import { replaceFile, errorCode } from '../files.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
 import { SYSTEM_CLOCK } from '../runtime.ts';
 import { FileStore } from './file-store.ts';
@@ -27,24 +27,24 @@ export interface OpenRollout {
   readonly control: RolloutControl;
   /** This gateway among those that share its store; undefined without a store. */
   readonly replica: Replica | undefined;
-  /** What the processes of this gateway share, and its replicas. */
+  /** The store that this gateway's processes and replicas share. */
   readonly store: Store | undefined;
-  /** Records that it shares with its replicas; undefined where only its own processes share anything. */
+  /** Records shared with replicas; undefined if only this gateway's processes share a store. */
   readonly records: RecordStore | undefined;
   /** See `OpenStore.renewCa`. */
   readonly renewStoreCa: OpenStore['renewCa'];
   readonly v1Origin: OriginSetting | undefined;
-  /** Returns why a rule book cannot be in force here, as a sentence. */
+  /** Returns a sentence that says why a rule book cannot be in force here, if it cannot. */
   readonly faultOf: (book: RuleBook) => string | undefined;
   /** Waits until the last change is saved. */
   readonly close: () => Promise<void>;
 }
 
-/** This process among those of its gateway. */
+/** This process among its gateway's. */
 export interface RolloutProcess {
   /** Number of processes that serve clients. */
   readonly processes: number;
-  /** In one of several processes: the store of the first, which also tells what happens to the rollout. */
+  /** In a worker, the first process's store. Only the first process logs what happens to the rollout. */
   readonly store?: Store | undefined;
 }
 
@@ -97,7 +97,7 @@ export async function openRollout(
   };
 }
 
-/** Returns as a sentence why the gateway would not start with the rollout in its file; starts nothing, and asks no server. */
+/** Returns a sentence that says why the gateway would not start with the rollout in its file, if it would not; contacts no server. */
 export function storedRolloutFault(settings: Settings, book: RuleBook): string | undefined {
   const path = modesFile(settings.get(table.store));
   if (path === undefined || !existsSync(path)) return v1Fault(settings, book, initialRollout);
@@ -115,7 +115,7 @@ function damageOf(place: string): string {
   return `${place} is not a stored rollout; name another file, or remove it to start over if it was one.`;
 }
 
-/** Makes this gateway one of those that share the store. */
+/** Adds this gateway to those that share the store. */
 async function share(
   control: RolloutControl,
   { store, place, copy: copyPath, isLocal }: OpenStore,
@@ -145,7 +145,7 @@ async function share(
     await copy?.close();
   };
   const last = copy?.read();
-  // A file that was removed starts over; a store that was emptied does not.
+  // Removing the file starts over; emptying a store does not.
   if (!isLocal && last !== undefined) replica.begin(last);
   await replica.start();
   const { aloneSince, aloneReason } = replica.status;
@@ -184,24 +184,24 @@ function namesClients(rollout: Rollout | undefined): boolean {
   return named || Object.keys(rollout.clients).length > 0;
 }
 
-/** A store of the settings. */
+/** The store that the settings name. */
 interface OpenStore {
   readonly store: Store;
-  /** The setting that names it, as the operator set it, and the place. */
+  /** The setting as the operator set it, and the store's place. */
   readonly place: string;
   /** File for the last known state. */
   readonly copy: string | undefined;
-  /** True when a store that cannot be read is a fault of the settings. */
+  /** True if an unreadable store is a fault of the settings. */
   readonly isLocal: boolean;
-  /** Records of replicas; undefined where only processes of one gateway share the store. */
+  /** Replicas' records; undefined if only one gateway's processes share the store. */
   readonly records: RecordStore | undefined;
-  /** Checks new connections to the store against these authorities, as PEM text. */
+  /** Uses these authorities (PEM text) for new connections to the store. */
   readonly renewCa?: ((ca: string) => void) | undefined;
 }
 
 /**
- * Opens the store that the settings name; undefined when one process shares nothing with any other. `processes` of one gateway
- * share the memory of the first. Throws when a file cannot be read.
+ * Opens the store that the settings name; undefined if there is nothing to share. Several processes of one gateway share the first one's
+ * memory. Throws if a file cannot be read.
  */
 async function openStore(settings: Settings, processes: number): Promise<OpenStore | undefined> {
   const address = settings.get(table.store);
@@ -232,19 +232,19 @@ async function openStore(settings: Settings, processes: number): Promise<OpenSto
   return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, records: store.records };
 }
 
-/** Names the place of a store with its setting, as the operator set it. */
+/** Names a store's place with its setting, as the operator set it. */
 function placeOf(settings: Settings, place: string): string {
   return `${settings.nameOf(table.store)} ${place}`;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Path of the last known state beside the file of a rollout. */
+/** Path of the last known state, beside the rollout's file. */
 function copyOf(path: string): string {
   return `${path}.last-good`;
 }
 
-/** The last known state of a rollout in a file, for a start at which the store is damaged or out of reach. */
+/** A file with a rollout's last known state, for starts at which the store is damaged or unreachable. */
 export class RolloutCopy {
   private readonly path: string;
   private readonly onFault: (sentence: string) => void;
@@ -256,7 +256,7 @@ export class RolloutCopy {
     this.onFault = onFault;
   }
 
-  /** Returns the state; undefined when there is no file, or a damaged one. */
+  /** Returns the state; undefined if the file is missing or damaged. */
   read(): RolloutState | undefined {
     try {
       return readRollout(parsedJson(readFileSync(this.path, 'utf8')));
@@ -265,14 +265,14 @@ export class RolloutCopy {
     }
   }
 
-  /** Replaces the file; of states in quick succession only the last is written. */
+  /** Replaces the file; writes only the last of several states in quick succession. */
   write(state: RolloutState): void {
     const isWriting = this.latest !== undefined;
     this.latest = state;
     if (!isWriting) this.work = this.work.then(() => this.writeLatest());
   }
 
-  /** Waits for the file. */
+  /** Waits until the file is written. */
   close(): Promise<void> {
     return this.work;
   }
@@ -284,7 +284,7 @@ export class RolloutCopy {
     try {
       await replaceFile(this.path, rolloutText(state));
     } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      const reason = errorCode(error, String(error));
       this.onFault(`The last known state cannot be kept in ${this.path} (${reason}).`);
     }
   }

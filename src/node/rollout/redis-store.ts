@@ -13,11 +13,11 @@ import {
 
 /** Where a Redis or Valkey server is, and how to log in. */
 interface RedisAddress {
-  /** `redis:` or `rediss:` (TLS), user, host, port and number of the database, without a password. */
+  /** `redis:` or `rediss:` (TLS), user, host, port and database number, without a password. */
   readonly url: string;
   /** Returns the password in force, for each new connection. */
   readonly password: () => string | undefined;
-  /** PEM text of the authorities that the server's certificate is checked against; undefined: those of the system. */
+  /** Authorities for the server's certificate as PEM text; by default the system's. */
   readonly ca: string | undefined;
   /** Prefix of all keys. */
   readonly name: string;
@@ -26,17 +26,17 @@ interface RedisAddress {
 /** Milliseconds to wait for the first connection. */
 const FIRST_CONNECT_MS = 2000;
 const CONNECT_TIMEOUT_MS = 2000;
-/** Between two signs of life, and without one, in milliseconds: a connection without responses is replaced. */
+/** Milliseconds between two pings, and without a response after which a connection is replaced. */
 const PING_MS = 2000;
 const SILENCE_MS = 5000;
-/** Milliseconds between attempts to connect: from the first to the second. */
+/** Milliseconds between attempts to connect, doubling from the first value to the second. */
 const BACK_OFF_MS = [50, 1000] as const;
-/** Milliseconds without a reply of a wrong node after which the next one counts as the first. */
+/** Milliseconds after which another reply from a wrong node counts as the first. */
 const SETTLED_MS = 5000;
 
 /**
- * Replies of a server that cannot serve these keys, though another one under the same name may: a failover left a replica here, or the
- * cluster moved the keys. Redis before 7 wraps what a command of a script replied into a sentence of its own.
+ * Replies from a server that cannot serve these keys, while another one under the same name may: after a failover it is a replica, or the
+ * cluster moved the keys. Redis before 7 wraps a script command's reply into its own sentence.
  */
 const WRONG_NODE = /(?:^|-)(?:READONLY|MASTERDOWN|LOADING|CLUSTERDOWN|MOVED) /;
 
@@ -55,7 +55,7 @@ export class RedisStore implements Store {
   private readonly listeners = new Map<() => void, string>();
   private lastError = 'not connected yet';
   private isClosed = false;
-  /** Replies of a wrong node in a row, the time of the last one, and the timer of the next connection. */
+  /** Replies from wrong nodes in a row, and the time of the last one. */
   private wrongNodes = 0;
   private wrongNodeAt = Number.NEGATIVE_INFINITY;
   private retry: NodeJS.Timeout | undefined = undefined;
@@ -66,9 +66,9 @@ export class RedisStore implements Store {
     this.connections = this.prepared();
   }
 
-  /** Opens a store; resolves when it is connected, or after two seconds: it goes on trying. */
+  /** Opens a store; resolves when it is connected, or after two seconds, in which case it keeps trying. */
   static async open(address: RedisAddress): Promise<RedisStore> {
-    // Loaded only here: most gateways have no such store.
+    // Loaded only here, because few gateways need it.
     const { createClient } = await import('@redis/client');
     const store = new RedisStore(address, (own) => createClient(clientOptions(own)));
     let deadline: NodeJS.Timeout | undefined;
@@ -82,7 +82,7 @@ export class RedisStore implements Store {
     return store;
   }
 
-  /** Checks new connections against these authorities; those there are stay. */
+  /** Uses these authorities for new connections. */
   renew(ca: string): void {
     this.address = { ...this.address, ca };
   }
@@ -105,7 +105,7 @@ export class RedisStore implements Store {
     return replies.map((reply) => readCounts(reply));
   }
 
-  /** Records beside the texts and windows; nothing is left of those that are not changed for `keepMs`. */
+  /** Records beside the texts and windows; they expire `keepMs` after their last change. */
   records(keepMs: number): RecordStore {
     return new RedisRecords(
       (script, keys, args) => this.run(script, keys, args),
@@ -153,7 +153,7 @@ export class RedisStore implements Store {
       client.on('error', (error) => {
         this.onError(connections, error);
       });
-    // A subscription that met a broken connection was lost; one that is there already is not doubled.
+    // Subscribes again after a broken connection. The client ignores a listener that it has already.
     connections.subscriptions.on('ready', () => {
       if (this.connections !== connections) return;
       for (const [listener, channel] of this.listeners) this.listen(channel, listener);
@@ -170,10 +170,10 @@ export class RedisStore implements Store {
   }
 
   private onError(connections: Connections, error: unknown): void {
-    // What those that were left behind still have to say is of no use.
+    // Ignores earlier connections.
     if (this.connections !== connections || this.retry !== undefined) return;
     this.lastError = messageOf(error);
-    // The client connects again by itself, but with the authorities of its first connection.
+    // The client reconnects by itself, but with the authorities of its first connection.
     if (connections.address !== this.address) this.reconnect(backOff(0));
     else this.leaveWrongNode(connections, this.lastError);
   }
@@ -185,9 +185,9 @@ export class RedisStore implements Store {
       .catch((error: unknown) => this.onError(connections, error));
   }
 
-  /** Connects anew where the server replied that it is the wrong one: its name is resolved again, as after a broken connection. */
+  /** Reconnects after a reply from a wrong node, which resolves the name again. */
   private leaveWrongNode(connections: Connections, message: string): void {
-    // Several calls on one connection can have such a reply.
+    // Several calls on one connection can get such a reply.
     if (this.connections !== connections || this.retry !== undefined || !WRONG_NODE.test(message)) return;
     this.lastError = message;
     if (performance.now() - this.wrongNodeAt > SETTLED_MS) this.wrongNodes = 0;
@@ -222,7 +222,7 @@ export class RedisStore implements Store {
     }
   }
 
-  /** Says why there is no connection instead of that there is none. */
+  /** Replaces the client's error about a missing connection by the reason for that. */
   private async told<Value>(reply: Promise<Value>): Promise<Value> {
     const { connections } = this;
     try {
@@ -234,7 +234,7 @@ export class RedisStore implements Store {
     }
   }
 
-  /** In a cluster, all keys with the same word in braces are on one server, as scripts need it. */
+  /** In a cluster, all keys with the same word in braces are on one server, as scripts require. */
   private keyOf(key: string): string {
     return `{${this.address.name}}:${key}`;
   }
@@ -243,7 +243,7 @@ export class RedisStore implements Store {
 function clientOptions({ url, password, ca }: RedisAddress): RedisClientOptions {
   const place = new URL(url);
   const username = place.username === '' ? undefined : decodeURIComponent(place.username);
-  // The client takes the credentials of an address that has a user for all of them, and so forgets the password beside it.
+  // With a user in the address, the client would ignore the credentials provider.
   place.username = '';
   const socket = {
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -254,7 +254,7 @@ function clientOptions({ url, password, ca }: RedisAddress): RedisClientOptions 
     url: place.href,
     credentialsProvider: {
       type: 'async-credentials-provider',
-      // At each connection: the password may have been renewed.
+      // Called for each connection, because the password may have been renewed.
       credentials: async () => {
         const current = password();
         return current === undefined
@@ -265,12 +265,12 @@ function clientOptions({ url, password, ca }: RedisAddress): RedisClientOptions 
     socket: url.startsWith('rediss:')
       ? { ...socket, tls: true, ...(ca === undefined ? {} : { ca }) }
       : socket,
-    // While the server is out of reach, calls fail at once instead of piling up.
+    // While the server is unreachable, calls fail at once instead of piling up.
     disableOfflineQueue: true,
-    // Names of libraries are for nobody, and the user would need one more command.
+    // Sending the library's name would need the right to one more command.
     disableClientInfo: true,
     pingInterval: PING_MS,
-    // Only Redis Enterprise has these; the subscription is for one channel.
+    // Only Redis Enterprise has these.
     maintNotifications: 'disabled',
   };
 }
@@ -317,7 +317,7 @@ class RedisRecords implements RecordStore {
   private readonly keys: readonly string[];
   private readonly keepMs: number;
 
-  /** Nothing is left of records that are not changed for `keepMs`. */
+  /** Records expire `keepMs` after their last change. */
   constructor(run: RunScript, keyOf: (key: string) => string, keepMs: number) {
     this.run = run;
     this.keys = ['report:1:texts', 'report:1:revisions'].map(keyOf);
@@ -350,7 +350,7 @@ function textsOf(reply: unknown): readonly string[] {
   return reply.map(String);
 }
 
-/** A script that runs in the server, and its name there. */
+/** A script for the server, and its name there. */
 interface RedisScript {
   readonly text: string;
   readonly sha: string;
@@ -412,9 +412,9 @@ return replies
 `);
 
 /**
- * The life of the records, then key, revision and text of those that were set after revision ARGV[1], at most ARGV[2], in the order of
- * their revisions. KEYS are the hash of texts and that of revisions, which also has the life and the last revision. Where the server
- * evicted one of them, the other goes as well.
+ * Returns the records' life, then key, revision and text of at most ARGV[2] records that were set after revision ARGV[1], by revision.
+ * KEYS are the hash of texts and the hash of revisions, which also has the life and the last revision. If the server has evicted one of
+ * them, the script deletes the other.
  */
 const RECORD_CHANGES: RedisScript = script(`
 if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
@@ -444,8 +444,8 @@ return reply
 `);
 
 /**
- * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the
- * life and the last revision, or nothing when life or a revision is another. The server's clock names a new life.
+ * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the life
+ * and the last revision, or nothing if the life or a revision differs. The server's clock names a new life.
  */
 const REPLACE_RECORDS: RedisScript = script(`
 if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type DescriptionJob, describeV1 } from '../../gateway/description.ts';
 
-// The thread of one derivation: V2's description may be as large as any response, and its schemas become a tree of objects.
+// Derives one description in its own thread: V2's may be as large as any response, and its schemas become a tree of objects.
 
 const job: DescriptionJob = workerData;
 const text = await describeV1(job);

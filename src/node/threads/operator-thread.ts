@@ -12,7 +12,7 @@ import { threadPath } from './thread-messages.ts';
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
 
-/** Milliseconds for one piece of work, and for waiting behind others. The largest body that is kept takes some 2 s. */
+/** Milliseconds for one piece of work, and for its wait before that. The largest kept body takes some 2 s. */
 const DEADLINE_MS = 20_000;
 
 const encoder = new TextEncoder();
@@ -21,13 +21,13 @@ interface QueuedWork {
   readonly work: OperatorWork;
   readonly resolve: (text: OperatorText) => void;
   readonly reject: (error: unknown) => void;
-  /** Ends the wait, and then the work. */
+  /** Limits the wait, and then the work. */
   deadline: NodeJS.Timeout | undefined;
 }
 
 /**
  * Does work for operators in a thread, one piece after the other. The thread starts with the first piece, or when work may soon
- * arrive. Work that is not done in time gets 503, and another thread replaces the one that is stuck.
+ * arrive. Late work gets 503, and a new thread replaces the stuck one.
  */
 export class OperatorThread {
   private readonly deadlineMs: number;
@@ -52,11 +52,11 @@ export class OperatorThread {
       if (this.current === undefined) this.next();
     });
 
-  /** Keeps the thread until the returned function is called; `warmUp` is done first where no thread runs yet. */
+  /** Keeps the thread until the returned function is called; if no thread runs yet, `warmUp` is done first. */
   readonly hold = (warmUp: () => OperatorWork): (() => void) => {
     this.holders += 1;
     clearTimeout(this.idle);
-    // Its result is of no use, and neither is a fault of it.
+    // Neither its result nor its fault matters.
     if (this.worker === undefined) this.run(warmUp()).catch(() => undefined);
     let isHeld = true;
     return () => {
@@ -78,7 +78,7 @@ export class OperatorThread {
     this.worker.postMessage(current.work);
   }
 
-  /** Takes work that still waits out of the queue. */
+  /** Removes late work from the queue. */
   private giveUp(queued: QueuedWork): void {
     const at = this.queue.indexOf(queued);
     if (at === -1) return;
@@ -86,7 +86,7 @@ export class OperatorThread {
     queued.resolve(this.tooLate('was not begun', 'The thread for operators is busy with other requests.'));
   }
 
-  /** Ends a thread that does not come to an end; the next piece of work starts another. */
+  /** Ends a stuck thread; the next piece of work starts another. */
   private replace(stuck: QueuedWork): void {
     if (this.current !== stuck) return;
     this.end();
@@ -102,7 +102,7 @@ export class OperatorThread {
 
   private start(): Worker {
     const worker = new Worker(this.path);
-    // A gateway that stops does not wait for it.
+    // A gateway that stops does not wait for the thread.
     worker.unref();
     worker.on('message', (text: OperatorText) => {
       if (this.worker !== worker) return;
@@ -135,14 +135,14 @@ export class OperatorThread {
   }
 }
 
-/** Bytes of a description from which it is derived in a thread: below, it takes some milliseconds. */
+/** Bytes from which a description is derived in a thread: a smaller one takes some milliseconds. */
 const MIN_THREAD_BYTES = 16 * 1024;
 
-/** MiB of memory of a thread beside that for the source: of its own objects, and of those just made. */
+/** MiB of a thread's memory beside that for the source: for its own objects, and for new ones. */
 const FIXED_MIB = 16;
 const YOUNG_MIB = 8;
 
-/** Derives V1's descriptions, large ones in a thread, one after the other. The thread lives for one derivation: they are rare. */
+/** Derives V1's descriptions, large ones one after the other in a thread. Each has a new thread, because they are rare. */
 export class DescriptionThread {
   private last: Promise<unknown> = Promise.resolve();
 
@@ -164,7 +164,7 @@ function inThread({ source, rules, v2 }: DescriptionJob): Promise<DescriptionTex
     maxYoungGenerationSizeMb: YOUNG_MIB,
   };
   const worker = new Worker(threadPath('description-worker'), { workerData, resourceLimits });
-  // A gateway that stops does not wait for it.
+  // A gateway that stops does not wait for the thread.
   worker.unref();
   return new Promise<DescriptionText | undefined>((resolve, reject) => {
     worker.on('message', resolve).on('error', reject);

@@ -5,7 +5,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
 import { TransformThreads } from './transform-thread.ts';
 
-// The operators' thread: explains requests, shows entries of any size and plans from logs, while the event loop serves clients.
+// The operators' thread: explains requests, shows entries of any size and plans from logs, while the main thread serves clients.
 
 const transforms = new TransformThreads();
 
@@ -24,7 +24,7 @@ async function respond(work: OperatorWork): Promise<void> {
     compiled,
     decode: decodeBody,
     transform: transforms.run,
-    // Few operators plan, and few of those who explain.
+    // Loaded late, because few operators plan.
     plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),
     now,
     pause,
@@ -39,7 +39,7 @@ function now(): number {
   return performance.now();
 }
 
-/** Nobody else waits for this thread. */
+/** No pause, because nobody else needs this thread. */
 function pause(): Promise<void> {
   return Promise.resolve();
 }

@@ -5,7 +5,7 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { ASKED, type FromThread, GRANTED, type ToThread } from './thread-messages.ts';
 
-// The rewriting thread: rewrites large bodies, one after the other, so that the event loop serves everybody else.
+// The rewriting thread: rewrites large bodies, one after the other, while the main thread serves everybody else.
 
 let rules: CompiledRuleBook | undefined;
 let grant = new Int32Array(new SharedArrayBuffer(4));
@@ -63,7 +63,7 @@ function operationOf(
   return operations.find((operation) => operation.id === id);
 }
 
-/** Leaves out the edits, and gives the result memory of its own, which can be moved: a small one shares it with others. */
+/** Leaves out the edits, and copies a result that shares its memory with others, so that it can be moved. */
 function sendable<Outcome extends { readonly verdict: string; readonly body?: Uint8Array }>(
   outcome: Outcome,
 ): WithoutEdits<Outcome>;

@@ -22,19 +22,19 @@ export type ToThread =
       readonly context: ResponseContext;
     };
 
-/** A message of the rewriting thread: it waits for memory until `grant` is set, or it has finished a body. */
+/** A message from the rewriting thread: it waits for memory until `grant` is set, or has finished a body. */
 export type FromThread =
   | { readonly kind: 'memory'; readonly bytes: number }
   | { readonly kind: 'request'; readonly outcome: WithoutEdits<Rewrite>; readonly body: Uint8Array }
   | { readonly kind: 'response'; readonly outcome: WithoutEdits<ResponseRewrite>; readonly body: Uint8Array };
 
-/** What the thread for transforms starts with. */
+/** The modules that the transform thread starts with. */
 export interface TransformModules {
-  /** Their texts, by path. */
+  /** Their sources, by path. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** A message of the thread for transforms: once when its modules are read, then two for each job. */
+/** A message from the transform thread: one when its modules are loaded, then two for each job. */
 export type FromTransforms =
   | { readonly kind: 'ready'; readonly exports: Readonly<Record<string, readonly string[]>> }
   | {
@@ -44,11 +44,11 @@ export type FromTransforms =
       readonly isSyntax: boolean;
       readonly line: number | undefined;
     }
-  // With the milliseconds of processor time that the thread has used, where the runtime tells.
+  // With the thread's processor time in milliseconds, if the runtime reports it.
   | { readonly kind: 'began'; readonly workedMs: number | undefined }
   | { readonly kind: 'outcome'; readonly outcome: TransformOutcome };
 
-/** Values of the cell by which memory is granted: the thread waits while it is `ASKED`. */
+/** Values of the cell that grants memory: the thread waits while it is `ASKED`. */
 export const ASKED = 0;
 export const GRANTED = 1;
 export const DENIED = 2;

@@ -10,7 +10,7 @@ import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import { DENIED, type FromThread, GRANTED, threadPath, type ToThread } from './thread-messages.ts';
 
-/** Bytes of a body from which it is rewritten in the thread: the slowest body of this size takes some 20 ms. */
+/** Bytes from which a body is rewritten in the thread: the slowest body of this size takes some 20 ms. */
 const MIN_THREAD_BYTES = 128 * 1024;
 /** Milliseconds without a body after which the thread ends. */
 const IDLE_MS = 60_000;
@@ -28,13 +28,13 @@ type QueuedJob =
     };
 
 /**
- * Rewrites large bodies in a thread, so that no body holds up the event loop; small ones are faster at once. The thread starts
- * with the first large body and takes one after the other, so only one at a time needs memory for the work.
+ * Rewrites large bodies in a thread, so that none holds up the event loop; small ones are faster at once. The thread starts with the
+ * first large body and rewrites one at a time, so that only one needs working memory.
  */
 export class ThreadedRewriter implements BodyRewriter {
   private worker: Worker | undefined = undefined;
   private readonly grant = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  /** The hash of the rule book that the thread has. */
+  /** The hash of the thread's rule book. */
   private ruleBook: string | undefined = undefined;
   private readonly queue: QueuedJob[] = [];
   private current: QueuedJob | undefined = undefined;
@@ -90,7 +90,7 @@ export class ThreadedRewriter implements BodyRewriter {
 
   private start(): Worker {
     const worker = new Worker(threadPath('rewriting-worker'));
-    // A gateway that stops does not wait for it.
+    // A gateway that stops does not wait for the thread.
     worker.unref();
     this.ruleBook = undefined;
     worker.on('message', (message: FromThread) => this.receive(message));
@@ -114,7 +114,7 @@ export class ThreadedRewriter implements BodyRewriter {
       current.done(message.outcome, message.body);
   }
 
-  /** The thread has ended, and the body that it had is lost. */
+  /** Fails the current job, whose body was lost with the thread. */
   private fail(error: unknown): void {
     const { current } = this;
     this.worker = undefined;

@@ -13,16 +13,16 @@ import {
 } from '../../migrate/transform.ts';
 import { hashRuleBook } from '../../rules/hash.ts';
 import type { RuleBook, TransformDirection, TransformSource } from '../../rules/rule-book.ts';
-import { decodeText, TextFault } from '../files.ts';
+import { decodeText, TextFault, errorCode } from '../files.ts';
 import { type FromTransforms, threadPath, type TransformModules } from './thread-messages.ts';
 
-/** MiB of memory of the thread: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
+/** MiB of the thread's memory: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
 const MEMORY_MIB = 256;
 
-/** Milliseconds between looks at a call that the machine holds up, at least. */
+/** Minimum milliseconds between checks of a call that the machine holds up. */
 const LOOK_MS = 5;
 
-/** Milliseconds that reading the modules may take: what they do at the top is done once. */
+/** Milliseconds that loading the modules, with their top-level code, may take. */
 const START_MS = 5000;
 
 interface QueuedJob {
@@ -43,8 +43,8 @@ interface RunningCall {
 }
 
 /**
- * Runs the transforms of one rule book in a thread, one call after the other. A call beyond the budget ends the thread, because nothing
- * else ends a loop, and another takes its place for the calls that wait.
+ * Runs one rule book's transforms in a thread, one call after the other. A call beyond the budget ends the thread, because nothing else
+ * ends a loop, and a new one runs the waiting calls.
  */
 class TransformThread {
   private readonly modules: TransformModules;
@@ -72,7 +72,7 @@ class TransformThread {
     return this.current !== undefined || this.queue.length > 0;
   }
 
-  /** Starts the thread, and waits until its modules are read, or cannot be. */
+  /** Starts the thread, and waits until its modules are loaded or have failed. */
   warm(): Promise<void> {
     if (this.isReady) return Promise.resolve();
     return new Promise((done) => {
@@ -99,7 +99,7 @@ class TransformThread {
     const { job } = this.current ?? {};
     // The budget begins with the call, not with a thread that waits for a processor.
     this.deadline = setTimeout(() => this.lose('did not begin'), START_MS);
-    // Copied: the body stays that of the exchange, which may send it as it is.
+    // The message is a copy: the exchange keeps the body, and may send it unchanged.
     this.worker?.postMessage(job);
   }
 
@@ -113,7 +113,7 @@ class TransformThread {
       if (this.worker === worker) this.lose('ended its thread, or took too much memory');
     };
     worker.on('error', ended).on('exit', ended);
-    // A process that stops does not wait for it; whoever listens to a thread does, unless that is said behind it.
+    // A process that stops does not wait for the thread. Only after `on`, which refs it again.
     worker.unref();
     return worker;
   }
@@ -143,7 +143,7 @@ class TransformThread {
     }
   }
 
-  /** Judges a call after so many milliseconds, and ends the thread if the call has used up its budget. */
+  /** Judges a call after some milliseconds, and ends the thread if the call has used up its budget. */
   private watch(running: RunningCall, milliseconds: number): void {
     const isCurrent = (): boolean => this.current === running.call && this.worker === running.worker;
     const judge = async (): Promise<void> => {
@@ -153,7 +153,7 @@ class TransformThread {
       if (rest > 0) this.watch(running, Math.max(rest, LOOK_MS));
       else this.replace(running.call);
     };
-    // An outcome that has come while this thread was busy is taken first: the check phase is behind the one for messages.
+    // In the check phase, so that an outcome that came while this thread was busy is taken first.
     this.deadline = setTimeout(() => setImmediate(() => void judge()), milliseconds);
   }
 
@@ -163,7 +163,7 @@ class TransformThread {
     this.next();
   }
 
-  /** The thread is gone, or of no use: the call that it had fails, or the first one where it did not start. */
+  /** Ends a lost or useless thread, and fails its current call, or the first waiting one if it did not start. */
   private lose(what: string): void {
     this.end();
     this.current ??= this.queue.shift();
@@ -182,12 +182,12 @@ class TransformThread {
   }
 }
 
-/** Milliseconds that a call may take. */
+/** Maximum milliseconds of a call. */
 function budgetOf({ limits }: RuleBook): number {
   return limits.transform ?? TRANSFORM_BUDGET_MS;
 }
 
-/** Runs the transforms of the rule books in force: exchanges finish on the one that they began with. */
+/** Runs the transforms of the rule books in force: an exchange finishes with the one that it began with. */
 export class TransformThreads {
   private readonly threads = new Map<string, TransformThread>();
 
@@ -195,14 +195,14 @@ export class TransformThreads {
   readonly run = (book: RuleBook, job: TransformJob): Promise<TransformOutcome> =>
     this.threadOf(book).run(job);
 
-  /** Starts the thread of a rule book that is about to be in force, so that no request waits for it. */
+  /** Starts a rule book's thread before it comes into force, so that no request waits for that. */
   readonly warm = (book: RuleBook): Promise<void> =>
     book.modules === undefined ? Promise.resolve() : this.threadOf(book).warm();
 
   private threadOf(book: RuleBook): TransformThread {
     const known = this.threads.get(book.hash);
     if (known !== undefined) return known;
-    // The last one is still in force while the next is warmed.
+    // The last one is still in force while the next one starts.
     for (const [hash, other] of [...this.threads].slice(0, -1)) {
       if (other.isBusy) continue;
       other.end();
@@ -220,16 +220,15 @@ export class TransformThreads {
   }
 }
 
-/** What the loop of a thread has done; undefined where the runtime does not tell. */
+/** A thread's use of its event loop; undefined if the runtime does not report it. */
 function loopOf({ performance: own }: Worker): EventLoopUtilization | undefined {
   return typeof own?.eventLoopUtilization === 'function' ? own.eventLoopUtilization() : undefined;
 }
 
 /**
- * Returns how many milliseconds of its budget a call has used: those in which it worked, by the processor time of its thread, and those
- * in which it waited. On a busy machine, or in a throttled container, the thread does neither for a while. That is not the module's
- * fault, and a 502 would be wrong: V2 may have carried out the request by then. The whole budget is used after `START_MS`, and where the
- * runtime does not tell.
+ * Returns the milliseconds of its budget that a call has used: its thread's processor time, and the time in which it waited. On a busy
+ * machine or in a throttled container a thread does neither for a while, which is not the module's fault; a 502 would be wrong, since V2
+ * may have carried out the request by then. After `START_MS`, or if the runtime does not report times, the whole budget counts as used.
  */
 async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise<number> {
   const { at, workedMs, loop } = began;
@@ -239,7 +238,7 @@ async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise
     const { user, system } = await worker.cpuUsage();
     return (user + system) / 1000 - workedMs + idle;
   } catch {
-    // The thread has ended, which it reports itself, or the runtime does not tell.
+    // The thread has ended, which it reports itself, or the runtime does not report times.
     return budgetMs;
   }
 }
@@ -247,10 +246,10 @@ async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise
 function startWorker(modules: TransformModules): Worker {
   const worker = new Worker(threadPath('transform-worker'), {
     workerData: modules,
-    // The settings of the gateway are no business of a transform.
+    // Transforms must not see the gateway's settings.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
-    // What it prints would stand in the rewrite log. Nobody reads these streams, since reading keeps a process alive: see the thread.
+    // Its output would end up in the rewrite log. Nobody reads these streams, since that would keep the process alive.
     stdout: true,
     stderr: true,
   });
@@ -261,17 +260,17 @@ function textsOf(modules: Readonly<Record<string, TransformSource>>): Readonly<R
   return Object.fromEntries(Object.entries(modules).map(([path, { text = '' }]) => [path, text]));
 }
 
-/** A fault of a module, at a line of its file (from 1), or of the operation that names it. */
+/** A module's fault, at a line of its file (from 1), or in the rule book's operations that name it. */
 export interface ModuleFault {
   /** The ids of the operations that name the module. */
   readonly operations: readonly string[];
-  /** Its file; undefined where the rule book is wrong. */
+  /** The module's file; undefined if the rule book is wrong. */
   readonly file: string | undefined;
   readonly line: number;
   readonly message: string;
 }
 
-/** Reads the transforms that a rule book names beside the file at `path`, and returns the book with them. */
+/** Reads the transforms that the rule book at `path` names, and returns the book with them. */
 export async function loadTransforms(
   book: RuleBook,
   path: string,
@@ -308,8 +307,9 @@ async function readModule(module: string, book: string): Promise<TransformSource
     text = decodeText(await readFile(file));
   } catch (error) {
     if (error instanceof TextFault) return ofBook(`${module} cannot be read: ${error.message}`);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    return ofBook(`${module} cannot be read (${code}); the path is from the folder of the rule book`);
+    return ofBook(
+      `${module} cannot be read (${errorCode(error)}); the path is from the folder of the rule book`,
+    );
   }
   const loaded = await firstMessage({ texts: { [module]: text } });
   if (loaded.kind !== 'ready') return faultOfFile(file, text, loaded);
@@ -324,7 +324,7 @@ function ofBook(message: string): ReadFault {
   return { file: undefined, line: 1, message };
 }
 
-/** True where rule book and module are links into one folder, as the kubelet has them for a ConfigMap. */
+/** True if rule book and module are links into one folder, as the kubelet makes them for a ConfigMap. */
 async function isSwappedFolder(real: string, book: string): Promise<boolean> {
   return real.startsWith(dirname(await realpath(book)) + sep);
 }
@@ -346,7 +346,7 @@ function faultOfFile(
   return { file, line: (isSyntax ? syntaxLine(text) : line) ?? 1, message };
 }
 
-/** Reads the modules in a thread of its own, where a loop at the top can be ended. */
+/** Loads the modules in a new thread, which can be ended if they loop. */
 async function firstMessage(modules: TransformModules): Promise<Loaded> {
   const [module = ''] = Object.keys(modules.texts);
   const worker = startWorker(modules);
@@ -354,7 +354,7 @@ async function firstMessage(modules: TransformModules): Promise<Loaded> {
   const loaded = await new Promise<Loaded>((done) => {
     const fail = (message: string): void =>
       done({ kind: 'fault', module, message, isSyntax: false, line: undefined });
-    // It keeps the process alive, which the thread does not.
+    // Unlike the thread, the timer keeps the process alive.
     timer = setTimeout(() => fail(`it takes longer than ${START_MS} ms to load`), START_MS);
     worker.on('message', (message: FromTransforms) => {
       if (message.kind === 'ready' || message.kind === 'fault') done(message);
@@ -366,7 +366,7 @@ async function firstMessage(modules: TransformModules): Promise<Loaded> {
   return loaded;
 }
 
-/** The line of a syntax error, which V8 tells no program: a process that checks the text prints it. */
+/** The line of a syntax error, which V8 only reports when it prints: so another process checks the text. */
 function syntaxLine(text: string): number | undefined {
   const checked = spawnSync(process.execPath, ['--check', '--input-type=module', '-'], {
     input: text,

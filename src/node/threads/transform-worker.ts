@@ -2,9 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { callTransform, lineOf, type TransformJob, type TransformModule } from '../../migrate/transform.ts';
 import type { FromTransforms, TransformModules } from './thread-messages.ts';
 
-// The thread for transforms: it runs the code of rule books, and is ended where that takes too long.
+// The transform thread: it runs the code of rule books, and the gateway ends it if that takes too long.
 
-// What a transform prints goes nowhere: with nobody who reads it, it would fill the memory.
+// Drops the output of transforms: nobody reads it, so it would fill the memory.
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
 const { texts }: TransformModules = workerData;
@@ -18,7 +18,7 @@ async function start(): Promise<void> {
   const exports: Record<string, readonly string[]> = {};
   for (const [path, text] of Object.entries(texts)) {
     try {
-      // The text that was read, not the file: that may be another one by now.
+      // The text and not the file, which may have changed since.
       const module: Readonly<Record<string, unknown>> = await import(addressOf(text));
       modules.set(path, module);
       exports[path] = Object.keys(module).filter((name) => typeof module[name] === 'function');
@@ -42,7 +42,7 @@ function addressOf(text: string): string {
   return `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`;
 }
 
-/** What a call needs is compiled at its first use: that is no part of anybody's budget. */
+/** Makes two calls, so that no transform's budget pays for compiling the code of calls. */
 async function warmUp(): Promise<void> {
   const path = '(none)';
   const body = new TextEncoder().encode('{"a":[1,{"b":"c"}]}');

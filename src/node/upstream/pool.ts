@@ -14,19 +14,19 @@ import { type ConnectionHandler, type PendingRequest, UpstreamConnection } from 
 import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
 
 /**
- * An upstream on sockets of its own: a request with a complete body is one write, and one regular check of all connections
- * replaces their timers. Requests wait in one queue for any connection; while V2 cannot be reached, they wait for it to return.
+ * An upstream on the gateway's own sockets: a request with a complete body is one write, and one regular check of all connections
+ * replaces their timers. Requests wait in one queue for any connection; while V2 is unreachable, they wait for it to return.
  */
 export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
   return new SocketPool(options);
 }
 
 /**
- * Milliseconds for which no connection is reused once V2 sent unsolicited bytes: a moment later they would have been the response
- * to another client's request, which nothing in HTTP/1.1 can tell from the right one (RFC 9112 §9.2). What desynchronises one connection
- * (an attack, a bug of V2, a balancer in between) usually does it to others, which have not shown it yet. A minute,
- * because that is how long common balancers keep idle connections to what is behind them (60 s is the default of nginx and of AWS): by
- * then those are new as well. Connecting each time costs a millisecond meanwhile; an order in the wrong hands costs more.
+ * Milliseconds for which no connection is reused after V2 sent unsolicited bytes: a moment later they would have been the response to
+ * another client's request, which HTTP/1.1 cannot tell from the right one (RFC 9112 §9.2). The cause (an attack, a bug in V2, a balancer
+ * in between) usually affects other connections that have not shown it yet. A minute, because common balancers (nginx, AWS) keep idle
+ * connections to their servers for 60 s by default: by then those are new as well. Connecting each time costs a millisecond meanwhile; an
+ * order in the wrong hands costs more.
  */
 const QUARANTINE_MS = 60_000;
 
@@ -34,7 +34,7 @@ const QUARANTINE_MS = 60_000;
  * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
  */
 const NEXT_ADDRESS_MS = 250;
-/** Attempts in progress for each address at most while V2 cannot be reached: where each hangs, one more begins now and then. */
+/** Maximum attempts in progress for each address while V2 is unreachable: if all hang, one more begins now and then. */
 const MAX_ATTEMPTS = 32;
 const GOLDEN_RATIO = 0.618_034;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
@@ -47,24 +47,24 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   private readonly options: UpstreamOptions;
   private readonly origin: Origin;
   private readonly all = new Set<UpstreamConnection>();
-  /** Connections in progress. Requests wait for any connection, not for one of their own. */
+  /** Connections in progress. Requests wait for any of them. */
   private readonly connecting = new Set<UpstreamConnection>();
   private readonly idle: IdleConnections;
   /** Connections whose response completed in this turn of the event loop. */
   private readonly cooling: UpstreamConnection[] = [];
   private readonly waiting = new WaitingCalls();
-  /** Calls with a streamed body that do not wait for a connection yet: others would wait for its sender. */
+  /** Calls with a streamed body that may not wait for a connection yet, because others would wait for their senders. */
   private readonly held = new WaitingCalls();
-  /** Number of requests without a client that were given a connection, since they were last ended for others. */
+  /** Number of requests without a client that got a connection, since they last gave way to others. */
   private background = 0;
   /** Idle connections that were closed to make room, and have not emitted `close` yet. */
   private readonly evicting = new Set<UpstreamConnection>();
   private readonly reconnection = new Reconnection(this);
   /** True when calls are dispatched at the end of this turn. */
   private isDispatchScheduled = false;
-  /** Until then, every request has a connection of its own. */
+  /** Until then, every request gets a new connection. */
   private quarantinedUntil = 0;
-  /** The read buffer that all connections share, one after the other. */
+  /** The read buffer that all connections share. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private opens = 0;
   private timer: NodeJS.Timeout | undefined = undefined;
@@ -111,7 +111,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;
     this.reconnection.reached();
-    // Now, and not in another turn: a V2 that closes at once differs from one that accepts no connection.
+    // Now, and not in another turn: a V2 that closes at once differs from one that accepts no connections.
     const call = this.waiting.removeFirst();
     if (call === undefined) this.idle.add(connection);
     else this.put(call, connection);
@@ -131,7 +131,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   released(connection: UpstreamConnection): void {
-    // The response itself was right; whether the next one would be is in doubt.
+    // This response was right, but the next one might not be.
     if (this.now < this.quarantinedUntil) {
       connection.destroy();
       return;
@@ -147,9 +147,9 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   /**
-   * Dispatches calls to connections, once all readable sockets have been read. A connection is reused a turn after its response
-   * at the earliest, and never in the turn in which V2 sent unsolicited bytes, or closed without notice: bytes after a response
-   * would become the response to another request, and a POST on a closed connection a 502.
+   * Dispatches calls to connections once all readable sockets have been read. A connection is reused a turn after its response at the
+   * earliest, and never in the turn in which V2 sent unsolicited bytes or closed: bytes after a response would become the response to
+   * another request, and a POST on a closed connection a 502.
    */
   private dispatch(): void {
     this.isDispatchScheduled = false;
@@ -159,7 +159,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
       this.serveWaiting();
       if (this.admitStreams()) this.serveWaiting();
     }
-    // Calls that wait are served first from connections that have been idle for a whole turn; those of this turn become idle now.
+    // Waiting calls were served from connections idle for a whole turn; those of this turn become idle now.
     const fresh = cooling.length;
     for (const connection of cooling) idle.add(connection);
     cooling.length = 0;
@@ -181,7 +181,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     this.onRoom();
   }
 
-  /** Resolves when the last socket is closed, and every request has been notified. */
+  /** Resolves when the last socket is closed and every request has been notified. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
@@ -213,8 +213,8 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   /**
-   * The fault of each request while V2 is known to be away: it has accepted no connection for the connect time, however many requests
-   * found that out. An idle connection still serves one: V2 may accept no new ones, and finish with the old.
+   * The fault for requests while V2 is away: it has accepted no connection for the connect timeout. Idle connections still serve
+   * requests, because V2 may accept no new connections but finish with the old.
    */
   private awayFault(): UpstreamFault | undefined {
     const { outage } = this.reconnection;
@@ -231,7 +231,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     return waiting.count + held.count >= count || waiting.heldBytes + held.heldBytes + next.heldBytes > bytes;
   }
 
-  /** True when a request without a client takes nothing from others: V2 is reachable, and half of the connections are free. */
+  /** True when a request without a client delays no others: V2 is reachable, and half of the connections are free. */
   private hasSpareConnection(): boolean {
     if (this.reconnection.outage !== undefined || this.hasWaitingCalls) return false;
     const used = this.all.size - this.idle.count - this.cooling.length;
@@ -251,8 +251,8 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   /**
-   * Lets streamed bodies wait for a connection, the oldest first; returns true if there are any. They leave one connection in eight
-   * to other requests, and one in two while some wait: a client may send its body as slowly as it likes.
+   * Lets streamed bodies wait for a connection, the oldest first; returns true if any do. They leave one connection in eight to other
+   * requests, or one in two while some wait, because a client may send its body as slowly as it likes.
    */
   private admitStreams(): boolean {
     const { held, waiting } = this;
@@ -294,7 +294,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   /**
-   * Opens connections while there is room, except for calls served by the `fresh` ones: connecting takes longer than their turn.
+   * Opens connections while there is room, except for calls that the `fresh` ones can serve a turn later.
    */
   private openConnections(fresh: number): void {
     if (this.reconnection.outage !== undefined) {
@@ -306,7 +306,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     for (let count = 0; count < wanted && this.hasRoom(); count += 1) this.open();
   }
 
-  /** Number of connections in progress that are likely to succeed: where one takes long, another address may be faster. */
+  /** Number of connections in progress that are likely to succeed: if one takes long, another address may be faster. */
   private promisingConnections(): number {
     if (this.origin.addresses.count === 1) return this.connecting.size;
     let count = 0;
@@ -323,7 +323,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     if (used.size < addresses.aliveCount(this.now)) this.open();
   }
 
-  /** Makes room for calls that need a new connection: idle ones close, the oldest first, and background requests end. */
+  /** Makes room for calls that need a new connection: closes idle ones, the oldest first, and ends background requests. */
   private makeRoom(): void {
     const { waiting, idle, evicting } = this;
     if (this.reconnection.outage !== undefined || this.hasRoom()) return;
@@ -335,7 +335,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
       if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.removeOldest();
       if (connection === undefined) return;
-      // A connection closed before it became idle makes no room.
+      // It closed before it became idle, and so makes no room.
       if (!this.all.has(connection)) continue;
       evicting.add(connection);
       connection.destroy();
@@ -369,13 +369,13 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     const hasUsableAddress = this.origin.addresses.hasUsableAddress(this.now);
     this.reconnection.failed(began, fault, this.now, hasUsableAddress);
     if (hasUsableAddress) return;
-    // A certificate does not get better by waiting.
+    // Waiting does not mend a certificate.
     if (isLasting(fault)) this.failWaiting(() => fault);
     this.failExpired();
     this.reconnection.next(this.now);
   }
 
-  /** Runs the timer while there are connections, and while a call waits for one. */
+  /** Starts the timer, which runs while there are connections or waiting calls. */
   private startTimer(): void {
     if (this.timer !== undefined) return;
     const { connectTimeout, headersTimeout, bodyTimeout } = this.options;
@@ -389,7 +389,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 
   private static checkTimeouts(this: void, pool: SocketPool): void {
-    // After the process stood still, what came in time is read first.
+    // After a stall of the process, read first the bytes that arrived in time.
     onCheckPhase(() => pool.checkTimeouts());
   }
 
@@ -399,14 +399,14 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     this.idle.idleLimit.update(now);
     for (const connection of this.all) connection.check(now);
     this.failExpired();
-    // Dispatches calls queued behind a failed one, and tries another address.
+    // Dispatches calls queued after a failed one, and tries another address.
     this.onRoom();
     if (this.all.size > 0 || this.hasWaitingCalls) return;
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  /** Fails calls that have waited too long: for V2 to be reachable, or for a free connection. */
+  /** Fails calls that have waited too long for V2 to be reachable, or for a free connection. */
   private failExpired(): void {
     this.failWaiting((call) => this.lateFault(call));
   }
@@ -426,7 +426,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   }
 }
 
-/** The free connections, the most recently used at the end: the others grow old, and close. */
+/** The free connections, the most recently used at the end, so that unneeded ones grow old and close. */
 class IdleConnections {
   readonly idleLimit = new IdleLimit();
   private readonly addresses: Addresses;
@@ -455,15 +455,15 @@ class IdleConnections {
   }
 
   /**
-   * The connection for a request: the most recently used one of the next address. Undefined where there is none, and for a
-   * request that must not be sent twice where V2 may be about to close the connection.
+   * The connection for a request: the next address's most recently used one. Undefined if there is none, or if V2 may be about to close
+   * it and the request must not be sent twice.
    */
   acquire(isRepeatable: boolean, now: number): UpstreamConnection | undefined {
     const { list, addresses } = this;
     if (addresses.count > 1) this.moveLeastUsedToEnd();
     for (let last = list.at(-1); last !== undefined; last = list.at(-1)) {
-      // A connection is reused if it is alive (`isFree`: nothing in flight, not expired, no FIN), and if either V2 is not about to close
-      // it, or the request may be sent again should that happen (RFC 9110 §9.2.2).
+      // A connection is reused if it is alive (`isFree`: nothing in flight, not expired, no FIN), and if either V2 is not about to close it
+      // or the request may be sent again (RFC 9110 §9.2.2).
       if (last.isFree(now)) {
         // The others have been idle for longer still.
         if (!this.suits(last, isRepeatable, now)) return undefined;
@@ -506,12 +506,11 @@ function turnOf(connection: UpstreamConnection | undefined): number {
   return connection?.address?.turn ?? 0;
 }
 
-/** Number of closes that are remembered, and for how long. */
+/** Number of closes to remember, and for how many milliseconds. */
 const MAX_CLOSES = 16;
 const REMEMBERED_MS = 600_000;
 /**
- * Part of the observed keep-alive time that is trusted: servers check their timers only now and then, and a request takes time to
- * arrive.
+ * Trusted part of the observed keep-alive time: servers check their timers only now and then, and a request takes time to arrive.
  */
 const TRUSTED_PART = 0.8;
 
@@ -521,19 +520,19 @@ interface Closing {
 }
 
 /**
- * The time for which V2 keeps idle connections, learnt from those that it closed: a request that must not be sent twice never
- * uses one that is about to be closed. Times are milliseconds.
+ * The time for which V2 keeps idle connections, learnt from those that it closed, so that a request that must not be sent twice never
+ * uses one that V2 is about to close. Times are milliseconds.
  *
- * An example: V2 keeps idle connections for 5 s. It closes four after 5,003, 5,011, 4,998 and 5,020 ms, and a restart of V2 closes one
- * after 300. The longest is 5,020, so 300 is below half of it and ignored; the shortest of the others is 4,998, and 80 % of it, 3,998 ms,
- * is the limit. A POST gets a new connection where the last one has been idle for 4 s, and a GET gets that.
+ * For example, V2 keeps idle connections for 5 s. It closes four after 5,003, 5,011, 4,998 and 5,020 ms, and its restart closes one after
+ * 300. That is below half of the longest (5,020) and ignored; the shortest of the others is 4,998, and 80 % of it, 3,998 ms, is the limit.
+ * After 4 idle seconds, a GET still gets the connection, but a POST a new one.
  */
 export class IdleLimit {
   /** Idle time from which a connection is too old; infinite until V2 is seen to close one. */
   ms = Number.POSITIVE_INFINITY;
   private closings: readonly Closing[] = [];
 
-  /** V2 closed a connection that had been idle for `age`. */
+  /** Notes that V2 closed a connection that had been idle for `age`. */
   closed(age: number, now: number): void {
     this.closings = [...this.closings, { age, at: now }].slice(-MAX_CLOSES);
     this.update(now);
@@ -544,15 +543,15 @@ export class IdleLimit {
     if (this.closings.length === 0) return;
     this.closings = this.closings.filter(({ at }) => now - at < REMEMBERED_MS);
     const ages = this.closings.map(({ age }) => age);
-    // The shortest of the rest: servers check their timers in rounds, and the first round that found a connection too old counts.
-    // A restart closes connections of any age: ages below half of the longest are ignored.
+    // The shortest, because servers check their timers in rounds; but without ages below half of the longest, because a restart closes
+    // connections of any age.
     const half = Math.max(...ages) / 2;
     this.ms = TRUSTED_PART * Math.min(...ages.filter((age) => age >= half));
   }
 }
 
 const nothing = Buffer.alloc(0);
-/** Largest body in bytes that is copied behind its head: beyond it, new memory costs more than a second buffer. */
+/** Largest body in bytes that is copied next to its head: beyond it, new memory costs more than a second buffer. */
 const SMALL_BODY_BYTES = 4 * 1024;
 
 /** When a call arrived, and deadline for the first byte of its response, on the queue's clock; `Infinity` for none. */
@@ -568,8 +567,8 @@ interface CallQueue {
 }
 
 /**
- * A request that waits for a connection of the pool, or is on one. A complete body is one write with its head; one that arrives
- * in parts is not read before the head is written.
+ * A request that waits for a connection or is on one. A complete body is one write with its head; a body in parts is not read before
+ * the head is written.
  */
 export class PooledCall implements UpstreamCall, PendingRequest {
   readonly method: string;
@@ -583,7 +582,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   parts: BodyParts | undefined = undefined;
   length: number | undefined = undefined;
   connection: UpstreamConnection | undefined = undefined;
-  /** True when the response is paused, also before there is a connection. */
+  /** True when the response is paused, even before there is a connection. */
   isPaused = false;
   /** The queue in which it waits, between these two. */
   queue: CallQueue | undefined = undefined;
@@ -602,12 +601,12 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     this.isBackground = isBackground;
   }
 
-  /** True when it could be sent twice without harm and without loss (RFC 9110 §9.2.2): a body in parts can be read only once. */
+  /** True when it could be sent twice (RFC 9110 §9.2.2); a body in parts can be read only once. */
   get isRepeatable(): boolean {
     return this.parts === undefined && isIdempotent(this.method);
   }
 
-  /** True once it is on a connection, whatever of it has reached V2. */
+  /** True once it is on a connection, even if nothing has reached V2. */
   get isSent(): boolean {
     return this.connection !== undefined;
   }
@@ -617,7 +616,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     return this.head.length + this.smallBody.length + (this.body?.length ?? 0);
   }
 
-  /** Sets what is sent. */
+  /** Sets the head and body. */
   set(head: string, { body, length }: UpstreamRequest): void {
     this.head = head;
     if (body === null) return;
@@ -656,27 +655,27 @@ function headOf(request: UpstreamRequest, host: string): string | undefined {
 }
 
 function framingOf(method: string, body: Body, length: number | undefined): string {
-  // A method that expects content says that there is none (RFC 9110 §8.6); for others, a length of 0 would only raise questions.
+  // A length of 0 only for methods that expect content (RFC 9110 §8.6).
   if (body === null) return expectsContent(method) ? 'content-length: 0\r\n' : '';
   const bytes = body instanceof Uint8Array ? body.length : length;
   return bytes === undefined ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`;
 }
 
 /**
- * A queue of calls that wait for a connection, in order of arrival; those without a client come last. The calls themselves are linked:
- * each leaves in the same time however many wait, when clients go or deadlines pass for thousands of them at once.
+ * A queue of calls that wait for a connection, in order of arrival; those without a client come last. It is a linked list, so that removing
+ * a call takes constant time, even when thousands of clients leave at once.
  */
 export class WaitingCalls {
   /** Number of calls. */
   count = 0;
-  /** Number of those whose body arrives in parts. */
+  /** Number of calls whose body arrives in parts. */
   streamed = 0;
   /** Bytes that they hold while they wait. */
   heldBytes = 0;
   first: PooledCall | undefined = undefined;
   private last: PooledCall | undefined = undefined;
 
-  /** The call that so many others come before. */
+  /** The call at an index. */
   at(index: number): PooledCall | undefined {
     let call = this.first;
     for (let before = 0; before < index; before += 1) call = call?.next;
@@ -689,7 +688,7 @@ export class WaitingCalls {
     this.link(previous, call, previous === undefined ? this.first : previous.next);
   }
 
-  /** Adds a call that has waited elsewhere: it comes before all that arrived later. */
+  /** Adds a call that has waited elsewhere, before all that arrived later. */
   addByAge(call: PooledCall): void {
     let next = this.first;
     while (next !== undefined && !next.isBackground && next.since <= call.since) ({ next } = next);
@@ -747,37 +746,37 @@ export class WaitingCalls {
   }
 }
 
-/** The pool for which `Reconnection` reconnects. */
+/** The pool that uses a `Reconnection`. */
 interface ReconnectionHandler {
   /** Starts another attempt, unless too many are in progress or there is no room for it. */
   connectAgain(): void;
 }
 
-/** A time in which no address of V2 accepts connections. */
+/** A time in which none of V2's addresses accepts connections. */
 interface Outage {
-  /** When the first failed attempt began: requests wait until the connect time has passed since then. */
+  /** When the first failed attempt began: requests wait for the connect timeout from then on. */
   readonly since: number;
   /** The error of the last attempt. */
   readonly fault: UpstreamFault;
 }
 
 const FIRST_DELAY_MS = 20;
-/** Maximum milliseconds until a V2 that is back is noticed, plus the time of connecting. */
+/** Maximum milliseconds, plus the time to connect, until the gateway notices that V2 is back. */
 const MAX_DELAY_MS = 100;
-/** Milliseconds after which another attempt is made beside one that hangs: TCP itself asks again only after 1, 3 and 7 s. */
+/** Milliseconds after which a second attempt joins one that hangs: TCP itself tries again only after 1, 3 and 7 s. */
 const HANGING_MS = 200;
 
 /**
- * Reconnects to a V2 that cannot be reached, after 20 ms, doubling to 100, until it can: also while no request waits, because those that
- * are answered at once do not. Times are milliseconds.
+ * Reconnects to an unreachable V2 after 20 ms, doubling to 100, even while no request waits, because requests that fail at once do not.
+ * Times are milliseconds.
  */
 class Reconnection {
-  /** Set while V2 cannot be reached. */
+  /** Set while V2 is unreachable. */
   outage: Outage | undefined = undefined;
   /** Number of outages that ended. */
   recoveries = 0;
   private readonly handler: ReconnectionHandler;
-  /** When the first of the attempts began that have failed since one last succeeded. */
+  /** When the first failed attempt since the last success began. */
   private failingSince: number | undefined = undefined;
   private retryAt = 0;
   private delay = FIRST_DELAY_MS;
@@ -787,12 +786,12 @@ class Reconnection {
     this.handler = handler;
   }
 
-  /** True once no attempt has succeeded for so long: V2 is known to be away. 0 is never. */
+  /** True once no attempt has succeeded for `connectTimeout`; never with 0. */
   isAway(now: number, connectTimeout: number): boolean {
     return this.outage !== undefined && connectTimeout > 0 && now >= this.outage.since + connectTimeout;
   }
 
-  /** A connection was made. */
+  /** Ends the outage, because a connection was made. */
   reached(): void {
     this.failingSince = undefined;
     if (this.outage === undefined) return;
@@ -802,7 +801,7 @@ class Reconnection {
     this.stop();
   }
 
-  /** An attempt that began at `began` failed. It is an outage unless another address may still accept. */
+  /** Notes that an attempt failed: an outage unless another address may still accept. */
   failed(began: number, fault: UpstreamFault, now: number, hasUsableAddress: boolean): void {
     this.failingSince ??= began;
     if (hasUsableAddress) return;
@@ -811,7 +810,7 @@ class Reconnection {
     this.delay = Math.min(this.delay * 2, MAX_DELAY_MS);
   }
 
-  /** In an outage, makes the next attempt, now or when it is due. */
+  /** During an outage, makes the next attempt, now or when it is due. */
   next(now: number): void {
     if (this.outage === undefined) return;
     this.stop();
@@ -828,10 +827,10 @@ class Reconnection {
   }
 }
 
-/** Error codes of TLS and certificates: reconnecting changes nothing, and waiting hides the fault from the operator. */
+/** TLS and certificate errors: reconnecting changes nothing, and waiting hides the fault from the operator. */
 const LASTING_CAUSE = /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^HOSTNAME_MISMATCH$|^EPROTO$/;
 
-/** True for a fault that an operator has to fix: requests do not wait for its end. */
+/** True for a fault that an operator has to fix, so that waiting is useless. */
 function isLasting(fault: UpstreamFault): boolean {
   return LASTING_CAUSE.test(fault.cause);
 }

@@ -10,7 +10,7 @@ export interface ResponseEvents {
   head(head: ResponseHead): void;
   /** With `isLast`, `complete` follows at once. */
   data(chunk: Buffer, isLast: boolean): void;
-  /** `keepAliveMs` is the milliseconds in which another request may follow on the connection; 0 when none may. */
+  /** `keepAliveMs` is how long another request may follow on the connection; 0 if none may. */
   complete(trailers: HeaderList, keepAliveMs: number): void;
 }
 
@@ -48,17 +48,16 @@ const nothing = Buffer.alloc(0);
 const CHUNK_SIZE =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 /**
- * Milliseconds by which a connection is closed before the server's announced timeout: otherwise a request may already be on its
- * way.
+ * Milliseconds by which a connection closes before the server's announced timeout, since a request takes time to arrive.
  */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
-/** Maximum bytes of a line with the size of a chunk. */
+/** Maximum bytes of a chunk's size line. */
 const CHUNK_LINE_BYTES = 4096;
 
 /**
- * Reads the responses on one connection to a server, one request at a time (RFC 9112), as strictly as requests are checked: there
- * is either a single, numeric length, or chunked coding, never both.
+ * Reads the responses on one connection, one request at a time (RFC 9112), as strictly as the gateway reads requests: either a single
+ * numeric length or chunked coding, never both.
  */
 export class ResponseReader {
   /** True when the response ends with the connection. */
@@ -74,15 +73,15 @@ export class ResponseReader {
   private isForHead = false;
   private keepAliveMs = 0;
   private readonly plainSize = new PlainChunkSize();
-  /** Bytes of the body or of a chunk that are still to come. */
+  /** Missing bytes of the body or chunk. */
   private left = 0;
-  /** Position of the bodies of chunks already read, moved together: they are reported as one part. */
+  /** Where the data of the chunks already read is, moved together into one part. */
   private runStart = 0;
   private runEnd = 0;
   private trailerList: HeaderList = NO_HEADERS;
   /** Bytes of interim responses before the response. */
   private interim = 0;
-  /** Begins with `held` bytes of an incomplete head or line; larger than that, because they may arrive one by one. */
+  /** Begins with the `held` bytes of an incomplete head or line; larger, because they may arrive one by one. */
   private room = nothing;
   private held = 0;
   /** Number of held bytes already known not to end a section. */
@@ -93,7 +92,7 @@ export class ResponseReader {
     this.events = events;
   }
 
-  /** The next response is to a request with this method. */
+  /** Expects the response to a request with this method. */
   expect(method: string): void {
     this.state = 'head';
     this.isForHead = method === 'HEAD';
@@ -101,8 +100,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads a chunk; returns the fault in it, if any, and then reports nothing more. Parts of a body are views that are valid until
-   * this returns; `chunk` is written to.
+   * Reads bytes; returns their fault, if any, and then reports nothing more. Parts of a body are views that are valid until this
+   * returns; it may write to `chunk`.
    */
   read(chunk: Buffer): ResponseFault | undefined {
     const bytes = this.held === 0 ? chunk : this.joined(chunk);
@@ -118,7 +117,7 @@ export class ResponseReader {
       if (typeof next === 'string') return next;
       if (next < 0) {
         this.held = bytes.length - at;
-        // The chunk belongs to the caller again when this returns.
+        // A copy, because the caller reuses `chunk`.
         if (bytes === chunk || at > 0) bytes.copy(this.roomFor(this.held), 0, at);
         return undefined;
       }
@@ -144,7 +143,7 @@ export class ResponseReader {
     return this.room;
   }
 
-  /** Bytes after a response must not become the response to the next request, which may be sent from within. */
+  /** Reports the end of a response. Bytes after it must not become the response to the next request. */
   private complete(isLast: boolean): ResponseFault | undefined {
     const trailers = this.trailerList;
     this.state = 'idle';
@@ -154,7 +153,7 @@ export class ResponseReader {
     return isLast || this.keepAliveMs <= 0 ? undefined : 'unsolicited bytes';
   }
 
-  /** Reads one part from `at` on: returns where the next begins, or -1 when it is incomplete. */
+  /** Reads one part from `at` on; returns where the next begins, or -1 if it is incomplete. */
   private step(bytes: Buffer, at: number): number | ResponseFault {
     switch (this.state) {
       case 'idle':
@@ -174,7 +173,7 @@ export class ResponseReader {
         return this.size(bytes, at);
       case 'chunk-end':
         if (bytes.length < at + 2) return -1;
-        // A lenient reader that skips other bytes here loses count (RFC 9112 §7.1).
+        // A lenient reader that skips other bytes here would lose count (RFC 9112 §7.1).
         if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'invalid chunk';
         this.state = 'chunk-size';
         return at + 2;
@@ -194,14 +193,14 @@ export class ResponseReader {
     const lines = this.fields(text, lineEnd + 2, bytes, at);
     if (typeof lines === 'string') return lines;
     const { status } = line;
-    // The gateway never asks for it: what follows would be another protocol (RFC 9110 §7.8).
+    // The gateway never asks for an upgrade, after which another protocol would follow (RFC 9110 §7.8).
     if (status === 101) return 'unrequested upgrade';
     const fault = this.frame(status, line.isKept, lines);
     if (fault !== undefined) return fault;
     if (status < 200) {
-      // It has no body, whatever its fields say (RFC 9110 §15.2).
+      // No body, whatever its fields say (RFC 9110 §15.2).
       this.state = 'head';
-      // A V2 that sends 1xx without end is bounded by what a head may have.
+      // Endless 1xx responses count towards the limit for a head.
       this.interim += end + 4 - at;
       if (this.interim > this.limits.headerBytes) return 'head too large';
       this.events.information(status, lines.fields);
@@ -217,7 +216,7 @@ export class ResponseReader {
     const end = findHeadEnd(bytes, at + Math.max(0, scanned - 3));
     if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
     this.scanned = end < 0 ? bytes.length - at : 0;
-    // A server that ends lines with LF alone would otherwise run into the timeout.
+    // Otherwise the response of a server that ends lines with LF alone would run into the timeout.
     return end < 0 && hasBareLineFeed(bytes, at, at + scanned) ? 'not HTTP' : end;
   }
 
@@ -229,18 +228,18 @@ export class ResponseReader {
   }
 
   /**
-   * Finds where the body ends. The eight cases of RFC 9112 §6.3:
+   * Finds the end of the body. The eight cases of RFC 9112 §6.3:
    * 1. a response to HEAD, and 1xx, 204 and 304: none, whatever the fields say;
    * 2. 2xx to CONNECT: never, since the gateway sends no CONNECT;
-   * 3. both Transfer-Encoding and Content-Length: the RFC lets a proxy go on with the former; here it is refused, since that is how
-   *    responses are smuggled, and V2 is one server that can be put right;
-   * 4. Transfer-Encoding: `chunked` alone. Any other coding would have to be decoded, and from HTTP/1.0 nobody can trust one (§6.1);
-   * 5. an invalid or repeated Content-Length: refused, also where the repetitions agree;
-   * 6. a valid Content-Length: so many bytes;
+   * 3. both Transfer-Encoding and Content-Length: the RFC lets a proxy use the former; the gateway refuses both, since responses are smuggled
+   *    this way, and V2 is one server that can be mended;
+   * 4. Transfer-Encoding: `chunked` alone. Any other coding would have to be decoded, and none can be trusted from HTTP/1.0 (§6.1);
+   * 5. an invalid or repeated Content-Length: refused, even if the repetitions agree;
+   * 6. a valid Content-Length: that many bytes;
    * 7. concerns requests;
    * 8. neither: until the connection closes.
-   * A 205 may have a body here, whatever RFC 9110 §15.3.6 says: a reader that does not expect what V2 sends would take it for the next
-   * response. Towards clients of HTTP/2, where frames end it, the body is dropped.
+   * A 205 may have a body here, whatever RFC 9110 §15.3.6 says: a reader that does not expect one would read it as the next response. For
+   * HTTP/2 clients, where frames end the response, the gateway drops that body.
    */
   private frame(status: number, isKept: boolean, lines: RawHeaders): ResponseFault | undefined {
     let length: number | undefined;
@@ -288,7 +287,7 @@ export class ResponseReader {
     return at + length;
   }
 
-  /** However small the chunks are, all of one read are one part: thousands of a byte each would be thousands of writes. */
+  /** Joins all chunks of one read into one part: thousands of one-byte chunks would otherwise be thousands of writes. */
   private chunk(bytes: Buffer, at: number): number {
     const length = Math.min(bytes.length - at, this.left);
     this.left -= length;
@@ -344,12 +343,12 @@ export class ResponseReader {
   }
 }
 
-/** True for a field by which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
+/** True for a field in which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
 function isFraming(kind: HeaderKind): boolean {
   return kind === 'content-length' || kind === 'transfer-encoding';
 }
 
-/** False when the bytes so far cannot be a response: it is refused now, not when the response times out. */
+/** False when the bytes so far cannot begin a response, which then fails at once and not by a timeout. */
 function isBeginning(bytes: Buffer, at: number): boolean {
   const length = Math.min(bytes.length - at, HTTP_1.length);
   return bytes.compare(HTTP_1, 0, length, at, at + length) === 0;

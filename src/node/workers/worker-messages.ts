@@ -11,32 +11,32 @@ import type { ProcessLine } from '../log/process-log.ts';
 import type { CertificateUse, TlsTexts } from '../files.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 
-/** Messages of the first process to a worker. */
+/** Messages from the first process to a worker. */
 export type ToWorker =
-  /** Once, first: the settings as flags; they take precedence over the environment that both have. */
+  /** The first message: the settings as flags, which take precedence over the shared environment. */
   | { readonly kind: 'start'; readonly flags: Readonly<Record<string, string>> }
   /** Read a file again. */
   | { readonly kind: 'reload'; readonly what: ReloadedFile }
-  /** Use these certificates for new connections. The first process has checked them: a worker could read one file of a pair before the other is renewed. */
+  /** Use these certificates, which the first process has checked: a worker could read one file of a pair before the other is renewed. */
   | { readonly kind: 'renew'; readonly use: CertificateUse; readonly tls: TlsTexts }
-  /** Name clients by this key. */
+  /** Hash API keys with this secret. */
   | { readonly kind: 'client-secret'; readonly secret: string }
-  /** Write and read the tickets of TLS sessions with these 48 bytes: a client may come back to another worker. */
+  /** Encrypt TLS session tickets with these 48 bytes: a client may return to another worker. */
   | { readonly kind: 'ticket-keys'; readonly keys: Uint8Array }
   /** Finish requests in flight, then exit. */
   | { readonly kind: 'stop' }
   /** Close all connections, and exit at once. */
   | { readonly kind: 'destroy-all' }
-  /** The report that a worker asked for. */
+  /** The report that the worker asked for. */
   | { readonly kind: 'own-report'; readonly id: number; readonly outcome: OwnReportOutcome }
-  /** The outcome of a call of the store. */
+  /** The outcome of a store call. */
   | { readonly kind: 'store-outcome'; readonly id: number; readonly outcome: StoreOutcome }
-  /** The text of a key of the store may be another. */
+  /** A key's text in the store may have changed. */
   | { readonly kind: 'store-changed'; readonly key: string };
 
-/** Exchanges of a worker, gathered over some milliseconds: the first process logs and observes them. */
+/** A worker's exchanges, gathered over some milliseconds, for the first process to log and observe. */
 export interface WorkerReport extends EntryBatch {
-  /** Content of sampled exchanges, by the index of their entries. */
+  /** Content of sampled exchanges, by index of entry. */
   readonly captured: ReadonlyMap<number, CapturedExchange>;
   /** Indexes of entries that are only logged. */
   readonly unobserved: readonly number[];
@@ -49,29 +49,29 @@ export interface WorkerStats {
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly v1Breaker?: 'closed' | 'open' | 'probing' | undefined;
   readonly process: ProcessStats;
-  /** Lines of the log that the first process did not take in time, since the start. */
+  /** Log lines since the start that the first process did not take in time. */
   readonly dropped: number;
   readonly earlyEnds: EarlyEnds;
   readonly rollout: WorkerRollout;
 }
 
-/** Messages of a worker to the first process. */
+/** Messages from a worker to the first process. */
 export type FromWorker =
   | { readonly kind: 'listening'; readonly origin: string }
-  /** It cannot start, and exits. */
+  /** The worker cannot start, and exits. */
   | { readonly kind: 'faults'; readonly faults: readonly string[] }
   | ({ readonly kind: 'seen' } & WorkerReport)
   /** A line of the process log. */
   | { readonly kind: 'process-line'; readonly line: ProcessLine }
   | { readonly kind: 'stats'; readonly stats: WorkerStats }
-  /** A client of the worker asks for its own report: the first process counts for all. */
+  /** A client asks for its own report, which only the first process has. */
   | {
       readonly kind: 'own-report';
       readonly id: number;
       readonly client: string;
       readonly type: OwnReportType;
     }
-  /** A call of the store that the first process keeps. */
+  /** A call to the first process's store. */
   | { readonly kind: 'store-call'; readonly id: number; readonly call: StoreCall };
 
 /** True for any object on the channel: only the two processes write to it. */
@@ -84,13 +84,13 @@ export function isToWorker(message: unknown): message is ToWorker {
   return typeof message === 'object' && message !== null && 'kind' in message;
 }
 
-/** What one worker counted of the rollout since its start. */
+/** A worker's rollout counts since its start. */
 export interface WorkerRollout {
   readonly requests: { readonly v1: number; readonly v2: number };
   readonly shadows: RolloutView['shadows'];
 }
 
-/** Merges what the processes of one gateway counted; `workers` are read each time. */
+/** Merges the counts of one gateway's processes; calls `workers` each time. */
 export function mergedRollout(own: RolloutCounts, workers: () => readonly WorkerRollout[]): RolloutCounts {
   const all = (): WorkerRollout =>
     mergedRollouts([{ requests: own.requests, shadows: own.comparisons.list }, ...workers()]);
@@ -103,12 +103,12 @@ export function mergedRollout(own: RolloutCounts, workers: () => readonly Worker
         return all().shadows;
       },
     },
-    // The first process counts these from the entries of all.
+    // The first process counts these from the entries of all workers.
     bodyChecks: own.bodyChecks,
   };
 }
 
-/** The sums of what several workers counted. */
+/** Adds up the counts of several workers. */
 export function mergedRollouts(all: readonly WorkerRollout[]): WorkerRollout {
   const shadows = new ComparisonTally();
   for (const worker of all) shadows.merge(worker.shadows);
@@ -121,28 +121,29 @@ export function mergedRollouts(all: readonly WorkerRollout[]): WorkerRollout {
   };
 }
 
-function sum(numbers: readonly number[]): number {
+/** Adds up numbers. */
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
 /**
- * Entries on their way to another process. Those of similar requests share their lists of edits, which are longer than all the rest: a
- * list is sent once. The rest is JSON text, which costs a quarter of a structured clone of objects with fifty members.
+ * Entries on their way to another process. Entries of similar requests share their lists of edits, the longest part, so each list is sent
+ * once. The rest is JSON text, which costs a quarter of a structured clone of objects with fifty members.
  */
 export interface EntryBatch {
-  /** A JSON array of entries; a number in the place of a list is its index. */
+  /** A JSON array of entries, with indexes in place of their lists. */
   readonly entries: string;
-  /** Lists that no batch had before; the first of them has the index `from`, and those that had indexes from there on are forgotten. */
+  /** New lists; the first one has the index `from`, and earlier lists with indexes from there on are forgotten. */
   readonly lists: readonly SharedList[];
   readonly from: number;
 }
 
-/** Maximum items of all lists that are remembered: beyond, both sides forget them. */
+/** Maximum items of all remembered lists; beyond, both sides forget them. */
 const MAX_ITEMS = 20_000;
 
 /** Writes batches for one {@link EntryReader}, which reads all of them in order. */
 export class EntryWriter {
-  /** Number of entries of the batch under way, and the characters of their text. */
+  /** Number of entries in the current batch. */
   count = 0;
   private text = '';
   private lists: SharedList[] = [];
@@ -186,7 +187,7 @@ export class EntryWriter {
   };
 }
 
-/** Reads the batches of one writer. Entries share the lists that they shared before, so that what is derived from one is derived once. */
+/** Reads one writer's batches. Its entries share lists as the original ones did, so that caches by list work. */
 export class EntryReader {
   private readonly lists: SharedList[] = [];
 
@@ -199,12 +200,12 @@ export class EntryReader {
   }
 }
 
-/** True for any array: only a worker writes a batch. */
+/** True for any array, because only workers write batches. */
 function isEntries(value: unknown): value is readonly Entry[] {
   return Array.isArray(value);
 }
 
-/** A call of the store that the first process keeps for its workers. */
+/** A worker's call to the first process's store. */
 type StoreCall =
   | { readonly method: 'read'; readonly key: string }
   | {
@@ -215,7 +216,7 @@ type StoreCall =
     }
   | { readonly method: 'count'; readonly additions: readonly WindowAddition[] };
 
-/** What a call of the store resolved to, or why it was rejected. */
+/** The result of a store call, or its error. */
 type StoreOutcome =
   | { readonly text: string | undefined }
   | { readonly isSet: boolean }
@@ -238,14 +239,14 @@ export async function carryOutStoreCall(store: Store, call: StoreCall): Promise<
   }
 }
 
-/** A worker's way to the store of the first process. */
+/** A worker's access to the first process's store. */
 export class StoreLink implements Store {
   private readonly send: (id: number, call: StoreCall) => void;
   private readonly pending = new Map<number, (outcome: StoreOutcome) => void>();
   private readonly subscribers = new Map<() => void, string>();
   private lastId = 0;
 
-  /** `send` sends a call to the first process, which replies with its id. */
+  /** `send` sends a call to the first process, whose reply has the same id. */
   constructor(send: (id: number, call: StoreCall) => void) {
     this.send = send;
   }
@@ -282,7 +283,7 @@ export class StoreLink implements Store {
     done?.(outcome);
   }
 
-  /** Tells subscribers that the text of a key may be another. */
+  /** Tells a key's subscribers that its text may have changed. */
   changed(key: string): void {
     for (const [call, subscribed] of this.subscribers) if (subscribed === key) call();
   }
@@ -308,9 +309,9 @@ interface WorkerLinkParts {
   readonly bodyLimit: number;
   /** See `Observer.isSampled`. */
   readonly isSampled?: Observer['isSampled'];
-  /** Asks the first process for the report of a client. */
+  /** Asks the first process for a client's report. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
-  /** The store of the first process. */
+  /** The first process's store. */
   readonly store: Store;
 }
 
@@ -322,8 +323,8 @@ const BATCH_BYTES = 64 * 1024;
 const QUEUE_BYTES = 8 * 1024 * 1024;
 
 /**
- * A worker's log and observer: both send entries to the first process, which alone writes the log and serves operators. An entry travels
- * once, as a fifth of its line.
+ * A worker's log and observer. It sends entries to the first process, which alone writes the log and serves operators. Each entry is sent
+ * once, at a fifth of the size of its line.
  */
 export class WorkerLink implements LogQueue, Observer {
   dropped = 0;
@@ -335,10 +336,10 @@ export class WorkerLink implements LogQueue, Observer {
   private readonly writer = new EntryWriter();
   private captured = new Map<number, CapturedExchange>();
   private unobserved: number[] = [];
-  /** The last entry that was logged: it is observed next. */
+  /** The last logged entry, to be observed next. */
   private logged: Entry | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
-  /** Characters that are sent, and not yet received by the first process. */
+  /** Characters that are sent and not yet received by the first process. */
   private underWay = 0;
 
   constructor(parts: WorkerLinkParts) {
@@ -349,9 +350,9 @@ export class WorkerLink implements LogQueue, Observer {
     this.store = parts.store;
   }
 
-  /** Has the first process log an entry. */
+  /** Sends an entry to be logged. */
   record(entry: Entry): void {
-    // When the first process does not keep up, messages to it would pile up here without limit.
+    // If the first process does not keep up, messages to it must not pile up without limit.
     if (this.writer.size + this.underWay > QUEUE_BYTES) {
       this.dropped += 1;
       return;
@@ -365,15 +366,16 @@ export class WorkerLink implements LogQueue, Observer {
     return this.parts.wanted();
   }
 
-  /** Observes the entry that was logged last; one that was lost is not observed, either. */
+  /** Marks the last logged entry to be observed; ignores one that was dropped. */
   observe(entry: Entry, captured?: CapturedExchange): void {
     if (entry !== this.logged) return;
     const index = this.unobserved.pop();
-    if (index !== undefined && captured !== undefined) this.captured.set(index, copied(captured));
+    // A copy: `captured` is borrowed, and sent later.
+    if (index !== undefined && captured !== undefined) this.captured.set(index, structuredClone(captured));
     if (this.writer.size >= BATCH_BYTES) this.send(noop);
   }
 
-  /** The file belongs to the first process. */
+  /** No effect: the file belongs to the first process. */
   reopen(): boolean {
     return false;
   }
@@ -409,17 +411,12 @@ function sendNow(link: WorkerLink): void {
   link.send(noop);
 }
 
-/** Entries are borrowed, and are sent later. */
-function copied(captured: CapturedExchange): CapturedExchange {
-  return structuredClone(captured);
-}
-
 function noop(): void {}
 
 /** Maximum time to wait for the first process, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** A worker's requests to the first process for reports of clients about themselves. */
+/** A worker's requests to the first process for clients' own reports. */
 export class ReportRequests {
   private readonly send: (message: FromWorker) => void;
   private readonly pending = new Map<number, (outcome: OwnReportOutcome) => void>();
@@ -429,7 +426,7 @@ export class ReportRequests {
     this.send = send;
   }
 
-  /** Asks for the report of the client with this hash; `busy` when the first process does not respond in time. */
+  /** Asks for the report of the client with this hash; `busy` if the first process does not respond in time. */
   of(client: string, type: OwnReportType): Promise<OwnReportOutcome> {
     this.lastId += 1;
     const id = this.lastId;

@@ -21,6 +21,7 @@ import {
   type FromWorker,
   isFromWorker,
   mergedRollouts,
+  sum,
   type ToWorker,
   type WorkerReport,
   type WorkerRollout,
@@ -37,23 +38,23 @@ export interface WorkerPoolParts {
   /** Logs an entry. */
   readonly record: (entry: Entry) => void;
   readonly observe: Observer['observe'];
-  /** The report of the client with a hash, which a worker asks for. */
+  /** Makes the report of the client with a hash, for a worker. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
-  /** What all processes share; undefined when they share nothing. */
+  /** The store that all processes share, if any. */
   readonly store: Store | undefined;
-  /** Called when a worker ends that was not asked to; what it counted since `from` (milliseconds since 1970) may be lost. */
+  /** Called when a worker ends unexpectedly; its counts since `from` (milliseconds since 1970) may be lost. */
   readonly onLost?: ((number: number, from: number, how: string) => void) | undefined;
   readonly log: WriteProcessLine;
 }
 
-/** A worker cannot start; the message says why. */
+/** A worker that cannot start; the message says why. */
 export class WorkerFault extends Error {
   override readonly name = 'WorkerFault';
 }
 
-/** Milliseconds before a worker that ended is started again: doubling from the first to the second. */
+/** Milliseconds before an ended worker starts again, doubling from the first value to the second. */
 const BACK_OFF_MS = [100, 10_000] as const;
-/** Milliseconds of a worker's life after which its end counts as the first again. */
+/** Milliseconds after which a worker's end counts as its first again. */
 const SETTLED_MS = 60_000;
 
 const BUSY = { kind: 'busy' } as const;
@@ -69,7 +70,7 @@ interface Worker {
   stats: WorkerStats | undefined;
 }
 
-/** Processes that share the port of the clients (`SO_REUSEPORT`): the kernel spreads connections over them. */
+/** Processes that share the clients' port (`SO_REUSEPORT`): the kernel spreads connections over them. */
 export class WorkerPool implements ClientListener {
   readonly ended = new EndedWorkers();
   private readonly parts: WorkerPoolParts;
@@ -77,10 +78,10 @@ export class WorkerPool implements ClientListener {
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
-  /** The one that replaced that of the flags. */
+  /** A secret that has replaced that of the flags. */
   private clientSecret: string | undefined = undefined;
   private unsubscribe = (): void => {};
-  /** Of a gateway with TLS. */
+  /** Only with TLS. */
   private ticketKeys: Uint8Array | undefined = undefined;
 
   constructor(parts: WorkerPoolParts) {
@@ -91,17 +92,17 @@ export class WorkerPool implements ClientListener {
     return this.stopping || ![...this.workers.values()].some(({ up }) => up);
   }
 
-  /** Last reported state of each worker. */
+  /** Each worker's last reported state. */
   get stats(): readonly WorkerStats[] {
     return [...this.workers.values()].flatMap(({ stats }) => (stats === undefined ? [] : [stats]));
   }
 
-  /** Lines of the log that were lost on their way from the workers, since the start. */
+  /** Log lines since the start that were lost between workers and this process. */
   get dropped(): number {
     return this.stats.reduce((sum, { dropped }) => sum + dropped, this.ended.dropped);
   }
 
-  /** What workers counted of the rollout since the start. */
+  /** The workers' rollout counts since the start. */
   get rollouts(): readonly WorkerRollout[] {
     return [this.ended.rollout, ...this.stats.map(({ rollout }) => rollout)];
   }
@@ -111,7 +112,7 @@ export class WorkerPool implements ClientListener {
     return [...this.workers.values()].flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
   }
 
-  /** Starts the first worker, which chooses the port where any free one is wanted, and then the others on the same port. */
+  /** Starts the first worker, which chooses the port if it is 0, and then the others on the same port. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
     await requireFree(address);
@@ -132,7 +133,7 @@ export class WorkerPool implements ClientListener {
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
     const deadline = setTimeout(() => this.kill(), milliseconds);
-    await Promise.all(ended);
+    await Promise.allSettled(ended);
     clearTimeout(deadline);
   }
 
@@ -187,9 +188,14 @@ export class WorkerPool implements ClientListener {
       child.on('message', (message) => {
         if (isFromWorker(message)) this.handle(worker, message, resolve, reject);
       });
-      child.on('exit', (code, signal) => {
-        reject(new WorkerFault(`A worker ended while it started (${signal ?? String(code)}).`));
-        this.handleEnd(worker, signal ?? `exit code ${code}`);
+      const end = (how: string): void => {
+        reject(new WorkerFault(`A worker ended while it started (${how}).`));
+        this.handleEnd(worker, how);
+      };
+      child.on('exit', (code, signal) => end(signal ?? `exit code ${code}`));
+      // A process that the kernel refuses, such as beyond a limit on their number, never exits.
+      child.on('error', ({ message }) => {
+        if (child.pid === undefined) end(message);
       });
     });
   }
@@ -261,7 +267,7 @@ export class WorkerPool implements ClientListener {
   private handleEnd(worker: Worker, how: string): void {
     this.workers.delete(worker.number);
     if (worker.stats !== undefined) this.ended.add(worker.stats);
-    // A worker that never listened fails the start instead: its settings are the same each time.
+    // A first start that fails makes `listen` reject, because the settings would be the same each time.
     if (this.stopping || (!worker.up && !this.ends.has(worker.number))) return;
     if (worker.up) this.parts.onLost?.(worker.number, worker.heard, how);
     const before = Date.now() - worker.since > SETTLED_MS ? 0 : (this.ends.get(worker.number) ?? 0);
@@ -273,7 +279,7 @@ export class WorkerPool implements ClientListener {
       this.start(worker.number).catch((error: unknown) =>
         this.logEnd(`worker ${worker.number}: ${error instanceof Error ? error.message : String(error)}`),
       );
-    }, delay);
+    }, delay).unref();
   }
 
   private logEnd(message: string): void {
@@ -285,20 +291,20 @@ export class WorkerPool implements ClientListener {
   }
 }
 
-/** A closed channel is reported by the worker's exit. */
+/** Ignores a closed channel, which the worker's exit reports. */
 function send(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message, () => {});
 }
 
-/** Sums of what workers counted that have ended: counts of a gateway never fall. */
+/** The counts of workers that have ended, because a gateway's counts must never fall. */
 class EndedWorkers {
-  /** Lines of the log that the first process did not take in time. */
+  /** Log lines that the first process did not take in time. */
   dropped = 0;
   cpuSeconds = 0;
   earlyEnds: EarlyEnds = summedEarlyEnds([]);
   rollout: WorkerRollout = mergedRollouts([]);
 
-  /** Adds what a worker last reported. */
+  /** Adds a worker's last report. */
   add({ dropped, process, earlyEnds, rollout }: WorkerStats): void {
     this.dropped += dropped;
     this.cpuSeconds += process.cpuSeconds;
@@ -307,11 +313,11 @@ class EndedWorkers {
   }
 }
 
-/** The workers of a gateway: the last stats of those that run, and the sums of those that have ended. */
+/** A gateway's workers: the last stats of running ones, and the sums of ended ones. */
 interface PoolStats {
   readonly stats: readonly WorkerStats[];
   readonly ended: Pick<EndedWorkers, 'cpuSeconds' | 'earlyEnds'>;
-  /** Lines of the log that were lost on their way from the workers. */
+  /** Log lines lost between workers and this process. */
   readonly dropped: number;
 }
 
@@ -338,7 +344,7 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
   };
 }
 
-/** The state to show for several circuits to one service: an open one first. */
+/** Returns the worst state of several circuits to one service. */
 function worstBreaker(states: readonly GatewayStats['v1Breaker'][]): GatewayStats['v1Breaker'] {
   return (['open', 'probing', 'closed'] as const).find((state) => states.includes(state));
 }
@@ -352,7 +358,7 @@ function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number):
     limitBytes: all[0]?.limitBytes,
     heapBytes: sum(all.map(({ heapBytes }) => heapBytes)),
     startSeconds: Math.min(...all.map(({ startSeconds }) => startSeconds)),
-    // The limit is that of each process: those of the one that is nearest to it.
+    // The limit is per process, so these are from the one that is nearest to it.
     openFiles: fullest?.openFiles,
     maxFiles: fullest?.maxFiles,
     // The slowest event loop delays its own clients, however punctual the others are.
@@ -362,8 +368,4 @@ function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number):
 
 function shareOfFiles({ openFiles = 0, maxFiles = Number.POSITIVE_INFINITY }: ProcessStats): number {
   return openFiles / maxFiles;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
-import { logSources, readLogFile } from '../../../src/node/log/log-files.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { logSources, readLogFile, readMergedLogs } from '../../../src/node/log/log-files.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -160,4 +161,32 @@ test('a record that is cut off is passed on, so that it counts as unreadable', a
   expect(found.slice(0, 2)).toEqual(lines.slice(0, 2));
   expect(found.length).toBeGreaterThan(2);
   expect(found.slice(2).join('\n')).toBe(cut.slice(cut.lastIndexOf('\n{\n') + 1));
+});
+
+test.each([
+  ['plain', (text: string) => text],
+  ['packed', (text: string) => gzipSync(text)],
+])('a pipe is read once, though it has no positions: %s', async (_how, packed) => {
+  const folder = temporaryFolder('pipes');
+  const [pipe, source] = [join(folder, 'pipe'), join(folder, 'source')];
+  writeFileSync(source, packed(lines.map((line) => `${line}\n`).join('')));
+  execFileSync('mkfifo', [pipe]);
+  const writer = spawn('sh', ['-c', 'exec cat "$0" > "$1"', source, pipe]);
+  onTestFinished(() => void writer.kill());
+  const read: string[] = [];
+  await readMergedLogs([pipe, at('b.log')], (piece) => {
+    read.push(...Buffer.from(piece).toString().trim().split('\n'));
+  });
+  expect(read).toEqual(lines);
+});
+
+test("a file without a path of its own, as a shell's <(…), is a log", async () => {
+  const path = join(temporaryFolder('nameless'), 'a.log');
+  writeFileSync(path, '');
+  const descriptor = openSync(path, 'r');
+  onTestFinished(() => closeSync(descriptor));
+  unlinkSync(path);
+  expect(await logSources([`/proc/self/fd/${descriptor}`])).toEqual({
+    files: [`/proc/self/fd/${descriptor}`],
+  });
 });

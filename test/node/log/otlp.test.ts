@@ -166,7 +166,7 @@ describe('traces', () => {
     // The second refused post is told; the next one is two seconds later.
     await until(() => troubles.length > 0);
     expect(troubles).toEqual([
-      'the collector cannot be reached (ECONNREFUSED); spans wait, of 4096 exchanges at most',
+      'the collector cannot be reached (ECONNREFUSED); the spans of at most 4096 exchanges wait',
     ]);
     const { posted } = await collector({ port }, 200);
     await until(() => posted.length > 0);

@@ -31,7 +31,11 @@ function reportingWorker(): ChildProcess {
   });
 }
 
-function reportingPool(count: number, onLost?: WorkerPoolParts['onLost']): WorkerPool {
+function reportingPool(
+  count: number,
+  onLost?: WorkerPoolParts['onLost'],
+  parts: Partial<WorkerPoolParts> = {},
+): WorkerPool {
   return new WorkerPool({
     count,
     fork: reportingWorker,
@@ -42,6 +46,7 @@ function reportingPool(count: number, onLost?: WorkerPoolParts['onLost']): Worke
     store: undefined,
     onLost,
     log: () => {},
+    ...parts,
   });
 }
 
@@ -54,6 +59,41 @@ test('a worker that ends by itself is told, and one that is asked to end is not'
   await until(() => !pool.draining);
   await pool.drain(1000);
   expect(lost).toEqual(['1 SIGKILL true']);
+});
+
+test('a worker whose process cannot be made is tried again: the kernel may have too many for a moment', async () => {
+  const lines: string[] = [];
+  const missing = (): ChildProcess =>
+    spawn('./no-such-program', { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
+  const forks = [reportingWorker, missing, reportingWorker];
+  const pool = reportingPool(1, undefined, {
+    fork: () => (forks.shift() ?? missing)(),
+    log: ({ message }) => lines.push(message),
+  });
+  onTestFinished(() => pool.drain(1000));
+  await pool.listen({ host: '127.0.0.1', port: 0 });
+  for (const pid of pool.pids) process.kill(pid, 'SIGKILL');
+  await until(() => forks.length === 0 && !pool.draining);
+  expect(lines).toContain('worker 1 ended (spawn ./no-such-program ENOENT); another one starts in 200 ms.');
+});
+
+test('a pool that stops does not keep the process for a worker that would start again', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const lost: string[] = [];
+  const pool = reportingPool(1, (_number, _from, how) => lost.push(how));
+  await pool.listen({ host: '127.0.0.1', port: 0 });
+  const before = timers();
+  for (const pid of pool.pids) process.kill(pid, 'SIGKILL');
+  await until(() => lost.length > 0);
+  await pool.drain(1000);
+  expect(timers()).toBe(before);
+});
+
+test('a first worker whose process cannot be made fails the start', async () => {
+  const fork = (): ChildProcess =>
+    spawn('./no-such-program', { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const pool = reportingPool(1, undefined, { fork });
+  await expect(pool.listen({ host: '127.0.0.1', port: 0 })).rejects.toThrow('spawn ./no-such-program ENOENT');
 });
 
 test('no count falls when a worker ends', async () => {
