@@ -12,15 +12,15 @@ interface AdminAddress {
   readonly token: string | undefined;
 }
 
-/** Maximum time to connect, and from the request to the response headers, in milliseconds. */
+/** Maximum milliseconds to connect, and until the response headers. */
 const CONNECT_TIMEOUT_MS = 5000;
 const HEADERS_TIMEOUT_MS = 30_000;
-/** Maximum time between two chunks of a response, in milliseconds: a stream of entries sends something every 2 s. */
+/** Maximum milliseconds between two chunks of a response: a stream of entries sends something every 2 s. */
 const BODY_TIMEOUT_MS = 10_000;
 
 /**
- * Client of an admin listener, on undici. Its connection is kept alive between requests. Connecting, the response headers and
- * each chunk of the body have separate timeouts, so that a gateway that vanished without closing is noticed.
+ * A client for an admin listener, with one kept-alive connection. Connecting, the response headers and each chunk of the body have
+ * separate timeouts, so that the command notices a gateway that vanished without closing.
  */
 export class AdminClient {
   readonly url: string;
@@ -32,7 +32,7 @@ export class AdminClient {
     this.token = token;
   }
 
-  /** Says why the listener responded with another status than 200, and what to do about a token. */
+  /** Explains a status other than 200, and what to do about a token. */
   refusal(status: number): string {
     const listener = `The admin listener at ${this.url}`;
     if (status !== 401) return `${listener} responded with ${status}.`;
@@ -42,15 +42,14 @@ export class AdminClient {
   }
 
   /**
-   * Sends a GET, or a POST with a JSON `body`; rejects when the listener cannot be reached. The caller must read the response
-   * body.
+   * Sends a GET, or a POST with a JSON `body`; rejects if the listener is unreachable. The caller must read the response body.
    */
   async ask(
     path: string,
     headers: Readonly<Record<string, string>> = {},
     body?: string,
   ): Promise<Dispatcher.ResponseData> {
-    // Loading takes 100 ms, which the other commands need not spend.
+    // Loaded late, because it takes 100 ms that other commands need not spend.
     const { Agent, request } = await import('undici/index.js');
     this.agent ??= new Agent({
       connections: 1,
@@ -71,7 +70,7 @@ export class AdminClient {
   }
 }
 
-/** Reads a secret of the gateway as the gateway itself does. */
+/** Reads one of the gateway's secrets as the gateway does. */
 export async function secretOf(
   setting: Setting<string | undefined>,
   config: string | undefined,
@@ -82,7 +81,7 @@ export async function secretOf(
   return readSecret(setting, { ...given, readFile: readText });
 }
 
-/** Returns a client of the admin listener at `url` that knows the token of the environment, or of the settings file. */
+/** Returns a client for the admin listener at `url`, with the token from the environment or the settings file. */
 export async function openAdmin(url: string, config?: string): Promise<AdminClient | CommandFault> {
   const read = await secretOf(table.adminToken, config);
   return 'fault' in read ? read : new AdminClient({ url, token: read.secret });

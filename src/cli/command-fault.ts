@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
-/** The reason for which a command failed, as a sentence. */
+/** Why a command failed, as a sentence. */
 export interface CommandFault {
   readonly fault: string;
-  /** True when the input could be read and holds something else than it should: the exit code is then 1 instead of 2. */
+  /** True if the input is readable but has the wrong content: the exit code is then 1 instead of 2. */
   readonly isJunk?: boolean;
 }
 
-/** Tells whether an outcome is a fault. */
+/** True if an outcome is a fault. */
 export function isFault(outcome: object): outcome is CommandFault {
   return 'fault' in outcome && typeof outcome.fault === 'string';
 }
@@ -22,8 +22,8 @@ export function endWith(fault: CommandFault | undefined): void {
 }
 
 /**
- * The fault of an input that could not be read: not started when the system refuses to open it, junk when its content is at fault,
- * such as a truncated gzip file. Rethrows what is no error.
+ * Makes the fault for an unreadable input: it is junk unless the kernel refuses to open it, for example a truncated gzip file. Rethrows
+ * anything that is not an error.
  */
 export function unreadable(name: string, error: unknown): CommandFault {
   if (!(error instanceof Error)) throw error;
@@ -41,19 +41,19 @@ export function writeOutput(path: string, text: string): CommandFault | undefine
   }
 }
 
-/** The fault of a file of which no line is an entry of the rewrite log; `file` is `-` for stdin. */
+/** Makes the fault for a file without any entry of the rewrite log; `file` is `-` for stdin. */
 export function noRewriteLog(file: string, lines: number): CommandFault {
   const name = file === '-' ? 'stdin' : file;
   const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
   return { fault: `${name} is no rewrite log: ${which} an entry.`, isJunk: true };
 }
 
-/** The error of a reader may have that of the system as its cause. */
+/** True for an error from the kernel, or with one as its cause. */
 function isFromSystem(error: Error): boolean {
   return 'syscall' in error || (error.cause instanceof Error && 'syscall' in error.cause);
 }
 
-/** Loads the rule book of a command; a note on stderr says where it is not the one that the path names. */
+/** Loads a command's rule book; a note on stderr says so if it is the shipped one instead of a missing default. */
 export async function openRuleBook(path: string): Promise<LoadedRuleBook | CommandFault> {
   const { loadRuleBook, shippedSentence } = await import('../node/rule-books.ts');
   const book = await loadRuleBook(path);
@@ -64,14 +64,14 @@ export async function openRuleBook(path: string): Promise<LoadedRuleBook | Comma
 }
 
 /**
- * Writes the text that `edit` makes of the rule book at `path`, and returns the rule book that it is now. The file is replaced at once,
- * and only by a valid rule book: a gateway that watches it never reads half of it.
+ * Edits the rule book at `path`, and returns the new one. It replaces the whole file, and only by a valid rule book, so that a gateway
+ * that watches it never reads half of it.
  */
 export async function editRuleBook(
   path: string,
   edit: (text: string, book: RuleBook) => string | CommandFault,
 ): Promise<{ readonly ruleBook: RuleBook } | { readonly faults: readonly string[] }> {
-  const [{ readRuleBook }, { printFault }, { readText, replaceFileSync }] = await Promise.all([
+  const [{ readRuleBook }, { printFault }, { errorCode, readText, replaceFileSync }] = await Promise.all([
     import('../rules/read-rule-book.ts'),
     import('../rules/rule-book-fault.ts'),
     import('../node/files.ts'),
@@ -91,13 +91,17 @@ export async function editRuleBook(
   if (next === text) return { ruleBook: before.ruleBook };
   const after = await readRuleBook(next, path);
   if (!after.ok) return { faults: after.faults.map((fault) => printFault(fault)) };
-  replaceFileSync(path, next);
+  try {
+    replaceFileSync(path, next);
+  } catch (error) {
+    return { faults: [`${path} cannot be written (${errorCode(error)}).`] };
+  }
   return { ruleBook: after.ruleBook };
 }
 
-/** The command did what it was asked to do, and found nothing wrong. */
+/** The command did its work, and found nothing wrong. */
 export const SUCCESS = 0;
-/** The command ran, and its result is negative, or an input holds something else than it should. */
+/** The command ran, but its result is negative, or an input has the wrong content. */
 export const FAILURE = 1;
 /** The command could not start its work. */
 export const NOT_STARTED = 2;

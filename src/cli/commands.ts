@@ -67,7 +67,7 @@ function addressOption(setting: Setting<unknown>): Option {
     .helpGroup('Addresses:');
 }
 
-/** Defines `check`, which validates everything that `serve` reads before it starts, and says what the rules leave open between two descriptions. */
+/** Defines `check`, which validates everything that `serve` reads before it starts, and lists gaps that the rules leave between two descriptions. */
 export function check(command: Command): void {
   command.description(
     "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that lead nowhere, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout meets.",
@@ -99,8 +99,8 @@ export function check(command: Command): void {
 }
 
 /**
- * Defines `explain`. Exit codes: 0; 1 when a request is refused (or edited, with the option that asks for it), or the input is
- * junk; 2 when nothing can be explained.
+ * Defines `explain`. Exit codes: 0; 1 if a request is refused (or edited, with `--fail-on edits`), or the input is junk; 2 if nothing
+ * can be explained.
  */
 export function explain(command: Command): void {
   command
@@ -138,7 +138,7 @@ export function explain(command: Command): void {
     });
 }
 
-/** Defines `test`. Exit codes: 0 when all cases pass or are updated, 1 when one fails or a file has none, 2 when a file cannot be read. */
+/** Defines `test`. Exit codes: 0 if all cases pass or are updated, 1 if one fails or a file has none, 2 if a file cannot be read. */
 export function test(command: Command): void {
   command
     .description(
@@ -165,7 +165,7 @@ function statusCode(text: string): number {
   return Number(text);
 }
 
-/** Defines `replay`: `record` writes requests to a fixture, `check` holds a changed rule book against it. */
+/** Defines `replay`: `record` writes requests to a fixture, `check` compares a changed rule book with it. */
 export function replay(command: Command): void {
   command.description(
     'Records requests with their outcome in a fixture, and lists those whose outcome changes under another rule book.',
@@ -204,8 +204,8 @@ export function replay(command: Command): void {
 }
 
 /**
- * Defines `report`, which lists the clients that still need V1, from logs of any size. Exit code 1 when a file has lines but no
- * entry, 2 when it cannot be read.
+ * Defines `report`, which lists the clients that still need V1, from logs of any size. Exit code 1 if a file has lines but no entry, 2 if
+ * it cannot be read.
  */
 export function report(command: Command): void {
   command
@@ -236,14 +236,14 @@ export function report(command: Command): void {
 }
 
 /**
- * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 when nobody still uses
- * V1, or a file has lines but no entry; 2 when one cannot be read.
+ * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 if nobody still uses V1,
+ * or a file has lines but no entry; 2 if one cannot be read.
  */
 export function plan(command: Command): void {
   command.description(
     'Plans the end of V1 from rewrite logs (make, the default), and plays brownouts over them (rehearse).',
   );
-  // Not `defaultCommand`: a word that is no command is the name of a log.
+  // Not `defaultCommand`, because any other word is the name of a log.
   const make = command
     .command('make', { isDefault: true })
     .description(
@@ -299,7 +299,7 @@ export function plan(command: Command): void {
   );
 }
 
-/** Collects the values of an option that is given more than once: a variadic one would take the files behind it. */
+/** Collects the values of a repeatable option; a variadic one would also take the files after it. */
 function collected(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
@@ -326,7 +326,7 @@ async function zoneOf({ zone }: ZoneOption): Promise<Zone> {
   return zone === undefined ? ZoneClass.own() : new ZoneClass(zone);
 }
 
-/** Silence of 0 days would be that of every client between two of its requests. */
+/** Reads a number of days; with 0, every client would be silent between two of its requests. */
 function days(text: string): number {
   if (!/^\d{1,4}$/.test(text) || Number(text) === 0)
     throw new InvalidArgumentError('It must be a number of days from 1 to 9999, such as 14.');
@@ -335,7 +335,7 @@ function days(text: string): number {
 
 /** Reads a day or a time in RFC 3339. */
 function pointInTime(text: string): string {
-  // A day that no month has would be read as one of the next.
+  // `Date` would read a day that the month does not have as one of the next month.
   const isDay = /^.{10}(?:T.+)?$/.test(text) && readInstant(text.slice(0, 10)) !== undefined;
   const time = new Date(isDay ? text : Number.NaN);
   if (Number.isNaN(time.valueOf()))
@@ -343,7 +343,7 @@ function pointInTime(text: string): string {
   return time.toISOString();
 }
 
-/** Defines `openapi`, which prints V1's description. Exit code 1 when V2's is junk, 2 when it or the rule book cannot be read. */
+/** Defines `openapi`, which prints V1's description. Exit code 1 if V2's is junk, 2 if it or the rule book cannot be read. */
 export function openapi(command: Command): void {
   command
     .description(
@@ -398,7 +398,7 @@ export function draft(command: Command): void {
     });
 }
 
-/** Defines `init`, which writes what a new gateway needs. Exit codes: 1 when the draft has faults or nothing in it, 2 when a file is there or cannot be read. */
+/** Defines `init`, which writes a new gateway's files. Exit codes: 1 if the draft has faults or is empty, 2 if a file exists already or cannot be read. */
 export function init(command: Command): void {
   command
     .description(
@@ -440,8 +440,8 @@ export function tail(command: Command): void {
 }
 
 /**
- * Defines `twin`, which plays V1 requests to V1 and to the gateway before V2, and compares the responses. Exit codes: 0 all alike, or
- * different by a documented choice; 1 some different, nothing found on either side, or a script with faults; 2 usage.
+ * Defines `twin`, which plays V1 requests to V1 and to a gateway in front of V2, and compares the responses. Exit codes: 0 if all are the
+ * same, or differ by a documented choice; 1 if some differ, every request got 404, or a script has faults; 2 for a usage error.
  */
 export function twin(command: Command): void {
   command
@@ -455,7 +455,7 @@ export function twin(command: Command): void {
     .option('--v2 <url>', "URL of a gateway in front of the same service's V2")
     .option('--key-file <file>', 'file with the API key for --v1 and --v2')
     .option('--writes', 'send writes to --v1 and --v2 as well')
-    .option('--rate <n>', 'maximum requests a minute, to each of the two (default: 60)', naturalNumber)
+    .option('--rate <n>', 'maximum requests per minute to each of the two (default: 60)', naturalNumber)
     .optionsGroup('Gateway:')
     .addOption(
       new Option('--on <runtime>', 'runtime of the gateway')
@@ -550,7 +550,7 @@ function targetOf({ operation, client, force, why }: RolloutOptions): RolloutReq
   };
 }
 
-/** The name of the account that runs the command; empty where the system knows none. */
+/** The name of the account that runs the command; empty if it has none. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -619,12 +619,12 @@ export function completion(command: Command): void {
     });
 }
 
-/** Heading of the options that say how a result is printed and which exit code it gives. */
+/** Heading of the options for output and exit codes. */
 export const OUTPUT = 'Output:';
 
 /**
- * Adds `--rules` and `--config`. The rule book is the one of the flag, of `GATEWAY_RULES` or of the settings file, in this order. An
- * empty variable counts as unset, as for `serve`.
+ * Adds `--rules` and `--config`. The rule book's path comes from the flag, `GATEWAY_RULES` or the settings file, in this order. As for
+ * `serve`, an empty variable counts as unset.
  */
 function addRules(command: Command, sentence = 'rule book'): Command {
   const option = new Option('--rules <file>', sentence)
@@ -677,7 +677,7 @@ function readAdmin(text: string): string {
   throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:8081.');
 }
 
-/** Adds the command that is meant where none is named. A word that is no command is refused as one, with what may be meant. */
+/** Adds the command that runs if none is named. An unknown word is an error, with a suggestion. */
 export function defaultCommand(command: Command, name: string): Command {
   const initial = command.command(name, { isDefault: true }).allowExcessArguments();
   return initial.hook('preAction', () => {
@@ -688,5 +688,5 @@ export function defaultCommand(command: Command, name: string): Command {
   });
 }
 
-/** Address of the admin listener of a gateway with default settings. */
+/** The admin listener's address with default settings. */
 export const DEFAULT_ADMIN = 'http://127.0.0.1:8081';

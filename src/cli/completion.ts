@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
-/** Returns the completion script of a shell for a program, all of whose commands are loaded. */
+/** Returns a shell's completion script for a program, all of whose commands must be loaded. */
 export function completionScript(shell: keyof typeof SCRIPTS, program: Command): string {
   return SCRIPTS[shell](describeCommand(program), program.name());
 }
@@ -48,7 +48,6 @@ complete -F _capture_gateway ${name}
 `;
 }
 
-/** Option names with which a command is used; those of the program itself too, where nothing else is. */
 function optionNames({ options }: CommandSpec): readonly string[] {
   return options.flatMap(({ names }) => names);
 }
@@ -67,7 +66,7 @@ function reply({ value }: OptionSpec): string {
   return value.choices.length === 0 ? ':' : words(value.choices);
 }
 
-/** What stands for an operand of a command: its subcommands, or a file. */
+/** Completes a command's operand: its subcommands, a file, or words. */
 function operandReply({ commands, arguments: operands, path }: CommandSpec): string | undefined {
   if (commands.length > 0) return words(commands.map((below) => below.path.slice(path.length).trim()));
   const [operand] = operands;
@@ -82,7 +81,7 @@ function words(list: readonly string[]): string {
   return `COMPREPLY=($(compgen -W $'${list.join('\\n')}' -- "$cur"))`;
 }
 
-/** Returns the completion script for zsh, to be sourced or to lie in a folder of `fpath` as `_capture-gateway`. */
+/** Returns the completion script for zsh, to be sourced or put into a folder of `fpath` as `_capture-gateway`. */
 export function zshCompletion(program: CommandSpec, name: string): string {
   const commands = everyCommand(program);
   const withValue = commands.flatMap(({ path, options }) =>
@@ -217,7 +216,7 @@ function fishQuoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** What can follow an option or stand for an argument. */
+/** The values of an option or argument. */
 export interface ValueSpec {
   /** Words to choose from; empty for any text. */
   readonly choices: readonly string[];
@@ -236,7 +235,7 @@ export interface OptionSpec {
   readonly value: ValueSpec | undefined;
 }
 
-/** A command with everything that completion scripts say about it. */
+/** A command as completion scripts describe it. */
 export interface CommandSpec {
   /** Names from the program down, such as `replay record`; empty for the program itself. */
   readonly path: string;
@@ -261,7 +260,7 @@ export function describeCommand(command: Command, path = ''): CommandSpec {
       name: argument.name(),
       description: help.argumentDescription(argument),
       choices: argument.argChoices ?? [],
-      // The operand of `openapi`; of an option, v2 is a word to choose.
+      // The operand of `openapi`; for an option, v2 is a word to choose.
       isFile: FILE_VALUES.test(argument.name()) || argument.name() === 'v2',
     })),
     options: help.visibleOptions(command).map((option) => ({
@@ -280,13 +279,13 @@ export function everyCommand(command: CommandSpec): readonly CommandSpec[] {
   return [command, ...command.commands.flatMap((below) => everyCommand(below))];
 }
 
-/** Names of values that are files, or may be. */
+/** Names of values that may be files. */
 const FILE_VALUES = /^(?:files?|fixture|description)$/;
 
-/** Names that stand for a value rather than being one. */
+/** Names of values that are not values themselves. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['n', 'url', 'file']);
 
-/** The kind of value is in the flags, such as `--breaker <on|off>` or `--out <file>`. */
+/** Reads the kind of value from the flags, such as `--breaker <on|off>` or `--out <file>`. */
 function valueOf({ flags, argChoices }: Option): ValueSpec {
   const words = (/[<[]([^<>[\]]+)[>\]]/.exec(flags)?.[1] ?? '').replace(/…|\.{3}/, '').split('|');
   return {

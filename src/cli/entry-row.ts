@@ -19,7 +19,7 @@ import {
 } from '../rewrite-log/entry.ts';
 import { pad, painter, type Style, type Terminal, widthOf, wrapText } from './terminal.ts';
 
-/** The colours of the page; what was a dry run is in italics. */
+/** The page's colours, in italics for dry runs. */
 const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
   rewritten: 'blue',
   unchanged: 'green',
@@ -57,7 +57,7 @@ export function entryHead(terminal: Terminal): string {
   );
 }
 
-/** Formats an entry as a row for a terminal, of a failed one the reason before the request, on several lines where it is narrow. The time is that of the log, in UTC. */
+/** Formats an entry as a row with a failure's reason before the request, on several lines if the terminal is narrow. Times are UTC, as in the log. */
 export function entryRow(entry: Parameters<typeof reasonWords>[0], terminal: Terminal): string {
   const paint = painter(terminal);
   const { time, client, totalMs } = entry;
@@ -117,7 +117,7 @@ function detailsOf(entry: Entry): string {
     if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
     parts.push(`response: ${made.join(', ')}`);
   }
-  // What failed stands before the request already.
+  // The reason of a failure is already before the request.
   const reason = reasonWords(entry);
   const refusal = would && failureWords(would);
   if (refusal !== undefined && reason !== `would: ${refusal}`) parts.push(`would: ${refusal}`);
@@ -133,7 +133,7 @@ function detailsOf(entry: Entry): string {
   return parts.length === 0 ? '' : `  ${parts.join(', ')}`;
 }
 
-/** The changes of edits, each once with its number: `client-name ×2`. */
+/** The edits' changes, each once with its count: `client-name ×2`. */
 function changeCounts(edits: readonly { readonly change: string; readonly note?: string }[]): string[] {
   const counts = new Map<string, number>();
   for (const { change, note } of edits) {

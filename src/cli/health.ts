@@ -3,14 +3,14 @@ import { CONFIG_VARIABLE, readSetting } from '../settings/read-settings.ts';
 import { EVERYWHERE } from '../settings/setting-kinds.ts';
 import { settings } from '../settings/settings.ts';
 
-// A container image has no shell and no curl: this requests the health of the admin listener in the same container, and exits
-// with 0 or 1. The reader of the settings file costs more than the request, and most containers have none.
+// For container images, which have no shell and no curl: requests the admin listener's health in the same container, and exits with 0
+// or 1. It loads the reader of the settings file, which costs more than the request, only if there is such a file.
 const { env: environment } = process;
 const given = environment[CONFIG_VARIABLE]
   ? await (await import('./settings-file.ts')).givenSettings({}, environment)
   : { flags: {}, environment };
 const { host, port } = readSetting(settings.adminListen, given);
-// Everywhere may be one family only.
+// "Everywhere" may be one address family only.
 const ways =
   host === '0.0.0.0' ? ['127.0.0.1'] : host === EVERYWHERE || host === '::' ? ['::1', '127.0.0.1'] : [host];
 const outcomes = await Promise.all(ways.map((way) => isHealthy(way)));

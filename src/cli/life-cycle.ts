@@ -8,19 +8,19 @@ import { hasColour } from './terminal.ts';
 
 /** Reactions to signals and to changed files. */
 export interface LifeCycle {
-  /** Drains the exchanges in flight; called once. */
+  /** Drains exchanges in flight; called once. */
   readonly stop: () => Promise<void>;
-  /** Closes the connections of clients, even ones with an exchange in flight; at a second signal. */
+  /** Closes all client connections at once; called at a second signal. */
   readonly destroyAll: () => void;
-  /** Reopens the log file, and reads all files again, whether they have changed or not. */
+  /** Reopens the log file, and reads all files again, even unchanged ones. */
   readonly onHangup: () => Promise<void>;
-  /** Reads one file again, in a process that watches none itself. */
+  /** Reads one file again, in a worker process, which watches none itself. */
   readonly reloadFile: (what: ReloadedFile) => Promise<void>;
   /** Flushes the log; called last. */
   readonly flush: () => Promise<void>;
-  /** Handles an uncaught error: it is logged and counted, and the process goes on serving. */
+  /** Logs and counts an uncaught error; the process keeps serving. */
   readonly onUnexpectedError: (error: unknown) => void;
-  /** Files that are read again when they change. */
+  /** Files to read again when they change. */
   readonly watched: WatchedFiles;
   /** Maximum time from the signal to the exit, in milliseconds. */
   readonly drain: number;
@@ -53,15 +53,15 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
   });
 }
 
-/** Milliseconds by which a timer may be late before the process counts as one that stood still. */
+/** Milliseconds by which the timer may be late before the process counts as stalled. */
 const LATE_MS = 50;
-/** Milliseconds that such a process has left to write its log. */
+/** Milliseconds that a stalled process gets to write its log. */
 const EXTRA_MS = 500;
 
 /**
- * Ends the process by SIGKILL after `milliseconds`, whatever it is doing by then: a write to a paused terminal or a dead disk blocks
- * even the exit. If the process stood still when the time was over, all that is due before it is due in the same turn of the event
- * loop: it gets half a second more, so that the end of requests and the last log lines are not lost to it.
+ * Ends the process by SIGKILL after `milliseconds`: a write to a paused terminal or a dead disk can block even the exit. If the process
+ * was stalled at that time, all earlier timers are due in the same turn of the event loop, so it gets half a second more for the end of
+ * requests and the last log lines.
  */
 export function setExitDeadline(milliseconds: number): void {
   const due = performance.now() + milliseconds;
@@ -75,11 +75,11 @@ export function setExitDeadline(milliseconds: number): void {
 /** The process log of a serving command. */
 export interface ProcessLog {
   readonly write: WriteProcessLine;
-  /** Waits until everything is written, or until the given number of milliseconds has passed. */
+  /** Waits until everything is written, at most for some milliseconds. */
   readonly flush: (milliseconds: number) => Promise<void>;
 }
 
-/** Maximum bytes of lines that are queued for a slow reader of stderr. */
+/** Maximum bytes of lines queued for a slow reader of stderr. */
 const QUEUE_BYTES = 256 * 1024;
 
 /** Opens the process log on stderr, before the settings are validated: invalid settings count as their defaults. */
@@ -99,7 +99,7 @@ export function stderrLog(sources: Pick<SettingSources, 'flags' | 'environment' 
   return { write, flush: (milliseconds) => sink.flush(milliseconds) };
 }
 
-/** Maximum time to write the last lines of a refused start, in milliseconds. */
+/** Maximum milliseconds to write the last lines of a refused start. */
 const FLUSH_TIMEOUT_MS = 1000;
 
 /** Logs why the start is refused, one line per fault, and sets the exit code to 2. */

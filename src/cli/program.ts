@@ -4,12 +4,12 @@ import { EXIT_CODES, NOT_STARTED, SUCCESS } from './command-fault.ts';
 import { hasColour, painter, wrapLines } from './terminal.ts';
 import { readFileSync } from 'node:fs';
 
-/** Runs the command that the arguments name; without one, prints the help. The exit codes are those of `EXIT_CODES`. */
+/** Runs the command that the arguments name; without one, prints the help. `EXIT_CODES` has the exit codes. */
 export async function run(argv: readonly string[]): Promise<void> {
   endOnStdoutFault();
   const isCompleting = argv[2] === 'completion';
   const program = await createProgram((name) => isCompleting || argv.includes(name));
-  // Without a command commander reports an error.
+  // commander would report an error.
   if (argv.length === 2) {
     program.outputHelp();
     return;
@@ -38,7 +38,7 @@ export async function createProgram(isUsed: (name: string) => boolean): Promise<
       getErrHasColors: () => hasColour(process.stderr),
     })
     .configureHelp({
-      // Half of a narrow terminal is left of the sentences.
+      // In a narrow terminal, names take half of the columns.
       minWidthToWrap: 12,
       subcommandTerm: (command) => command.name(),
       styleTitle: (title) => painter({ hasColour: true })('bold', title),
@@ -51,7 +51,7 @@ export async function createProgram(isUsed: (name: string) => boolean): Promise<
     const command = program.command(name).summary(summary).helpGroup(group);
     if (isUsed(name)) (await load())(command);
   }
-  // Where the command `help` stands, which commander adds.
+  // The group of commander's own command `help`.
   return program.commandsGroup('Shell:').helpCommand(true);
 }
 
@@ -61,8 +61,8 @@ function exitCodes(columns = 80): string {
 }
 
 /**
- * Ends the program when stdout cannot be written: quietly when its reader, such as `head`, wants no more, and otherwise with the
- * reason on stderr. Registering it twice makes no difference.
+ * Ends the program if stdout cannot be written: silently if its reader, such as `head`, has ended, else with the reason on stderr. May be
+ * called twice.
  */
 function endOnStdoutFault(): void {
   process.stdout.off('error', end).on('error', end);
@@ -75,7 +75,7 @@ function end(error: NodeJS.ErrnoException): never {
   process.exit(NOT_STARTED);
 }
 
-/** A command of the program. Its definition is loaded only when the command is used, and its work when it runs. */
+/** A command. Its definition is loaded only if it is used, and its work when it runs. */
 interface CommandEntry {
   readonly name: string;
   /** Heading of the command in `--help`. */

@@ -15,7 +15,7 @@ import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, endWith, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
-/** Options of every command below `rollout`. */
+/** Options of the `rollout` commands. */
 export interface RolloutOptions {
   readonly admin: string;
   readonly config?: string;
@@ -26,7 +26,7 @@ export interface RolloutOptions {
   readonly why?: string;
 }
 
-/** Shows the rollout, or changes it as `request` says; prints the state after it and sets the exit code. */
+/** Shows the rollout, or changes it as `request` says; prints the resulting state and sets the exit code. */
 export async function carryOutRollout(
   options: RolloutOptions,
   request: RolloutRequest | undefined,
@@ -45,7 +45,7 @@ export async function carryOutRollout(
   process.stdout.write(rolloutText(outcome, terminalOf(process.stdout), conditions));
 }
 
-/** What is bad or to be noted now, as the page's header says it; nothing where the gateway does not tell. */
+/** Asks for the conditions that the page's header shows, except good ones; returns none if the gateway does not respond. */
 async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]> {
   try {
     const response = await client.ask('/state');
@@ -53,7 +53,7 @@ async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]
     const { conditions = [] }: Partial<State> = response.statusCode === 200 ? JSON.parse(text) : {};
     return conditions.filter(({ level }) => level === 'bad' || level === 'note');
   } catch {
-    // The state of the rollout itself was told.
+    // The rollout's state itself is known.
     return [];
   }
 }
@@ -75,15 +75,22 @@ async function ask(
   } catch {
     return { fault: `No response from ${client.url}; name the admin listener with --admin.` };
   }
-  if (status === 200) {
-    const view: RolloutView = JSON.parse(text);
-    return view;
-  }
+  if (status === 200)
+    return viewIn(text) ?? { fault: `${client.url} is not the admin listener; name that with --admin.` };
   if (status === 401) return { fault: client.refusal(status) };
   const detail = detailOf(text);
   if (status === 404 && detail !== undefined)
     return { fault: `${client.url} is not the admin listener; name that with --admin. It says: ${detail}` };
   return { fault: detail ?? client.refusal(status), isJunk: true };
+}
+
+function viewIn(text: string): RolloutView | undefined {
+  try {
+    const view: RolloutView | null = JSON.parse(text);
+    return typeof view?.default === 'object' ? view : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function detailOf(text: string): string | undefined {
@@ -95,13 +102,13 @@ function detailOf(text: string): string | undefined {
   }
 }
 
-/** Changes that are listed. */
+/** Maximum number of changes to list. */
 const MAX_CHANGES = 5;
 
 /** Characters of the labels before each line. */
 const LABEL = 12;
 
-/** Formats the state of a rollout for a terminal, after `conditions` that cost requests or may. */
+/** Formats a rollout's state for a terminal, after `conditions` that cost requests or may do so. */
 export function rolloutText(
   view: RolloutView,
   { columns }: Pick<Terminal, 'columns'>,
@@ -166,7 +173,7 @@ function requestsLine(view: RolloutView): string {
   return `requests    ${v2} migrated, ${v1} to V1${scopeWords(view)}`;
 }
 
-/** Whose the counts are, where there are others than this gateway. */
+/** Says whose counts these are, if there are other replicas. */
 function scopeWords({ countedSince, replica }: RolloutView): string {
   if (countedSince !== undefined) return `; all counts are of all isolates since ${countedSince}`;
   if (replica === undefined) return '';
@@ -185,16 +192,16 @@ function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: Repl
     ...(aloneSince === undefined
       ? []
       : [
-          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): what was last known holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
+          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): the last known state holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
         ]),
   ];
 }
 
-/** Pairs of client and operation, and pointers of each, that are listed. */
+/** Maximum pairs of client and operation to list, and pointers for each. */
 const MAX_PAIRS = 10;
 const MAX_POINTERS = 5;
 
-/** The checks of bodies that were not sent to V2. */
+/** Lines about bodies that were checked instead of sent to V2. */
 function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
   if (bodyChecks === undefined)
     return v1Origin === undefined

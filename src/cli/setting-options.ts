@@ -13,7 +13,7 @@ import {
 
 /**
  * Adds `--config` and a flag for each setting, under the heading of its group. Commander handles neither environment variables nor
- * defaults: `readSettings` applies both. A flag that is gone is taken, so that its fault names the new way.
+ * defaults: `readSettings` applies both. It also accepts removed flags, so that their fault can name the replacement.
  */
 export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
   command.configureHelp({ ...command.configureHelp(), optionTerm: termOf });
@@ -30,7 +30,7 @@ export function configOption(): Option {
   return new Option('--config <file>', `YAML file of settings (${CONFIG_VARIABLE})`).helpGroup(RULES_GROUP);
 }
 
-/** Dated releases separated by commas, from the oldest to the newest, whatever their order in the text. */
+/** Dated releases separated by commas, in any order; read from the oldest to the newest. */
 const releases: SettingKind<readonly string[]> = {
   placeholder: '<date,…>',
   unit: '',
@@ -42,7 +42,7 @@ const releases: SettingKind<readonly string[]> = {
   },
 };
 
-/** Flags of the command `reference`, under their headings; each is a setting of that service alone. */
+/** Flags of the command `reference`, under their headings. */
 export const referenceGroups = {
   'Service:': {
     listen: withDefault('listen', address, '127.0.0.1:8090', 'Address of the reference service.'),
@@ -65,7 +65,7 @@ export const referenceGroups = {
       'unknown',
       choice('refuse', 'strip'),
       'refuse',
-      'Treatment of attributes that the version of a request does not have.',
+      "Treatment of attributes that the request's version does not have.",
     ),
     deprecated: withDefault(
       'deprecated',
@@ -81,7 +81,7 @@ export const referenceGroups = {
     ),
   },
   'API keys:': {
-    rate: withDefault('rate', count, '0', 'Requests per minute and API key that are allowed; 0 is no limit.'),
+    rate: withDefault('rate', count, '0', 'Maximum requests per minute for each API key; 0 is no limit.'),
     readOnly: withDefault('read-only', names, '', 'API keys that may only read: their writes get 403.'),
     failing: withDefault('failing', names, '', 'API keys for which the store fails: their requests get 500.'),
   },
@@ -111,7 +111,7 @@ export function flagsOf(
   return Object.fromEntries(names.map((name) => [name, options[camelCase(name)]]));
 }
 
-/** One line: what the setting is for, and its default. */
+/** One line with the setting's purpose and default. */
 function describe(setting: Setting<unknown>): string {
   const line = HELP[settingGroup(setting.name)]?.[setting.name] ?? setting.sentence;
   return setting.initial === undefined || setting.initial === ''
@@ -123,7 +123,7 @@ function flagOf({ name, kind }: Setting<unknown>): string {
   return `--${name} ${kind.placeholder}`;
 }
 
-/** The flag of a setting as `--help` shows it: long values are named in its line. */
+/** A setting's flag as `--help` shows it, without long lists of values, which are in its line. */
 function termOf(option: Option): string {
   const isSetting = option.helpGroupHeading !== undefined && option.helpGroupHeading in HELP;
   return isSetting
@@ -131,17 +131,17 @@ function termOf(option: Option): string {
     : option.flags;
 }
 
-/** The name under which commander keeps a flag. */
+/** The name under which commander stores a flag. */
 export function camelCase(name: string): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The heading of the files that a start reads first. */
+/** The heading for the files that a start reads first. */
 export const RULES_GROUP = 'Rules and settings:';
 
 /**
- * What `--help` says about each setting, under its heading: one line of a terminal with 80 columns. The whole sentence, with the
- * meaning of a setting that is unset, is in docs/settings.md.
+ * The text of `--help` for each setting, under its heading, on one line of an 80-column terminal. docs/settings.md has the whole sentence,
+ * with the meaning of an unset setting.
  */
 const HELP: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Addresses:': {
@@ -250,14 +250,14 @@ function example(setting: Setting<unknown>): string {
   return `\n# ${setting.sentence}\n${values}# ${name}=${setting.initial ?? ''}\n${file}`;
 }
 
-/** The words or forms between which a setting chooses, from its placeholder; none where any text or number will do. */
+/** The words that a setting accepts, from its placeholder; none if it takes any text or number. */
 function acceptedWords({ kind }: Setting<unknown>): readonly string[] {
   const words = kind.placeholder.replaceAll(/[<>]/g, '').split('|');
   const isChoice = words.length > 1 && 'fault' in kind.read('?');
   return isChoice && words.every((word) => 'value' in kind.read(word)) ? words : [];
 }
 
-/** Returns the unit of a default, with a space before it; empty where a size such as 64MiB already names it. */
+/** Returns a default's unit after a space; empty if the default, such as 64MiB, already has one. */
 function unitOf({ kind, initial }: Setting<unknown>): string {
   return kind.unit !== '' && /^\d+$/.test(initial ?? '') ? ` ${kind.unit}` : '';
 }

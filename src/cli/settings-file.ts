@@ -12,10 +12,10 @@ import {
 } from '../settings/read-settings.ts';
 import { allSettings, goneSettings, type Setting } from '../settings/settings.ts';
 
-/** What a command was given: flags, environment and the settings file that one of them names. */
+/** A command's flags and environment, and the settings file that one of them names. */
 export type GivenSettings = Omit<SettingSources, 'readFile'>;
 
-/** Reads the settings file that `--config` or `GATEWAY_CONFIG` names. One that nobody names is not looked for: a folder must not decide. */
+/** Reads the settings file that `--config` or `GATEWAY_CONFIG` names. There is no default: the working directory must not decide. */
 export async function givenSettings(
   flags: SettingSources['flags'],
   environment: SettingSources['environment'],
@@ -25,8 +25,8 @@ export async function givenSettings(
 }
 
 /**
- * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 127.0.0.1:8080`. Values are not validated, but
- * for being a text, a number, a boolean or a list of them; paths in it become relative to the working directory.
+ * Reads a settings file: YAML 1.2 or JSON, one key for each setting, such as `listen: 127.0.0.1:8080`. It only checks that each value is
+ * a text, a number, a boolean or a list of them; paths become relative to the working directory.
  */
 export async function readSettingsFile(path: string): Promise<SettingsFile> {
   let text: string;
@@ -36,7 +36,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
     const code = error instanceof Error ? ('code' in error ? String(error.code) : error.message) : 'unknown';
     return { values: new Map(), faults: [`The settings file ${path} cannot be read (${code}).`] };
   }
-  // The reader of YAML is loaded where there is such a file: most starts have none.
+  // Loaded only here, because most starts have no settings file.
   const { SourceDocument } = await import('../rules/source-document.ts');
   const document = new SourceDocument(text);
   const faults = document.faults.map((fault) => printFault({ file: path, ...fault }));
@@ -75,7 +75,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
   return { values, faults };
 }
 
-/** Reads a setting of a command that needs no others, such as the rule book of `explain`. */
+/** Reads one setting for a command that needs no others, such as `explain` its rule book. */
 export async function givenSetting<Value>(
   setting: Setting<Value>,
   flags: SettingSources['flags'],
@@ -95,7 +95,7 @@ function textOf(value: unknown): string | undefined {
     : undefined;
 }
 
-/** A variable's name is a likely key, too: both are named in the documentation. */
+/** Suggests known keys, also for a variable's name, which the documentation shows beside the key. */
 function nearNames(key: string, known: readonly string[]): string {
   const plain = key
     .toLowerCase()
@@ -106,10 +106,10 @@ function nearNames(key: string, known: readonly string[]): string {
     : didYouMean(key, known) || '; see serve --help for the settings.';
 }
 
-/** Makes paths relative to the working directory, which are relative to the file. */
+/** Turns paths relative to the file into paths relative to the working directory. */
 function withPaths(key: string, text: string, file: string): string {
   const map = (path: string): string => (isAbsolute(path) ? path : join(dirname(file), path));
   const setting = allSettings.find(({ name }) => name === key);
-  // The other keys are those of files that hold secrets.
+  // The other keys name files with secrets.
   return setting === undefined ? map(text) : (setting.kind.mapPaths?.(text, map) ?? text);
 }

@@ -1,10 +1,10 @@
 import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** How output is to look: with colour codes or without, and fitted to a width or not. */
+/** Whether output has colour codes, and its width. */
 export interface Terminal {
   readonly hasColour: boolean;
-  /** Characters in a line; undefined in a pipe or a file, where lines are as long as they need to be. */
+  /** Characters in a line; undefined in a pipe or a file, where lines may have any length. */
   readonly columns: number | undefined;
 }
 
@@ -14,24 +14,24 @@ export const PLAIN: Terminal = { hasColour: false, columns: undefined };
 /** Names of styles, such as `bold`. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** Returns what the terminal behind `stream` shows; a pipe or a file is no terminal. */
+/** Returns the capabilities of the terminal at `stream`, which may also be a pipe or a file. */
 export function terminalOf(
   stream: WriteStream,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Terminal {
   return {
     hasColour: hasColour(stream, environment),
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     columns: (stream.isTTY && stream.columns) || undefined,
   };
 }
 
-/** Values of FORCE_COLOR that turn colour on; every other one turns it off. As Node reads them. */
+/** Values of FORCE_COLOR that turn colour on, as Node reads them; every other one turns it off. */
 const FORCED: ReadonlySet<string> = new Set(['', '1', '2', '3', 'true']);
 
 /**
- * Tells whether colour codes are written to `stream`: FORCE_COLOR decides, also in a pipe; then NO_COLOR, if it is not empty; then
- * what the terminal can show.
+ * True if output to `stream` has colour codes: FORCE_COLOR decides, even in a pipe; then a non-empty NO_COLOR; then the terminal's
+ * capabilities.
  */
 export function hasColour(
   stream: WriteStream,
@@ -49,7 +49,7 @@ export function painter({
   return (style, text) => (isOn ? styleText(style, text, { validateStream: false }) : text);
 }
 
-/** Returns the number of characters that a text takes on a terminal; colour codes take none. */
+/** Returns the number of characters that a text takes on a terminal, without colour codes. */
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
@@ -58,7 +58,7 @@ const ESCAPE = '\u001B';
 /** Colour codes around a text that has none inside. */
 const PAINTED = new RegExp(`^((?:${ESCAPE}\\[\\d+m)*)(?:([^${ESCAPE}]+)((?:${ESCAPE}\\[\\d+m)*))?$`);
 
-/** Breaks one line between words into lines of `columns` characters; a longer word stays whole. Colour is repeated on every line. */
+/** Breaks a line between words into lines of `columns` characters; longer words stay whole. It repeats colour codes on every line. */
 export function wrapText(text: string, columns: number): readonly string[] {
   if (widthOf(text) <= columns) return [text];
   const painted = PAINTED.exec(text);
@@ -79,8 +79,8 @@ export function wrapText(text: string, columns: number): readonly string[] {
 }
 
 /**
- * Fits each line of a text to `columns`; what follows a break is indented like the line, by `hanging` characters more. Without
- * `columns` the text stays as it is.
+ * Fits each line of a text to `columns`; after a break it indents the rest like the line, plus `hanging` characters. Without `columns` it
+ * returns the text unchanged.
  */
 export function wrapLines(text: string, columns: number | undefined, hanging = 2): string {
   if (columns === undefined) return text;
@@ -95,7 +95,7 @@ export function wrapLines(text: string, columns: number | undefined, hanging = 2
     .join('\n');
 }
 
-/** How a table is laid out. */
+/** A table's layout. */
 interface Layout {
   /** Columns that hold numbers. */
   readonly right?: readonly number[];
@@ -106,8 +106,8 @@ interface Layout {
 const GAP = '  ';
 
 /**
- * Aligns rows under a header row. Where the lines would be longer than `columns`, cells wrap between words; where not even the longest
- * words fit beside each other, each row becomes a block with one cell in a line. No word is cut. Colour codes do not count as width.
+ * Aligns rows under a header row. If the lines would be longer than `columns`, cells wrap between words; if not even the longest words fit
+ * side by side, each row becomes a block with one cell per line. No word is cut. Colour codes do not count as width.
  */
 export function printColumns(
   head: readonly string[],
@@ -133,12 +133,12 @@ function longestWord(cell: string): number {
   return greatest(cell.split(' '), widthOf);
 }
 
-/** A report has more rows than a call may have arguments. */
+/** Unlike `Math.max` with many arguments, it also works for long reports. */
 function greatest<Item>(items: readonly Item[], sizeOf: (item: Item) => number): number {
   return items.reduce((most, item) => Math.max(most, sizeOf(item)), 0);
 }
 
-/** Widths between the least and the natural ones that add up to `room`; undefined when the least ones do not fit. */
+/** Widths between the least and the natural ones that fit into `room`; undefined if the least ones do not fit. */
 function fit(
   natural: readonly number[],
   least: readonly number[],
@@ -149,7 +149,7 @@ function fit(
   if (sum(least) > room) return undefined;
   const widths = [...least];
   let rest = room - sum(least);
-  // Columns that lack little get all that they lack; those with long sentences share what remains.
+  // Columns that lack little get all of it; those with long sentences share the rest.
   const byLack = natural
     .map((width, at) => ({ at, lack: width - (least[at] ?? 0) }))
     .toSorted((one, other) => one.lack - other.lack);
@@ -172,7 +172,7 @@ function printRow(row: readonly string[], widths: readonly number[], right: read
   ).join('\n');
 }
 
-/** The first cell is the title of the block; empty cells are left out. */
+/** Prints a row as a block with its first cell as title, without empty cells. */
 function printBlock(head: readonly string[], row: readonly string[], columns: number): string {
   const [title = '', ...cells] = row;
   return [
@@ -187,10 +187,10 @@ function printBlock(head: readonly string[], row: readonly string[], columns: nu
   ].join('\n');
 }
 
-/** A name and what is to be said of it; an empty name goes on with the fact before. */
+/** A name and a text about it; an empty name continues the previous fact. */
 export type Fact = readonly [name: string, text: string];
 
-/** Prints facts under each other, the names in a column of `width` characters. A text that is too long for a line goes on below itself. */
+/** Prints facts under each other, the names in a column of `width` characters. Long texts wrap within their column. */
 export function factLines(
   facts: readonly Fact[],
   width: number,
@@ -201,14 +201,14 @@ export function factLines(
   );
 }
 
-/** The output for a progress bar: a terminal's stderr. */
+/** The output for a progress bar, such as stderr. */
 interface BarOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** Shows the progress of a long task, on a terminal only; prints nothing elsewhere. */
+/** Shows a long task's progress on a terminal; prints nothing elsewhere. */
 export class ProgressBar {
   private readonly output: BarOutput;
   private readonly total: number;
@@ -216,7 +216,7 @@ export class ProgressBar {
   private readonly began: number;
   private drawn = Number.NEGATIVE_INFINITY;
 
-  /** `total` is in bytes; 0 when unknown. `now` is a clock in milliseconds. */
+  /** `total` is in bytes, or 0 if unknown. `now` is a clock in milliseconds. */
   constructor(output: BarOutput, total: number, now: () => number) {
     this.output = output;
     this.total = total;

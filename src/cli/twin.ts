@@ -34,7 +34,7 @@ import {
 } from './command-fault.ts';
 import { printColumns, type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
-/** Maximum requests a minute to each service that runs, unless the options say another. */
+/** Default maximum of requests per minute to each real service. */
 const DEFAULT_RATE = 60;
 
 /** Options of `twin`. */
@@ -139,7 +139,7 @@ function report(tally: TwinTally, { json }: TwinOptions): number {
     json === true ? twinJson(tally.report) : twinText(tally.report, terminalOf(process.stdout)),
   );
   const { played, missing, different } = tally.report;
-  // Where nothing was found at all, nothing was shown.
+  // If every request got 404, the scripts have shown nothing.
   return different.length === 0 && (played === 0 || missing < played) ? SUCCESS : FAILURE;
 }
 
@@ -152,7 +152,7 @@ function fail(faults: readonly string[], code: number = NOT_STARTED): number {
   return code;
 }
 
-/** Reads the API key in a file: one word of visible ASCII characters, with white space around it. */
+/** Reads the API key in a file: one word of visible ASCII characters, perhaps with white space around it. */
 export function readKeyFile(file: string): string | CommandFault {
   let key: string;
   try {
@@ -164,7 +164,7 @@ export function readKeyFile(file: string): string | CommandFault {
   return { fault: `${file} does not hold an API key: one word of ASCII characters.`, isJunk: true };
 }
 
-/** Prints a report for people: a line for each difference, then the counts, also of those by choice. Texts of the services are escaped. */
+/** Prints a report for people: a line for each difference, then all counts. Texts from the services are escaped. */
 export function twinText(
   { played, alike, missing, different, chosen, skipped }: TwinReport,
   { columns }: Pick<Terminal, 'columns'>,
@@ -201,14 +201,14 @@ export function twinJson({ played, alike, missing, different, chosen, skipped }:
   return `${JSON.stringify({ played, alike, missing, different: exchanges, choices, skipped }, null, 2)}\n`;
 }
 
-/** Names of the exchanges that differ by choice. */
+/** The names of exchanges that differ by each choice. */
 function byChoice(chosen: TwinReport['chosen']): ReadonlyMap<Choice, readonly string[]> {
   const names = new Map<Choice, string[]>();
   for (const { choice, name } of chosen) names.set(choice, [...(names.get(choice) ?? []), name]);
   return names;
 }
 
-/** Differences of one exchange that are printed; the first ones usually explain the others. */
+/** Maximum differences to print for one exchange; the first ones usually explain the others. */
 const MAX_ROWS = 4;
 
 function rowsOf({ name, differences }: PlayedExchange): readonly (readonly string[])[] {
@@ -233,21 +233,21 @@ function rowOf(name: string, { where, kind, v1, gateway }: Difference): readonly
   ];
 }
 
-/** Maximum characters of a value, or of the part of it, that are shown. */
+/** Maximum characters to show of a value. */
 const EXCERPT = 64;
 /** Characters shown before the first difference. */
 const BEFORE = 20;
 
 /**
- * Returns two values that differ as one line each: the parts around their first difference, at the same place of both. The number
- * of characters left out stands in their place. Values are escaped for a terminal.
+ * Returns one line for each of two different values: the part around their first difference, with the number of characters left out before
+ * and after it. Values are escaped for a terminal.
  */
 export function differingExcerpts(one: string, other: string): readonly [one: string, other: string] {
   const start = startOf(one, firstDifference(one, other) - BEFORE);
   return [excerptFrom(one, start), excerptFrom(other, start)];
 }
 
-/** Returns the beginning of a value, with the number of characters that are left out. */
+/** Returns a value's beginning, with the number of characters left out. */
 export function valueExcerpt(text: string): string {
   return excerptFrom(text, 0);
 }
@@ -258,7 +258,7 @@ function firstDifference(one: string, other: string): number {
   return at;
 }
 
-/** A few characters take no more room than the sentence that they are left out. */
+/** Where an excerpt starts: at 0 if a note about the characters left out would not be shorter than those. */
 function startOf(text: string, wanted: number): number {
   return wanted <= EXCERPT / 2 ? 0 : boundary(text, wanted);
 }
@@ -276,21 +276,21 @@ function leftOut(characters: number): string {
   return characters === 0 ? '' : `(… ${counted(characters, 'character')} …)`;
 }
 
-/** An index that does not stand between the two halves of a character. */
+/** Moves an index that is between the two halves of a character. */
 function boundary(text: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') ? at - 1 : at;
 }
 
-/** Scripts, or every fault of their files; `isMissing` when one of them could not be opened. */
+/** Scripts, or every fault in their files; `isMissing` if one of them could not be opened. */
 export type ScriptFiles =
   | { readonly scripts: readonly Script[] }
   | { readonly faults: readonly string[]; readonly isMissing: boolean };
 
-/** Folder of the scripts that ship with the program; `tables.txt` holds the tables that all scripts can use. */
+/** Folder of the scripts that ship with the program; `tables.txt` has tables for all scripts. */
 const SHIPPED = new URL('../../config/twin/', import.meta.url);
 const TABLES = 'tables.txt';
 
-/** Reads script files, or without any the shipped scripts; `any` chooses those that fit services of unknown data. */
+/** Reads script files, or without any the shipped ones; `any` chooses those that fit services with unknown data. */
 export function loadScripts(files: readonly string[], fit: 'any' | 'reference'): ScriptFiles {
   const scripts: Script[] = [];
   const faults: string[] = [];
@@ -321,10 +321,10 @@ export interface TwinStage {
   close(): void;
 }
 
-/** Key of the reference services, which take any. */
+/** A key for the reference services, which accept any. */
 const ANY_KEY = 'twin';
 
-/** A stage of V1's reference and of a gateway before V2's; every script starts with empty data. */
+/** A stage of V1's reference and a gateway in front of V2's; every script starts with empty data. */
 export function referenceStage(services: TwinServices, gateway: string, wire: SenderOptions = {}): TwinStage {
   const [v1, v2] = [httpSide(services.v1), httpSide(gateway, wire)];
   let before = '';
@@ -351,19 +351,19 @@ function serviceSettings({ settings }: Script): ServiceSettings {
   };
 }
 
-/** Two real services, and how to treat them. */
+/** Two real services, and limits on the requests to them. */
 export interface RealServices {
   readonly v1: string;
   readonly gateway: string;
   readonly key: string;
   readonly isReadOnly: boolean;
-  /** Maximum requests a minute to each. */
+  /** Maximum requests per minute to each. */
   readonly rate: number;
-  /** Names of fields that are not compared, in lower case. */
+  /** Names of fields not to compare, in lower case. */
   readonly ignored: ReadonlySet<string>;
 }
 
-/** A stage of two real services: no faster than their rate limit, and a 429 is waited out. */
+/** A stage of two real services, which keeps to their rate limit and waits after a 429. */
 export function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealServices): TwinStage {
   const sides = [httpSide(v1), httpSide(gateway)] as const;
   const [one, other] = sides.map((side) => patient(side));
@@ -373,7 +373,7 @@ export function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealS
   return { play: (script) => playScript(script, stage), close: () => sides.forEach((side) => side.close()) };
 }
 
-/** Times that a 429 is waited out before it is taken as the response. */
+/** Maximum number of waits before a 429 counts as the response. */
 const MAX_WAITS = 5;
 const MAX_WAIT_S = 120;
 

@@ -16,13 +16,13 @@ import { setExitDeadline } from './life-cycle.ts';
 import { PROCESSES_FLAG } from './serve/preflight.ts';
 import { startServing } from './serve/serving.ts';
 
-// One of the processes that share the port (`workers`). Only the first process handles signals: a terminal sends them to every
-// process.
+// One of the processes that share the port (`workers`). It ignores signals, which a terminal sends to every process; the first process
+// handles them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => {});
 
 /** Milliseconds between two reports of statistics to the first process. */
 const REPORT_INTERVAL_MS = 1000;
-/** Maximum time to flush the log at exit, in milliseconds. */
+/** Maximum milliseconds to flush the log at exit. */
 const FLUSH_TIMEOUT_MS = 400;
 
 process.once('message', (message) => {

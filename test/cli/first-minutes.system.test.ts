@@ -151,9 +151,9 @@ webhooks:
     expect(check?.err).toBe('');
     expect(check?.out).toContain(`webhooks (2)
   /webhooks/orders → https://shop.test/hook
-    the body as responses to get_order; signature of OLD or YOUNG, made anew with OWN
+    the body as responses to get_order; signature verified with OLD or YOUNG, and made again with OWN
   /webhooks/plain → https://shop.test/plain
-    the body as V2 writes it; signature of OLD, made anew with OWN
+    the body as V2 writes it; signature verified with OLD, and made again with OWN
 `);
     expect(JSON.parse(json?.out ?? '')).toMatchObject({
       webhooks: { orders: { to: 'https://shop.test/hook', as: 'get_order' }, plain: {} },

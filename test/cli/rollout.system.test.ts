@@ -87,7 +87,7 @@ test('a replica without its store serves, and says since when it is alone', asyn
   expect(await sendRequest(gateway)).toContain('"v2"');
   const { out } = await rollout(gateway, 'observe');
   expect(out).toMatch(
-    /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): what was last known holds; 1 choice waits for the store, and holds on this replica only$/m,
+    /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): the last known state holds; 1 choice waits for the store, and holds on this replica only$/m,
   );
   expect(out).toContain('default     observe (chosen by an operator)');
   expect(await sendRequest(gateway)).toContain('"v1"');
@@ -137,6 +137,16 @@ test("the listener of clients is told from the operators'", async () => {
   expect(running.stderr()).toMatch(/:\d+ is not the admin listener; name that with --admin\./);
 });
 
+test.each(['<!doctype html>', '{}', 'null'])(
+  'a server that responds with %s is not the admin listener',
+  async (body) => {
+    const other = await rawServer((socket) => socket.write(ok(body)));
+    const running = command(['rollout', '--admin', other.origin]);
+    expect(await running.exit).toBe(2);
+    expect(running.stderr()).toBe(`${other.origin} is not the admin listener; name that with --admin.\n`);
+  },
+);
+
 test('a name that two clients have chooses neither', async () => {
   const names = join(folder(), 'names.yaml');
   writeFileSync(names, '0123456789abcdef: Acme\nfedcba9876543210: Acme\n');
@@ -184,7 +194,7 @@ test('modes without V1 stop the start, and a reload to them is refused', async (
     child.once('close', resolve);
   });
   expect(code).toBe(2);
-  expect(err).toMatch(/modes that send requests to V1; set GATEWAY_V1_UPSTREAM/);
+  expect(err).toMatch(/modes send requests to V1; set GATEWAY_V1_UPSTREAM/);
   writeFileSync(rules, shipped);
   const gateway = await spawnGateway({ upstream, rules, ...SECRET });
   writeFileSync(rules, `${shipped}\nmodes: observe\n`);

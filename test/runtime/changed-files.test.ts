@@ -108,7 +108,7 @@ describe('a renewal', () => {
     await expect
       .poll(() => gateway.stderr(), SECONDS)
       .toMatch(
-        /secret refused: GATEWAY_ADMIN_TOKEN_FILE must have at least 16 characters\. The one before stays/,
+        /secret refused: GATEWAY_ADMIN_TOKEN_FILE must have at least 16 characters\. The previous one stays/,
       );
     expect(await admin('the-second-admin-token')).toBe(200);
   });
@@ -118,7 +118,7 @@ describe('a renewal', () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, 'client-names': folder.path('names.yaml') });
     folder.renew({ 'names.yaml': 'nonsense' });
-    await expect.poll(() => gateway.stderr(), SECONDS).toMatch(/names refused: .* Those read before stay\./);
+    await expect.poll(() => gateway.stderr(), SECONDS).toMatch(/names refused: .* The previous names stay\./);
   });
 
   test("of V2's description: every process checks bodies against the new one", async () => {
@@ -134,7 +134,7 @@ describe('a renewal', () => {
       workers: '2',
     });
     folder.renew({ 'v2.json': '{"openapi": ' });
-    await expect.poll(() => gateway.stderr(), SECONDS).toContain('The one read before stays in force.');
+    await expect.poll(() => gateway.stderr(), SECONDS).toContain('The previous one stays in force.');
     folder.renew({ 'v2.json': descriptionWith('another') });
     await expect
       .poll(() => gateway.stderr(), SECONDS)

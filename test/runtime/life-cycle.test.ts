@@ -144,7 +144,7 @@ describe('stop', () => {
     expect((await client.end()).closed).toBe(true);
     expect(gateway.stdout()).toMatch(/"status":0/);
     expect(gateway.stderr()).toContain(
-      'the drain time is over; requests that were not finished, and ended with their connections: 1.',
+      'the drain time is over; 1 unfinished request ended with its connection.',
     );
   });
 

@@ -23,18 +23,18 @@ import { printFault } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 
-/** What a rule book leaves open between two descriptions. */
+/** The gaps that a rule book leaves between two descriptions. */
 export interface Coverage {
   readonly operations: { readonly all: number; readonly covered: number };
   readonly gaps: readonly Gap[];
 }
 
-/** Something that V1's clients send or expect and that the rules do not lead to. */
+/** Something that V1's clients send or expect, and that no rule handles. */
 export interface Gap {
   readonly kind: 'operation' | 'refused' | 'request' | 'response' | 'inverse';
-  /** The operation in the rule book, or that of V1's description. */
+  /** The operation's id in the rule book, or its method and path in V1's description. */
   readonly operation: string;
-  /** Where the rule book names the operation; absent where it does not. */
+  /** Where the rule book names the operation, if it does. */
   readonly line?: number;
   readonly column?: number;
   readonly text: string;
@@ -49,12 +49,12 @@ interface CoverageSources {
 }
 
 /**
- * Plays a request of V1's description for each of its operations through the rules, and holds it, and V2's response to it, against the
- * descriptions: by the plans of the gateway, so that every rule counts with what it does.
+ * Plays a sample request for each operation in V1's description, and V2's response to it, through the gateway's own plans, and compares
+ * the results with the descriptions.
  */
 export function coverageOf(sources: CoverageSources): Coverage {
   const { ruleBook, v1, v2 } = sources;
-  // What a transform does is not known without its module: what it may bring is not missing.
+  // Without its module nobody knows what a transform adds, so its operations have no missing members.
   const transformed = new Set(
     ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
   );
@@ -111,7 +111,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
 }
 
-/** The path of an operation, with a value for each parameter. */
+/** An operation's path with a value for each parameter. */
 function pathOf(described: DescribedOperation, description: Description): string {
   const parameters = parametersOf(described, description);
   return (templateOf(described) ?? described.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
@@ -151,7 +151,7 @@ function sampleRequest(
   return { method: described.method, target: `${ruleBook.from}${rest}${search}`, headers, body };
 }
 
-/** What V2 requires and a request that has all of V1 does not bring. */
+/** Sentences about things that V2 requires, and that a request with everything of V1 lacks. */
 function missingInRequest(
   { target, headers, body }: MigratedRequest,
   partner: DescribedOperation,
@@ -181,7 +181,7 @@ function missingInRequest(
   ];
 }
 
-/** What V1's clients expect of a response and V2's does not bring them. */
+/** Sentences about members that V1's clients expect in a response, and V2's response lacks. */
 function missingInResponse(
   migration: Migration,
   sent: MigratedRequest,
@@ -228,7 +228,7 @@ function missingMembers(shape: Shape, value: unknown, path: string): readonly st
   });
 }
 
-/** The paths of members that an object has and its shape does not name, where that names all that there are. */
+/** The paths of members that a closed shape does not name. */
 function unknownMembers(shape: Shape, value: unknown, path: string): readonly string[] {
   if (Array.isArray(value)) {
     const { element } = shape;
@@ -251,7 +251,7 @@ interface WrongType {
   readonly wanted: string;
 }
 
-/** The scalars of another type than the shape has. */
+/** The scalars whose type, pattern or values differ from the shape's. */
 function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongType[] {
   const is = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
   if (shape.types.size > 0 && is !== 'null') {
@@ -284,7 +284,7 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
 
 function isMatch(pattern: string, value: unknown): boolean {
   try {
-    // Not proven linear: a pattern of the user's own description, on a value of this file.
+    // Not proven linear: a pattern from the user's own description, on a value from this file.
     return new RegExp(pattern, 'u').test(String(value));
   } catch {
     return true;
@@ -299,7 +299,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-/** Texts that usual patterns describe. */
+/** Texts that match common patterns. */
 const PATTERN_TEXTS = [
   '1',
   '10.50',

@@ -23,18 +23,18 @@ import { createReference } from '../../reference/reference.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';
 
-/** Maximum time to wait for a description, in milliseconds. */
+/** Maximum milliseconds to wait for a description. */
 const FETCH_TIMEOUT_MS = 30_000;
 
 /** Maximum documents that a description may consist of. */
 const MAX_DOCUMENTS = 1000;
 
-/** Maximum references that lead nowhere which are told. */
+/** Maximum dead references that a fault names. */
 const MAX_TOLD = 5;
 
 /**
  * Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML, with the documents that it
- * refers to. `others` collects these, files and addresses, whether or not they can be read.
+ * refers to. `others` collects the files and addresses of these, even if they cannot be read.
  */
 export async function readDescription(
   source: string,
@@ -62,7 +62,7 @@ function valueOf(text: string): unknown {
   return readJsonText(text) ?? readYamlText(text);
 }
 
-/** Joins a description with the documents that it refers to, which are read until none is missing. */
+/** Joins a description with the documents that it refers to, directly or not. */
 async function joinedFrom(
   source: string,
   value: JsonObject,
@@ -92,7 +92,7 @@ async function joinedFrom(
   }
 }
 
-/** A document that another one refers to. Whoever serves a description cannot have files of this machine read. */
+/** Reads a document that another one refers to. A description from an address must not make the gateway read files of this machine. */
 async function documentAt(address: string, root: string, others: Set<string>): Promise<unknown> {
   const isFile = address.startsWith('file:');
   if (isFile && isAddress(root))
@@ -103,7 +103,7 @@ async function documentAt(address: string, root: string, others: Set<string>): P
     const path = isFile ? fileURLToPath(address) : address;
     others.add(path);
     const text = await textFrom(path);
-    // A description of an operation may be a text of its own.
+    // An operation's description may be a text file.
     return /\.(?:md|txt)$/i.test(path) ? text : valueOf(text);
   } catch (error) {
     return new UnreadableText(causeOf(error));
@@ -148,14 +148,14 @@ function noDescription(name: string, why: string): string {
   return `${name} is not an OpenAPI description, version 3, in JSON or YAML: ${why}.`;
 }
 
-/** Why a value that could be read is no description. */
+/** Why a value is not a description. */
 function descriptionFault(value: unknown): string {
   if (value === null || value === undefined) return 'it is empty';
   if (!isObject(value))
     return `it is ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}, not an object`;
   const { openapi, swagger, paths } = value;
   if (swagger !== undefined && openapi === undefined)
-    return `it is Swagger ${JSON.stringify(swagger)}; of Swagger, only version "2.0" with paths is read`;
+    return `it is Swagger ${JSON.stringify(swagger)}; the only supported Swagger is version "2.0" with paths`;
   if (openapi === undefined) return 'it has no member "openapi"';
   if (typeof openapi !== 'string')
     return `"openapi" is ${JSON.stringify(openapi)}, not a text; write '3.1.0', for example`;
@@ -163,7 +163,7 @@ function descriptionFault(value: unknown): string {
   return paths === undefined ? 'it has no member "paths"' : '"paths" is not an object';
 }
 
-/** The description of the embedded reference service. */
+/** The embedded reference service's description. */
 export async function referenceDescription(dialect: DialectName): Promise<Description> {
   const store = openReferenceStore(undefined);
   const reference = createReference({ store, now: () => 0, dialects: [dialect] });
@@ -174,7 +174,7 @@ export async function referenceDescription(dialect: DialectName): Promise<Descri
   return value;
 }
 
-/** What `fetch` says of a server that cannot be reached is only in the cause of its error, or in the causes of that. */
+/** Returns an error's message with its causes, in which `fetch` hides why a server is unreachable. */
 function causeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
@@ -195,7 +195,7 @@ async function textFrom(source: string): Promise<string> {
 
 /** A text that is neither JSON nor YAML. */
 class UnreadableText {
-  /** The cause, with line and column where they are known. */
+  /** The reason, with line and column if known. */
   readonly why: string;
 
   constructor(why: string) {
@@ -204,12 +204,12 @@ class UnreadableText {
 }
 
 /**
- * Maximum values of a description, aliases followed: each anchor may stand for many values, and a few lines of aliases of aliases for
- * thousands of millions. The largest descriptions that are public have about a million.
+ * Maximum values in a description after following aliases: a few lines of nested aliases can make billions. The largest public descriptions
+ * have about a million.
  */
 const MAX_VALUES = 3_000_000;
 
-/** Reads YAML 1.2 with merge keys (`<<`), which YAML 1.1 had and many descriptions use. */
+/** Reads YAML 1.2 with the merge keys (`<<`) of YAML 1.1, which many descriptions use. */
 function readYamlText(text: string): unknown {
   try {
     const document = parseDocument(text, { schema: 'core', intAsBigInt: true, merge: true });
@@ -222,7 +222,7 @@ function readYamlText(text: string): unknown {
           .replace('Maximum call stack size exceeded', 'it is nested too deeply')
           .replace(/^Source contains multiple documents.*(?= at line)/, 'it has a second document'),
       );
-    // Aliases are counted as the values that they stand for, below.
+    // `withNumbers` counts aliases as the values that they stand for.
     const value: unknown = document.toJS({ maxAliasCount: -1 });
     let values = 0;
     return withNumbers(value, () => {
@@ -237,7 +237,7 @@ function readYamlText(text: string): unknown {
   }
 }
 
-/** Where the alias stands that a fault names: it is found only after parsing, without a place. */
+/** The place of the alias that a fault names: the parser finds the fault without one. */
 function aliasPlace(text: string, message: string): string {
   const alias = /^Unresolved alias .*: (\S+)$/.exec(message)?.[1];
   const before = alias === undefined ? -1 : text.indexOf(`*${alias}`);
@@ -259,12 +259,12 @@ function withNumbers(value: unknown, count: () => void): unknown {
   );
 }
 
-/** Milliseconds after which an address that did not respond is tried again. */
+/** Milliseconds after which the gateway tries an unresponsive address again. */
 const RETRY_MS = 60_000;
 
-/** V2's OpenAPI description while the gateway runs: its files are read again when they change, addresses on SIGHUP, and until they respond. */
+/** V2's OpenAPI description while the gateway runs: it reads changed files again, and addresses on SIGHUP or until they respond. */
 export class V2Description {
-  /** Request schemas of the last description that could be read. */
+  /** Request schemas from the last readable description. */
   schemas: V2Schemas;
   private readonly source: string;
   private readonly log: WriteProcessLine;
@@ -282,8 +282,8 @@ export class V2Description {
   }
 
   /**
-   * Reads the description. Files with a fault stop the start; an address may be down, and does not. What cannot be checked of the
-   * bodies of `operations`, those of the rule book in force, is a warning.
+   * Reads the description. A fault in a file stops the start, while an address may be down. It logs a warning for bodies of `operations`,
+   * those of the rule book in force, that cannot be checked.
    */
   static async open(
     source: string,
@@ -303,39 +303,39 @@ export class V2Description {
     return opened;
   }
 
-  /** Reads the description again; on a fault, the one in force stays, and an address is tried again later. */
+  /** Reads the description again; on a fault the current one stays, and an address is tried again later. */
   async reload(): Promise<void> {
     clearTimeout(this.retry);
     const fault = await this.read();
     if (fault !== undefined) this.refuse(fault);
   }
 
-  /** Tells why the description could not be read. */
+  /** Logs why the description could not be read. */
   refuse(fault: string): void {
     if (this.isClosed) return;
     const consequence =
-      this.schemas === 'unread' ? 'No body is checked against it.' : 'The one read before stays in force.';
+      this.schemas === 'unread' ? 'No body is checked against it.' : 'The previous one stays in force.';
     this.log({ level: 'warn', event: 'v2-openapi-unread', message: `V2's OpenAPI: ${fault} ${consequence}` });
     if (this.isRemote) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
   }
 
-  /** The files that it consists of: none when it is at an address. */
+  /** Its files; none if it is at an address. */
   get files(): readonly string[] {
     return [this.source, ...this.others].filter((name) => !isAddress(name));
   }
 
-  /** True when a part of it is at an address, which may be down for a while. */
+  /** True if a part of it is at an address, which may be down for a while. */
   get isRemote(): boolean {
     return [this.source, ...this.others].some((name) => isAddress(name));
   }
 
-  /** Stops trying. */
+  /** Stops trying again. */
   close(): void {
     this.isClosed = true;
     clearTimeout(this.retry);
   }
 
-  /** Reads the description again, and returns why it cannot be used, as a sentence; then the one before stays in force. */
+  /** Reads the description again; returns a sentence if it cannot be used, in which case the previous one stays in force. */
   async read(): Promise<string | undefined> {
     const others = new Set<string>();
     const description = await readDescription(this.source, others);
@@ -353,7 +353,7 @@ export class V2Description {
   }
 }
 
-/** Tells whether a description is at an address, and not in a file. */
+/** True if a description is at an address and not in a file. */
 export function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source);
 }

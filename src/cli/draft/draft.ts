@@ -45,14 +45,14 @@ export interface DraftOptions extends RecordingSource {
   readonly json?: true;
 }
 
-/** Writes a draft of a rule book, tries it on the recorded requests, and sets the exit code. */
+/** Writes a draft of a rule book, tries it on recorded requests, and sets the exit code. */
 export async function runDraft(options: DraftOptions): Promise<void> {
   endWith(await run(options));
 }
 
 async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   if (options.into !== undefined && options.out !== undefined)
-    return { fault: 'Give --out, or --into, not both.' };
+    return { fault: 'Give either --out or --into.' };
   const present = options.into === undefined ? undefined : await readPresent(options.into);
   if (present !== undefined && isFault(present)) return present;
   const v2 = await readDescription(options.v2);
@@ -81,12 +81,12 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
     const { text: _, ...tried } = trial ?? { text: '' };
     stdout.write(`${JSON.stringify({ ruleBook: text, faults, ...(trial && { trial: tried }) }, null, 2)}\n`);
   } else {
-    // A fault is a reason to read the draft, not to keep it back.
+    // Even a draft with faults is worth reading.
     process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
     if (merged !== undefined)
       stdout.write(
         isSame
-          ? `${out} has all of it: nothing was added.\n`
+          ? `${out} already has everything: nothing was added.\n`
           : `${out}: ${counted(merged.operations, 'operation')} and ${counted(merged.changes, 'change')} added, questions among them.\n`,
       );
     else if (out === undefined) stdout.write(text);
@@ -99,7 +99,7 @@ async function run(options: DraftOptions): Promise<CommandFault | undefined> {
   return undefined;
 }
 
-/** The text of a rule book to add to; it must have no faults, or what is new could not be told. */
+/** The text of a rule book to add to; with faults, new parts could not be found. */
 async function readPresent(path: string): Promise<{ readonly text: string } | CommandFault> {
   let text: string;
   try {
@@ -113,7 +113,7 @@ async function readPresent(path: string): Promise<{ readonly text: string } | Co
     : { fault: reading.faults.map((fault) => printFault(fault)).join('\n'), isJunk: true };
 }
 
-/** Why a draft has nothing in it; undefined for one that has. */
+/** Why a draft is empty, if it is. */
 function emptyWords({ operations, changes, questions }: ProposedRuleBook): string | undefined {
   if (operations.length === 0)
     return 'The draft is empty: no operation is in both. Compare the paths and servers of the descriptions.';
@@ -156,7 +156,7 @@ function recordedRequest({ request, count = 1 }: NamedRequest): readonly Recorde
   return value === undefined ? [] : [{ method, rest: read.rest, value, count }];
 }
 
-/** The outcome of migrating recorded requests with a draft. */
+/** The result of migrating recorded requests with a draft. */
 interface DraftTrial {
   readonly requests: number;
   /** Bodies that were checked against V2's schemas. */
@@ -167,15 +167,15 @@ interface DraftTrial {
   readonly refused: number;
   /** Every reason with the number of requests, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
-  /** What of V2's description is not checked. */
+  /** Warnings about unchecked parts of V2's description. */
   readonly warnings: readonly string[];
   readonly text: string;
 }
 
-/** Reasons listed at most; the most frequent come first. */
+/** Maximum number of reasons to list, the most frequent first. */
 const MAX_REASONS = 50;
 
-/** Migrates recorded requests by the gateway's own decision, and checks what V2 would receive against its schemas. */
+/** Migrates recorded requests by the gateway's own decision, and checks V2's bodies against its schemas. */
 export async function draftTrial(
   rules: CompiledRuleBook,
   v2: Description,
@@ -246,8 +246,8 @@ export async function draftTrial(
 }
 
 /**
- * What V2 refuses in a body. A schema can be none that a validator here reads: a `pattern` of another dialect than ECMA-262's, a
- * `$ref` that leads nowhere or round in a circle, an `$id` that moves its references. That is said, and ends no draft.
+ * Checks a body against V2's schema. The schema may be unusable here: a `pattern` in another dialect than ECMA-262's, a `$ref` that leads
+ * nowhere or in a circle, an `$id` that moves its references. That does not end the draft.
  */
 function checkBody(
   schemas: BodySchemas,
@@ -260,9 +260,9 @@ function checkBody(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const isEndless = error instanceof RangeError;
-    // Its messages can have many lines.
+    // The message can have many lines.
     const [line = ''] = error.message.split('\n');
-    return { unusable: isEndless ? 'its references go round in a circle.' : line.replace(/[^.]$/, '$&.') };
+    return { unusable: isEndless ? 'its references are circular.' : line.replace(/[^.]$/, '$&.') };
   }
 }
 

@@ -41,7 +41,7 @@ export async function runInit(options: InitOptions): Promise<void> {
 
 const SCHEMA = new URL('../../../config/rules.schema.json', import.meta.url);
 
-/** An address that nobody has, where V2's description tells none. */
+/** A placeholder if V2's description names no server. */
 const NO_UPSTREAM = 'http://127.0.0.1:9000';
 
 async function run(options: InitOptions): Promise<CommandFault | undefined> {
@@ -56,7 +56,7 @@ async function run(options: InitOptions): Promise<CommandFault | undefined> {
   if (proposed.operations.length === 0)
     return {
       fault:
-        'No operation of V1 was found in V2, so that there is nothing to write. Compare the paths and servers of the descriptions.',
+        'No operation of V1 was found in V2, so there is nothing to write. Compare the paths and servers of the descriptions.',
       isJunk: true,
     };
   const text = printRuleBook(proposed, './rules.schema.json');
@@ -73,7 +73,7 @@ async function run(options: InitOptions): Promise<CommandFault | undefined> {
   const present = files.map(([path]) => path).filter((path) => existsSync(path));
   if (present.length > 0 && force !== true)
     return {
-      fault: `${present.join(', ')}: already here. Name another folder with --dir, or write over with --force.`,
+      fault: `${present.join(', ')}: already here. Name another folder with --dir, or overwrite with --force.`,
     };
   mkdirSync(join(dir, 'cases'), { recursive: true });
   for (const [path, content] of files) {
@@ -114,7 +114,7 @@ v2-openapi: ${JSON.stringify(description)}
 `;
 }
 
-/** The header fields that an operation requires, in lower case, with a value for each. */
+/** The header fields that an operation requires, with lower-case names and sample values. */
 function headerParameters(
   described: DescribedOperation,
   description: Description,
@@ -129,7 +129,7 @@ function headerParameters(
   });
 }
 
-/** Cases with the values of the descriptions, one for each operation with a body, with what the draft makes of them. */
+/** Cases with the descriptions' values, one for each operation with a body, and the draft's results. */
 async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook): Promise<string> {
   const play = casePlayer(ruleBook);
   const [old, young] = [new Components(v1), new Components(v2)];
@@ -168,14 +168,14 @@ async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook):
       ].join('\n'),
     );
   }
-  return `Cases of the descriptions' own values, with what the drafted rule book makes of them. Read what V2 gets (=) and what the client gets (<), and correct the rules
+  return `Cases with the descriptions' own values, and the results of the drafted rule book. Read V2's request (=) and the client's response (<), and correct the rules
 until both are right; then add requests of your own. capture-gateway test plays them.
 
 ${texts.join('\n\n')}
 `;
 }
 
-/** How to write `capture-gateway` where no program of that name is on the path; empty where one is. */
+/** How to write `capture-gateway` if no program of that name is on the path; else empty. */
 function spelling(): string {
   const program = import.meta.url.endsWith('.ts')
     ? 'npm run -s gateway --'

@@ -34,14 +34,14 @@ export interface ExplainOptions {
   readonly log?: string;
   /** File with the body of V2's response. */
   readonly response?: string;
-  /** Its status. */
+  /** V2's status. */
   readonly status?: number;
   readonly format: 'text' | 'json';
   readonly failOn: 'refused' | 'edits' | 'never';
   readonly rules: string;
 }
 
-/** Explains the request of a file or those of another source, prints the result and sets the exit code. */
+/** Explains a file's request, or those of another source, prints the result and sets the exit code. */
 export async function runExplain(file: string | undefined, options: ExplainOptions): Promise<void> {
   endWith(await explain(file, options));
 }
@@ -64,7 +64,7 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
     return nothingExplained(faults, (options.har ?? options.postman ?? options.log) === undefined);
   const [only] = explanations;
   if (options.response !== undefined && only !== undefined) {
-    if (explanations.length > 1) return { fault: '--response is that of one request; name one.' };
+    if (explanations.length > 1) return { fault: '--response belongs to one request: give only one.' };
     const response = await explainResponse(
       only.explanation,
       book.rules.ruleBook,
@@ -74,7 +74,7 @@ async function explain(file: string | undefined, options: ExplainOptions): Promi
     if ('fault' in response) return response;
     explanations[0] = { ...only, response };
   } else if (options.status !== undefined)
-    return { fault: '--status is that of a response: give its body with --response.' };
+    return { fault: '--status belongs to a response: give its body with --response.' };
   stdout.write(options.format === 'json' ? printJson(explanations) : printText(explanations));
   process.stderr.write(faults.map((fault) => `${unreadWords(fault)}\n`).join(''));
   if (faults.length > 0 || explanations.some(({ explanation }) => isFailure(explanation, options)))
@@ -131,7 +131,7 @@ async function requestsOf(
   }
 }
 
-/** The flags that a request lacks: a body does not say which request it is the body of. */
+/** Names the flags that a request lacks: a body alone does not identify its operation. */
 function missingFlags({ operation, method, target }: ExplainOptions): string | undefined {
   if (operation !== undefined || (method !== undefined && target !== undefined)) return undefined;
   if (method !== undefined)
@@ -141,28 +141,29 @@ function missingFlags({ operation, method, target }: ExplainOptions): string | u
   return '--operation is missing: a body alone names no operation. Give --operation <id>, such as --operation create_client, or --method and --target.';
 }
 
-/** A request with its explanation, and that of a response to it where one was given. */
+/** A request with its explanation, and that of a given response. */
 interface Explained {
   readonly name: string;
   readonly explanation: Explanation;
   readonly response?: ExplainedResponse;
 }
 
-/** What the gateway would do with a response of V2. */
+/** What the gateway would do with a response from V2. */
 interface ExplainedResponse {
   readonly status: number;
   readonly verdict: ResponseVerdict['verdict'];
   readonly edits: readonly ResponseRecord[];
   readonly note?: string;
-  /** Why the client gets an error of the gateway. */
+  /** Why the client gets an error from the gateway. */
   readonly refusal?: { readonly code: string; readonly detail: string };
   readonly headers: HeaderFields;
-  /** What V2 sends, and what the client gets. */
+  /** V2's body. */
   readonly v2Body: string;
+  /** The client's body. */
   readonly body: string;
 }
 
-/** Applies transform and response rules as live traffic does, to a body from a file. */
+/** Applies transform and response rules, as in live traffic, to a body from a file. */
 async function explainResponse(
   { v1Request, v2Request, edits, refusal }: Explanation,
   ruleBook: RuleBook,
@@ -171,7 +172,7 @@ async function explainResponse(
 ): Promise<ExplainedResponse | CommandFault> {
   if (v2Request === undefined)
     return {
-      fault: `The request does not reach V2${refusal === undefined ? '' : ` (${refusal.code})`}, so that there is no response of V2.`,
+      fault: `The request does not reach V2${refusal === undefined ? '' : ` (${refusal.code})`}, so there is no response from V2.`,
     };
   let body: Uint8Array;
   try {
@@ -182,7 +183,7 @@ async function explainResponse(
   const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
   const threads = new TransformThreads();
-  // The words of an error are shown: whoever tries a rule book may read the values.
+  // With the error's message: whoever tries a rule book may read the values.
   const detailed = async (job: TransformJob): Promise<TransformOutcome> => {
     const outcome = await threads.run(ruleBook, job);
     return 'why' in outcome ? { ...outcome, why: outcome.detail } : outcome;
@@ -286,7 +287,7 @@ const VERDICTS: Readonly<Record<Explanation['verdict'], Style>> = {
   served: 'dim',
 };
 
-/** A request that V2 has elsewhere is not unchanged, even where nothing else of it is. */
+/** The verdict, with `moved` if V2 has the operation elsewhere. */
 function verdictWords({ verdict, moved }: Explanation): string {
   if (moved === undefined) return verdict;
   return verdict === 'unchanged' ? 'moved' : `${verdict}, moved`;
@@ -301,7 +302,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
-  // That the body is flat already is told by its policy and its rule: nothing is edited.
+  // For a body that is already flat, policy and rule say so.
   const made = edits.filter(({ note }) => note !== 'already-flat');
   const sections = [
     `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdictWords(explanation))}${operation === undefined ? '' : `  ${operation}`}`,
@@ -343,7 +344,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     delivery === undefined
       ? ''
       : `${title(`What ${terminalText(delivery.to)} gets`)}\n${bodyDiff(v1Request.body.text ?? '', layOutJson(new TextEncoder().encode(delivery.body))?.text ?? delivery.body, paint)}`,
-    delivery?.note === undefined ? '' : `The body goes on as it is: ${delivery.note}.`,
+    delivery?.note === undefined ? '' : `The body goes on unchanged: ${delivery.note}.`,
     used.length === 0
       ? ''
       : `${title('Policies that decided')}\n${indent(used.map(({ policy, value }) => `${policy}: ${value}`).join('\n'))}`,

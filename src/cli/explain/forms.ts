@@ -3,26 +3,26 @@ import { Scanner } from '../../json/scanner.ts';
 /** A field or a parameter. */
 export type Field = readonly [name: string, value: string];
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Tells whether a value is an object of JSON. */
+/** True for a JSON object. */
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member of an object; undefined where there is none. */
+/** A member of an object, if there is one. */
 export function memberOf(value: unknown, name: string): unknown {
   return isJson(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** A value as text: numbers and booleans as they are written, nothing for null, and JSON for the rest. */
+/** A value as text: numbers and booleans as in JSON, nothing for null, and JSON for objects and lists. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Parses JSON; undefined where it is none. */
+/** Parses JSON; undefined for anything else. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -32,7 +32,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Says where a text that is no JSON goes wrong, without its values; undefined for JSON. */
+/** Describes the fault in text that is not JSON, without its values; undefined for JSON. */
 export function faultOfJson(text: string): string | undefined {
   if (parseJson(text) !== undefined) return undefined;
   const bytes = new TextEncoder().encode(text.replace(/^\uFEFF/, ''));
@@ -64,7 +64,7 @@ export interface FormPart {
   readonly filename?: string | undefined;
 }
 
-/** Always the same, so that the same form is the same request. */
+/** A constant, so that the same form makes the same request. */
 const BOUNDARY = 'capture-gateway-boundary';
 
 /** Parts as `multipart/form-data` (RFC 7578). */

@@ -18,7 +18,7 @@ import {
   type Field,
 } from './forms.ts';
 
-/** Why an entry is no request to explain. */
+/** Why an entry is left out. */
 const NO_REQUEST = {
   incomplete: 'without the method and url of a request',
   scheme: 'not of HTTP (data:, blob:, ws:, an extension, a tunnel)',
@@ -30,8 +30,8 @@ const NO_REQUEST = {
 } as const;
 
 /**
- * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes count what is left out: what is no request to the
- * API, and a request whose body is not there, which would be judged as one without a body.
+ * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes count entries that are left out because they are not
+ * requests to the API, or lack their body and would be judged as requests without one.
  */
 export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests | CommandFault {
   const entries = memberOf(memberOf(parseJson(text), 'log'), 'entries');
@@ -49,7 +49,7 @@ export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests
   return { requests, faults, notes: leftOutNotes(entries.length, left) };
 }
 
-/** What is said of entries that are left out, by the reason; nothing when there are none. */
+/** A note about entries that are left out, by reason, if there are any. */
 export function leftOutNotes(entries: number, left: ReadonlyMap<string, number>): readonly string[] {
   const omitted = [...left.values()].reduce((sum, times) => sum + times, 0);
   if (omitted === 0) return [];
@@ -89,7 +89,7 @@ function readEntry(
     : { name, request: { method, target, headers, ...body } };
 }
 
-/** The query where the exporter has it only as a list. */
+/** The query, if the exporter has it only as a list. */
 function queryOf(request: Json, url: string): string {
   const list = pairsOf(request['queryString']);
   return url.includes('?') || list.length === 0 ? '' : `?${formBody(list)}`;
@@ -116,7 +116,7 @@ function readBody(
   if (/^base64$/i.test(textOf(encoding))) return bytesBody(decodeBase64(text), typed);
   const coding = fieldOf(headers, 'content-encoding')?.toLowerCase();
   const isCoded = coding !== undefined && coding !== 'identity';
-  // eslint-disable-next-line no-control-regex -- no text has these, and the result of a coding has
+  // eslint-disable-next-line no-control-regex -- coded bytes have these, and text does not
   if (isCoded && /[\0-\u0008\u000e-\u001f\ufffd]/.test(text))
     return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
   const sent = withoutOwnHead(text, typed);
@@ -124,7 +124,7 @@ function readBody(
   return { body: sent, headers: decodedFields(typed) };
 }
 
-/** True where a form has files: a HAR file names them and has no word of them. */
+/** True if a form has files, of which a HAR file has only the names. */
 function hasFiles(params: unknown): boolean {
   return (
     Array.isArray(params) &&
@@ -134,30 +134,30 @@ function hasFiles(params: unknown): boolean {
   );
 }
 
-/** The length of the body that was sent, as its size or its head says; 0 where neither does. */
+/** The length of the sent body, by its size or its head; 0 if unknown. */
 function sizeOf(request: Json, headers: readonly Field[]): number {
   return Math.max(Number(request['bodySize']) || 0, Number(fieldOf(headers, 'content-length')) || 0);
 }
 
-/** True for a request that was sent with a body, as its size says, or its media type where no size does. */
+/** True if the request had a body, by its size, or without one by its media type. */
 function hadBody(request: Json, headers: readonly Field[], mimeType: unknown): boolean {
   if (sizeOf(request, headers) > 0) return true;
   const isSized = request['bodySize'] === 0 || fieldOf(headers, 'content-length') !== undefined;
   return !isSized && typeof mimeType === 'string' && mimeType !== '';
 }
 
-/** The body of a form, in front of which Firefox writes its fields again. */
+/** Removes the header fields that Firefox writes before a form's body. */
 function withoutOwnHead(text: string, headers: readonly Field[]): string {
   if (!/form/i.test(fieldOf(headers, 'content-type') ?? '')) return text;
   return text.replace(/^(?:content-(?:type|length):[^\r\n]*\r?\n)+\r?\n/i, '');
 }
 
 /**
- * Tells a body that is shorter than its length was: exporters have a limit, and leave files out of forms. JSON may have had another
- * charset, and is cut where it is not complete; a form may have lost the other half of its line ends.
+ * True for a body that the exporter has cut at a limit, or left files out of. JSON that is shorter than its length may have had another
+ * charset, so it must also be incomplete; a form may have lost the CR of its line ends.
  */
 function isCut(text: string, length: number, headers: readonly Field[]): boolean {
-  // An archive of the gateway's own, whose body was not kept.
+  // From the gateway's own archive, for a body that was not kept.
   if (text === ANY) return false;
   const type = fieldOf(headers, 'content-type') ?? '';
   const bytes = new TextEncoder().encode(text).length;
@@ -175,14 +175,13 @@ function isComplete(text: string): boolean {
 }
 
 /**
- * Bytes as they were sent, or, where an exporter decoded them and left the field of their coding, as they were read: JSON is not the
- * result of a coding.
+ * Makes a body of bytes. If they are JSON, the exporter has decoded them although the head still names a coding.
  */
 function bytesBody(
   bytes: Uint8Array | undefined,
   headers: readonly Field[],
 ): Body | { readonly fault: string } {
-  if (bytes === undefined) return { fault: 'Its body is marked as Base64 and is not.' };
+  if (bytes === undefined) return { fault: 'Its body is marked as Base64, but is not.' };
   const isDecoded = /^\s*[[{"]/.test(exactText(bytes) ?? '');
   return { ...bodyOfBytes(bytes), headers: isDecoded ? decodedFields(headers) : headers };
 }
@@ -201,7 +200,7 @@ function paramsBody(params: readonly Field[], headers: readonly Field[]): Body {
   return { body, headers: typed };
 }
 
-/** The fields without those that describe a body with its coding. */
+/** The fields without those that describe the coded body. */
 export function decodedFields(headers: readonly Field[]): readonly Field[] {
   const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
   return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
@@ -215,7 +214,7 @@ function latin1(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-/** Pseudo-fields of HTTP/2 are the method and the target again. */
+/** The header fields without HTTP/2's pseudo-fields, which repeat method and target. */
 function fieldsOf(list: unknown): readonly Field[] {
   return pairsOf(list).filter(([name]) => !name.startsWith(':'));
 }

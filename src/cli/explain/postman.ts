@@ -17,21 +17,21 @@ import {
   textOf,
 } from './forms.ts';
 
-/** Variables in the order in which they are looked up: of the environment, of the folders from the inside, of the collection. */
+/** Variables in order of precedence: the environment's, the folders' from the inside out, the collection's. */
 type Scopes = readonly ReadonlyMap<string, string>[];
 
-/** What the items below a folder take from it. */
+/** Properties that the items below a folder inherit. */
 interface Folder {
   readonly name: string;
   readonly scopes: Scopes;
   readonly auth: unknown;
-  /** Whether GET and its like keep their body. */
+  /** Whether GET and other methods without a body keep one. */
   readonly keepsBody: unknown;
 }
 
 /**
- * Reads the requests of a Postman collection (2.0 and 2.1, also in the envelope of Postman's API), with those in folders. `environment` is
- * the text of an exported environment, whose values come before those of the collection.
+ * Reads the requests of a Postman collection (2.0 and 2.1, also in the envelope of Postman's API), including those in folders. `environment`
+ * is the text of an exported environment, whose values precede the collection's.
  */
 export function readPostman(text: string, environment?: string): ReadRequests | CommandFault {
   const parsed = parseJson(text);
@@ -41,7 +41,7 @@ export function readPostman(text: string, environment?: string): ReadRequests | 
   const outer = environment === undefined ? new Map<string, string>() : readEnvironment(environment);
   if (outer === undefined)
     return {
-      fault: faultOfJson(environment ?? '') ?? 'This is not an environment of Postman: it has no values.',
+      fault: faultOfJson(environment ?? '') ?? 'This is not a Postman environment: it has no values.',
       isJunk: true,
     };
   const reader = new CollectionReader(outer);
@@ -59,7 +59,7 @@ function notACollection(value: unknown): string {
   if (Array.isArray(memberOf(value, 'requests')))
     return 'This is a Postman collection of version 1: export it as version 2.1.';
   if (Array.isArray(memberOf(value, 'values')))
-    return 'This is an environment of Postman and no collection: give it with --postman-env.';
+    return 'This is a Postman environment and not a collection: give it with --postman-env.';
   return 'This is not a Postman collection: it has no item.';
 }
 
@@ -69,7 +69,7 @@ function readEnvironment(text: string): ReadonlyMap<string, string> | undefined 
   return Array.isArray(values) ? variablesOf(values) : undefined;
 }
 
-/** Variables by `key`, or by `id` as older exports have them; numbers and booleans are their text. */
+/** Variables by `key`, or by `id` in older exports; numbers and booleans as text. */
 function variablesOf(list: unknown): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const variable of Array.isArray(list) ? list : []) {
@@ -83,12 +83,12 @@ function variablesOf(list: unknown): ReadonlyMap<string, string> {
   return variables;
 }
 
-/** A value as Postman writes it into a text, where `null` is a word. */
+/** A value as Postman inserts it into text, where null becomes `null`. */
 function writtenValue(value: unknown): string {
   return value === null ? 'null' : textOf(value);
 }
 
-/** What an item, a folder or a collection says of how its requests are sent. */
+/** A setting by which an item, folder or collection changes how its requests are sent. */
 function behaviourOf(item: unknown, name: string): unknown {
   return memberOf(memberOf(item, 'protocolProfileBehavior'), name);
 }
@@ -97,7 +97,7 @@ function isEnabled(value: unknown): boolean {
   return memberOf(value, 'disabled') !== true && memberOf(value, 'enabled') !== false;
 }
 
-/** Methods whose body Postman leaves out unless the item says otherwise. */
+/** Methods whose body Postman drops unless the item says otherwise. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'COPY', 'PURGE', 'UNLOCK']);
 
 /** One value for each variable that Postman draws at random. */
@@ -121,7 +121,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 const VARIABLE = /\{\{([^{}]*)\}\}/g;
 
-/** Beyond this depth Postman leaves a variable in a variable as it is. */
+/** Maximum depth to which Postman fills in variables within variables. */
 const MAX_DEPTH = 20;
 
 class CollectionReader implements ReadRequests {
@@ -179,18 +179,18 @@ class CollectionReader implements ReadRequests {
   }
 }
 
-/** `noauth` stands for none, where nothing is inherited. */
+/** An item's own credentials, which may be `noauth`, or the inherited ones. */
 function authOf(own: unknown, inherited: unknown): unknown {
   return typeof memberOf(own, 'type') === 'string' ? own : inherited;
 }
 
-/** Kinds of credentials that are made here, or are none. */
+/** Supported kinds of credentials, and none. */
 const KNOWN_AUTH: ReadonlySet<string> = new Set(['noauth', 'basic', 'bearer', 'oauth2', 'apikey']);
 
 class RequestReader {
   readonly #scopes: Scopes;
   readonly #notes: Set<string>;
-  /** Variables without a value that were met. */
+  /** Variables without a value so far. */
   readonly #unset = new Set<string>();
 
   constructor(scopes: Scopes, notes: Set<string>) {
@@ -198,7 +198,7 @@ class RequestReader {
     this.#notes = notes;
   }
 
-  /** The request of an item, or a sentence that says why there is none. */
+  /** An item's request, or a sentence that says why there is none. */
   read(item: unknown, inherited: unknown, keepsBody: boolean): ExplainRequest | string {
     const given = memberOf(item, 'request');
     const request = typeof given === 'string' ? { url: given } : given;
@@ -238,7 +238,7 @@ class RequestReader {
 
   #dynamic(name: string): string {
     const value = DYNAMIC[name] ?? 'text';
-    this.#notes.add(`Postman makes {{${name}}} anew for each request; here it is ${value}.`);
+    this.#notes.add(`Postman makes a new {{${name}}} for each request; here it is ${value}.`);
     return value;
   }
 
@@ -250,7 +250,7 @@ class RequestReader {
     this.#unset.clear();
   }
 
-  /** A list of fields, or the text of a head, where `//` disables a line. */
+  /** Reads a list of fields, or the text of a head, in which `//` disables a line. */
   #headers(given: unknown): [string, string][] {
     const list: readonly unknown[] =
       typeof given === 'string'
@@ -275,14 +275,14 @@ class RequestReader {
     return headers;
   }
 
-  /** Postman's own credentials: values do not matter, the place does. */
+  /** Adds credentials as Postman does; their place matters, not their value. */
   #authorize(auth: unknown, headers: [string, string][], query: Field[]): void {
     const type = memberOf(auth, 'type');
     if (typeof type !== 'string') return;
     if (!KNOWN_AUTH.has(type))
-      this.#notes.add(`Postman's credentials of the kind ${type} are not made: the request lacks them.`);
+      this.#notes.add(`Credentials of the kind ${type} are not supported: the request lacks them.`);
     const parameters = memberOf(auth, type);
-    // A list of 2.1, or an object of 2.0.
+    // A list in 2.1, or an object in 2.0.
     const values = Array.isArray(parameters)
       ? variablesOf(parameters)
       : new Map(
@@ -331,7 +331,7 @@ class RequestReader {
     return read.path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`);
   }
 
-  /** The beginning of an address, where variables without a value are taken for scheme and host, which change nothing in the request. */
+  /** An address's origin, in which variables without a value become a made-up scheme and host, which do not change the request. */
   #knownHost(base: string): string {
     const origin = ORIGIN.exec(base)?.[0] ?? '';
     const unset = [...origin.matchAll(VARIABLE)].map(([whole]) => whole);
@@ -339,7 +339,7 @@ class RequestReader {
     for (const variable of unset) {
       this.#unset.delete(variable);
       this.#notes.add(
-        `${variable} has no value: it is taken for scheme and host. Give it with --postman-env.`,
+        `${variable} has no value, and is read as scheme and host. Give it with --postman-env.`,
       );
     }
     // `{{base}}clients`: the value ends with a slash.
@@ -347,7 +347,7 @@ class RequestReader {
     return `http://host${segment === undefined ? '' : `/${segment}`}${base.slice(origin.length)}`;
   }
 
-  /** `:id` at the beginning of a segment is a variable of the path; its value stands there as it is. */
+  /** Fills in path variables, such as `:id` at the beginning of a segment, without encoding. */
   #inPath(path: string, variables: ReadonlyMap<string, string>): string {
     return path
       .split('/')
@@ -362,7 +362,7 @@ class RequestReader {
       .join('/');
   }
 
-  /** The body as Postman sends it; adds the Content-Type that Postman derives from it. */
+  /** Returns the body as Postman sends it; adds the Content-Type that Postman derives from it. */
   #body(body: unknown, headers: [string, string][]): string | undefined | { readonly fault: string } {
     const type = (media: string): void => {
       if (fieldOf(headers, 'content-type') === undefined) headers.push(['Content-Type', media]);
@@ -389,7 +389,7 @@ class RequestReader {
         const file = textOf(memberOf(parts, 'src') ?? memberOf(parts, 'content') ?? parts);
         return file === '{}' || file === ''
           ? undefined
-          : { fault: `Its body is the file ${file}, which is not read.` };
+          : { fault: `Its body is the file ${file}, which this command does not read.` };
       }
       case 'none':
       case null:
@@ -398,7 +398,7 @@ class RequestReader {
       case undefined:
         return this.#raw(body, headers, type);
       default:
-        return { fault: `Its body has the mode ${textOf(mode)}, which is not read.` };
+        return { fault: `Its body has the mode ${textOf(mode)}, which is not supported.` };
     }
   }
 
@@ -425,20 +425,20 @@ class RequestReader {
         const source = memberOf(part, 'src');
         const path = textOf(Array.isArray(source) ? source[0] : source);
         if (path === '') return { name, type, filename: '', content: '' };
-        this.#notes.add(`The file ${path} of a form is not read: … replaces it.`);
+        this.#notes.add(`This command does not read the file ${path} of a form; … replaces it.`);
         const filename = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
         return { name, type: type ?? 'application/octet-stream', filename, content: '…' };
       });
     this.#sayUnset('in the form');
     if (fields.length === 0) return undefined;
     const { body, boundary } = multipartBody(fields);
-    // Postman replaces every other type.
+    // Postman replaces any other type.
     if (!/^multipart\/form-data\b.*boundary=/i.test(fieldOf(headers, 'content-type') ?? ''))
       setField(headers, ['Content-Type', `multipart/form-data; boundary=${boundary}`]);
     return body;
   }
 
-  /** Written together as Postman does, which does not read the variables. */
+  /** Joins the members as Postman does, without parsing the variables. */
   #graphql(parts: unknown): string | { readonly fault: string } {
     const [query, operation, given] = ['query', 'operationName', 'variables'].map((name) =>
       memberOf(parts, name),
@@ -451,7 +451,7 @@ class RequestReader {
     ];
     const body = `{${members.join(',')}}`;
     return parseJson(body) === undefined
-      ? { fault: 'The variables of its GraphQL body are no JSON, and Postman sends them as they are.' }
+      ? { fault: 'The variables of its GraphQL body are not JSON, and Postman sends them unchanged.' }
       : body;
   }
 
@@ -482,14 +482,14 @@ function splitField(line: string): [string, string] {
   return colon === -1 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1)];
 }
 
-/** Sets a field, whatever the item says. */
+/** Sets a field, and replaces the item's own. */
 function setField(headers: [string, string][], field: [string, string]): void {
   const name = field[0].toLowerCase();
   const others = headers.filter(([other]) => other.toLowerCase() !== name);
   headers.splice(0, headers.length, ...others, field);
 }
 
-/** The parameters of a form that stands there as text. */
+/** The parameters of a form that is written as text. */
 function pairsOf(form: string): readonly Json[] {
   return form.split('&').map((pair) => {
     const equals = pair.indexOf('=');
@@ -499,10 +499,10 @@ function pairsOf(form: string): readonly Json[] {
   });
 }
 
-/** Scheme and host of an address; variables may stand in them. */
+/** An address's scheme and host, which may contain variables. */
 const ORIGIN = /^(?:[^/?#]*:\/\/)?[^/?#]*/;
 
-/** The values of the variables of a path, which count even where they are switched off. */
+/** The values of path variables, which count even if they are disabled. */
 function pathVariables(list: unknown): ReadonlyMap<string, string> {
   const given = Array.isArray(list) ? list : [];
   return variablesOf(
@@ -514,7 +514,7 @@ function pathVariables(list: unknown): ReadonlyMap<string, string> {
   );
 }
 
-/** The address of a URL as text, as `raw`, or put together from its parts; of these, disabled parameters are left out. */
+/** A URL's address: the text itself, its `raw`, or its parts joined, without disabled parameters. */
 function addressOf(url: unknown): string {
   if (typeof url === 'string') return url;
   const [raw, path] = [memberOf(url, 'raw'), memberOf(url, 'path')];
@@ -537,7 +537,7 @@ function addressOf(url: unknown): string {
   return `${host}/${segments}${search}`;
 }
 
-/** The query as a text, as 2.0 may have it. */
+/** The query as text, which 2.0 allows. */
 function textQuery(query: unknown): string {
   return typeof query === 'string' && query !== '' ? `?${query}` : '';
 }
@@ -553,7 +553,7 @@ function joined(parts: unknown, mark: string): string {
   return parts.map((part) => textOf(isJson(part) ? part['value'] : part)).join(mark);
 }
 
-/** What Postman encodes in a URL: everything but the characters that a path or a query may have, and some others. */
+/** Encodes a URL as Postman does: all but the characters that a path or query may have, and some others. */
 function encodedUrl(url: string): string {
   const encoded = (text: string, kept: RegExp): string =>
     text.replaceAll(kept, (found) => encodeURIComponent(found.toWellFormed()).replaceAll("'", '%27'));
@@ -565,7 +565,7 @@ function encodedUrl(url: string): string {
   );
 }
 
-/** JSON without `//` and block comments, which Postman takes out; every other character stays. */
+/** Removes `//` and block comments from JSON, as Postman does, and keeps every other character. */
 function withoutComments(text: string): string {
   let kept = '';
   let from = 0;

@@ -37,7 +37,7 @@ export async function recordRequests(options: RecordOptions): Promise<void> {
   endWith(await record(options));
 }
 
-/** Prints which requests of a fixture have another outcome now, and sets the exit code. */
+/** Prints the requests of a fixture whose outcome has changed, and sets the exit code. */
 export async function checkFixture(fixture: string, options: CheckOptions): Promise<void> {
   endWith(await check(fixture, options));
 }
@@ -170,7 +170,7 @@ export function readFixture(path: string): readonly Recording[] | CommandFault {
     for (const [at, line] of lines.entries()) {
       if (line === '') continue;
       const value: unknown = JSON.parse(line);
-      if (!isRecording(value)) return { fault: `${path}:${at + 1} is no recording.`, isJunk: true };
+      if (!isRecording(value)) return { fault: `${path}:${at + 1} is not a recording.`, isJunk: true };
       recordings.push(value);
     }
     return recordings;

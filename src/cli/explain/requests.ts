@@ -14,19 +14,19 @@ import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 import { decodedFields, leftOutNotes, readHar } from './har.ts';
 import { readPostman } from './postman.ts';
 
-/** Requests of which none had to be left out. */
+/** Requests without any that had to be left out. */
 export function readOnly(requests: readonly NamedRequest[], notes: readonly string[] = []): ReadRequests {
   return { requests, faults: [], notes };
 }
 
-/** Prints what was assumed, left out or could not be read, and returns the requests. */
+/** Prints notes about assumptions, omissions and faults, and returns the requests. */
 export function takeRead({ requests, faults, notes }: ReadRequests): readonly NamedRequest[] {
   const sentences = [...notes, ...faults.map(({ name, fault }) => `${name} cannot be read: ${fault}`)];
   process.stderr.write(sentences.map((sentence) => `note: ${terminalText(sentence)}\n`).join(''));
   return requests;
 }
 
-/** Where recorded requests are; at most one. */
+/** The source of recorded requests; at most one is set. */
 export interface RecordingSource {
   readonly har?: string;
   readonly postman?: string;
@@ -37,8 +37,8 @@ export interface RecordingSource {
 }
 
 /**
- * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that
- * judge them, which a log may not be of.
+ * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that will judge
+ * them; a log may come from others.
  */
 export async function readRecordedRequests(
   { har, postman, postmanEnv, log, admin, config }: RecordingSource,
@@ -56,7 +56,7 @@ export async function readRecordedRequests(
       return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {
-    // A gateway that does not respond is no junk, whatever its connection fails with.
+    // A gateway that does not respond is not junk, whatever the error is.
     return {
       ...unreadable(har ?? postman ?? log ?? admin ?? '', error),
       ...(admin === undefined ? {} : { isJunk: false }),
@@ -65,7 +65,7 @@ export async function readRecordedRequests(
   return { fault: 'Give one of --har, --postman, --log and --admin.' };
 }
 
-/** Reads a collection of Postman and, where one is given, an environment. */
+/** Reads a Postman collection and, if given, an environment. */
 export function readPostmanFiles(
   collection: string,
   environment: string | undefined,
@@ -81,15 +81,15 @@ export function readPostmanFiles(
 /** Maximum distinct requests taken from one log. */
 const MAX_REQUESTS = 1000;
 
-/** Reconstructed requests of a log, and what has to be said about those that they are not. */
+/** Requests reconstructed from a log, with notes about omissions. */
 interface LogRequests {
   readonly requests: readonly NamedRequest[];
   readonly notes: readonly string[];
 }
 
 /**
- * Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. The
- * notes say which entries are left out, and that the log is of another rule book than `book`, the hash of the one at hand.
+ * Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. The notes name
+ * entries that are left out, and entries from another rule book than the current one, whose hash is `book`.
  */
 export async function readLogRequests(path: string, book?: string): Promise<ReadRequests | CommandFault> {
   const read = await readKinds(path, book);
@@ -103,7 +103,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
   >();
   const left = new Map<Unlike, number>();
   const lines = { entries: 0, others: 0, beyond: 0 };
-  /** The rule books of requests that another one handled, by request. */
+  /** The rule books of requests that another one than `book` handled. */
   const others: string[] = [];
   for await (const { bytes } of readLogFile(path)) {
     for (const line of bytes.toString('utf8').split('\n')) {
@@ -148,7 +148,7 @@ function notesOf(
   return notes;
 }
 
-/** What is said of requests whose entries name other rule books (`others`) than the one at hand; nothing when there are none. */
+/** A note about requests whose entries name `others`, rule books other than the current one, if there are any. */
 export function otherBookNotes(
   where: 'log' | 'gateway',
   others: readonly string[],
@@ -162,7 +162,7 @@ export function otherBookNotes(
   ];
 }
 
-/** Hashes of other rule books that a note names. */
+/** Maximum hashes of other rule books that a note names. */
 const MAX_NAMED = 3;
 
 /** Why an entry of a running gateway is left out. */
@@ -173,8 +173,8 @@ const LEFT_OUT = {
 } as const;
 
 /**
- * Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. The notes
- * say which entries are left out, and that some are of another rule book than `book`, the hash of the one at hand.
+ * Reads the V1 requests that a running gateway has captured: complete while capture is on, otherwise their structure. The notes name
+ * entries that are left out, and entries from another rule book than the current one, whose hash is `book`.
  */
 export async function readAdminRequests(
   client: AdminClient,
@@ -233,8 +233,8 @@ function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | keyof type
 }
 
 /**
- * The body of a captured request to the byte: the view of it is laid out for display, and may be folded. Undefined when the gateway no
- * longer has it.
+ * Fetches a captured request's exact body, since the entry's view of it is laid out for display and may be folded. Undefined if the gateway
+ * no longer has it.
  */
 async function bodyOf(
   client: AdminClient,

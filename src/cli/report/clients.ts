@@ -10,7 +10,7 @@ import { type CommandFault, endWith, isFault } from '../command-fault.ts';
 import { openAdmin, secretOf } from '../admin-client.ts';
 import { givenSetting } from '../settings-file.ts';
 
-/** Options of the commands below `clients`. */
+/** Options of the `clients` commands. */
 export interface NameOptions {
   readonly names?: string;
   readonly admin?: string;
@@ -31,7 +31,7 @@ export async function printHash(options: NameOptions): Promise<void> {
   finish(await hash(options));
 }
 
-/** Names a client, or takes its name away. */
+/** Names a client, or removes its name. */
 export async function giveName(
   client: string,
   name: string | undefined,
@@ -58,7 +58,7 @@ async function hash({ format, config }: NameOptions): Promise<Outcome> {
   if (short !== undefined) return { fault: short };
   if (stdin.isTTY) process.stderr.write('Enter the API key, then Ctrl-D:\n');
   let input = '';
-  // The gateway reads a header field as bytes, whatever their encoding is.
+  // As in the gateway, which reads header fields as bytes in any encoding.
   for await (const chunk of stdin.setEncoding('latin1')) input += String(chunk);
   const key = input.trim();
   if (key === '' || /[\r\n]/.test(key)) return { fault: 'Give one API key on stdin.' };
@@ -112,7 +112,8 @@ async function ask(
     const response = await client.ask('/clients', {}, body);
     const text = await response.body.text();
     if (response.statusCode === 200) {
-      const view: ClientsView = JSON.parse(text);
+      const view: ClientsView | null = JSON.parse(text);
+      if (view === null || !Array.isArray(view.clients)) throw new Error('it is not an admin listener');
       return view;
     }
     if (response.statusCode === 401) return { fault: client.refusal(401) };

@@ -65,7 +65,7 @@ export async function runPlan(given: readonly string[], options: PlanCommandOpti
   endWith(await planFrom(given, options));
 }
 
-/** Plays brownouts over a log, prints what they would have done, and sets the exit code. */
+/** Plays brownouts over logs, prints their effect, and sets the exit code. */
 export async function runRehearsal(given: readonly string[], options: RehearseOptions): Promise<void> {
   endWith(await rehearse(given, options));
 }
@@ -147,7 +147,7 @@ async function rehearse(
   });
 }
 
-/** The windows that were given, or the brownouts and days of the rule book, those that lie ahead moved to days that the logs cover. */
+/** The given windows, or the rule book's brownouts and days, with future ones moved to days that the logs cover. */
 async function windowsOf(
   given: readonly string[],
   { window = [], zone }: RehearseOptions,
@@ -209,7 +209,7 @@ async function openInputs({
   return { names: new Map([...Object.entries(ruleBook.rollout?.clients ?? {}), ...given]), book: ruleBook };
 }
 
-/** Reads logs of any number of replicas; entries dated after `now` are left out. */
+/** Reads any number of replicas' logs; ignores entries after `now`. */
 async function readLogs(
   given: readonly string[],
   taker: EntryTaker,
@@ -235,7 +235,7 @@ async function readLogs(
   return junk === undefined ? { gaps: lines.gaps } : noRewriteLog(junk.file, junk.unreadable);
 }
 
-/** What the logs say about the sunset and the brownouts of a rule book, as warnings of `check`. */
+/** Warnings from logs about a rule book's sunset and brownouts, for `check`. */
 export async function warningsOfLogs(
   given: readonly string[],
   book: RuleBook,
@@ -277,7 +277,7 @@ function daysOf(texts: readonly string[]): ReadonlySet<number> | CommandFault {
   return days;
 }
 
-/** Waits until the output is flushed: it can be large, and the process ends after it. */
+/** Writes output, which can be large, and waits until it is flushed. */
 function write(
   format: 'text' | 'md' | 'json',
   text: string | (() => string),
@@ -312,12 +312,12 @@ export function planTerminal(plan: Plan, terminal: Terminal): string {
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The outcome of writing a plan: what was kept of an older one, as a sentence, or why nothing was written. */
+/** The outcome of writing a plan: a sentence about brownouts that were kept, or why nothing was written. */
 export type WrittenPlan = { readonly kept: string } | { readonly faults: readonly string[] };
 
 /**
- * Writes a plan into the rule book at `path`: deprecation, the time of the sunset, and the brownouts of the plan in the place of those
- * of an earlier one. Every other line stays as it is, with its comments. The file is replaced at once, and only by a valid rule book.
+ * Writes a plan into the rule book at `path`: deprecation, the time of the sunset, and the brownouts, which replace those of an earlier
+ * plan. Every other line stays unchanged, with its comments. It replaces the whole file, and only by a valid rule book.
  */
 export async function writePlan(path: string, plan: Plan): Promise<WrittenPlan> {
   const edited = await editRuleBook(
@@ -332,7 +332,7 @@ export async function writePlan(path: string, plan: Plan): Promise<WrittenPlan> 
   return { kept: own.length === 0 ? '' : `Its other brownouts stay: ${own.map(({ id }) => id).join(', ')}.` };
 }
 
-/** The text of a rule book with a plan; undefined where it is not written in block style. */
+/** Adds a plan to the text of a rule book; undefined if that is not written in block style. */
 function withPlan(text: string, plan: Plan): string | undefined {
   const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`;
   const document: Document = parseDocument(ended, { version: '1.2', schema: 'core', stringKeys: true });
@@ -377,7 +377,7 @@ function withPlan(text: string, plan: Plan): string | undefined {
   )
     return undefined;
   const brownouts = find('brownouts');
-  // Where nothing could be chosen, what stands there is better than nothing.
+  // Existing brownouts are better than none.
   if (plan.brownouts.length === 0) return finished(ended, edits, added);
   if (brownouts === undefined) added.push(`brownouts:\n${brownoutLines(plan, '  ')}`);
   else {
@@ -463,7 +463,7 @@ function lineAfter(text: string, offset: number): number {
   return feed === -1 ? text.length : feed + 1;
 }
 
-/** One line each: the wall-clock time stands behind it, since the file has UTC. */
+/** One line for each brownout, with its local time in a comment, since the file has UTC. */
 function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string {
   const zone = new Zone(name);
   return brownouts
@@ -477,7 +477,7 @@ function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string 
     .join('');
 }
 
-/** A hash such as 1234567890123456 would be a number. */
+/** Quotes a hash, since one such as 1234567890123456 would be a number. */
 function quoted(hash: string): string {
   return `'${hash}'`;
 }

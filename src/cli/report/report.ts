@@ -107,7 +107,7 @@ async function print(files: readonly string[], options: ReportOptions): Promise<
   return junk && noRewriteLog(junk.file, junk.unreadable);
 }
 
-/** What ends before V1 does, and what rules handle. A report says who needs V1 also without a rule book; then stderr tells what it leaves out. */
+/** Reads the rule book, for operations that end before V1 and for handled members. Without a valid one the report leaves those out, and stderr says so. */
 async function ruleBookOf({ rules }: ReportOptions): Promise<RuleBook | undefined> {
   const book = await loadRuleBook(rules);
   if (!('faults' in book)) return book.rules.ruleBook;
@@ -117,7 +117,7 @@ async function ruleBookOf({ rules }: ReportOptions): Promise<RuleBook | undefine
   return undefined;
 }
 
-/** Writes the proposals of the census into the rule book. */
+/** Writes the census's proposals into the rule book. */
 async function apply(
   { census }: Report,
   { rules, format }: ReportOptions,
@@ -137,7 +137,7 @@ async function apply(
   return undefined;
 }
 
-/** The names in V2's OpenAPI description, if one is given; a fault when it cannot be used. */
+/** The names in V2's OpenAPI description, if given; a fault if it cannot be used. */
 async function schemaOf({ openapi, rules }: ReportOptions): Promise<OpenApiNames | CommandFault | undefined> {
   if (openapi === undefined) return undefined;
   const book = await openRuleBook(rules);
@@ -213,7 +213,7 @@ async function printGuide(
   return undefined;
 }
 
-/** Writes the files of a skill into a new folder; what is there belongs to somebody. */
+/** Writes a skill's files into a new or empty folder. */
 async function writeSkill(document: GuideDocument, into: string): Promise<CommandFault | undefined> {
   const files = guideSkill(document);
   try {
@@ -256,7 +256,7 @@ function nameOf(file: string): string {
   return file === '-' ? 'stdin' : file;
 }
 
-/** Waits until the output is flushed: it can be large, and the process ends after it. */
+/** Writes output, which can be large, and waits until it is flushed. */
 function write(text: string): Promise<void> {
   return new Promise((resolve) => {
     stdout.write(text, () => resolve());
@@ -281,7 +281,7 @@ export interface ReportOptions {
 
 type Format = ReportOptions['format'];
 
-/** What `report` can print besides the report, with its formats; `text` stands for the first choice of each. */
+/** Other parts that `report` can print, with their formats; `text`, the default, chooses each part's own. */
 const PARTS: readonly (readonly [
   part: 'guide' | 'digest' | 'apply' | 'census',
   formats: readonly Format[],
@@ -292,7 +292,7 @@ const PARTS: readonly (readonly [
   ['census', ['text', 'md', 'json']],
 ];
 
-/** The fault of options of `report` that do not go together. */
+/** Returns the fault of `report` options that exclude each other. */
 export function reportOptionFault(options: ReportOptions): CommandFault | undefined {
   const { format, client } = options;
   if (options.apply === true && options.census !== true) return { fault: '--apply requires --census.' };
@@ -310,12 +310,12 @@ export function reportOptionFault(options: ReportOptions): CommandFault | undefi
   return { fault: `--${part[0]} cannot be printed as ${format}; its formats are ${part[1].join(', ')}.` };
 }
 
-/** The outcome of writing proposals into a rule book: the names written, or the reasons why nothing was. */
+/** The outcome of writing proposals into a rule book: the names written, or why nothing was. */
 export type AppliedStrips = { readonly written: readonly string[] } | { readonly faults: readonly string[] };
 
 /**
- * Writes `strip` rules into the rule book at `path`, as changes at the end of `changes`; every other line stays as it is, with its
- * comments. Members that a rule strips already are left out. The file is replaced at once, and only by a valid rule book.
+ * Writes `strip` rules into the rule book at `path`, as changes at the end of `changes`, except for members that a rule already strips.
+ * Every other line stays unchanged, with its comments. It replaces the whole file, and only by a valid rule book.
  */
 export async function applyStrips(path: string, strips: readonly StripProposal[]): Promise<AppliedStrips> {
   let missing: readonly StripProposal[] = [];
@@ -344,7 +344,7 @@ function hasStrip({ changes }: RuleBook, { operation, in: place = '', member }: 
   );
 }
 
-/** Adds the changes behind the last one; undefined where `changes` is not a block list of maps. */
+/** Adds the changes after the last one; undefined if `changes` is not a block list of maps. */
 function withChanges(
   text: string,
   { changes }: RuleBook,
@@ -364,7 +364,7 @@ function withChanges(
   return `${before}${before.endsWith('\n') ? '' : '\n'}\n${indented}${text.slice(end.offset)}`;
 }
 
-/** The place behind the last change and the comments that belong to it, and the indentation of the list. */
+/** The place after the last change and its comments, and the list's indentation. */
 function endOfChanges(text: string): { readonly offset: number; readonly indent: number } | undefined {
   const document: Document = parseDocument(text, { version: '1.2', schema: 'core', stringKeys: true });
   const changes = document.get('changes');
@@ -406,15 +406,15 @@ const VERDICT_STYLES: Readonly<Record<Report['switchOff']['verdict'], Style>> = 
 
 const MARKS = { met: '✓', 'not-met': '✗', unknown: '?' } as const;
 
-/** Maximum clients and days shown on a terminal; the other formats have all. */
+/** Maximum clients and days shown on a terminal; other formats have all. */
 const MAX_ROWS = 40;
-/** Maximum logs, and gaps of logs, shown on a terminal. */
+/** Maximum logs and gaps shown on a terminal. */
 const MAX_LOGS = 20;
 
-/** Characters of the bar of the busiest day, and those of a line that the other columns take. */
+/** Characters of the busiest day's bar, and of a line's other columns. */
 const BAR = { most: 30, least: 8, others: 48 } as const;
 
-/** Formats a report for a terminal. Times and days are those of UTC. */
+/** Formats a report for a terminal, with times and days in UTC. */
 export function reportTerminal(report: Report, terminal: Terminal): string {
   const paint = painter(terminal);
   const { columns } = terminal;
@@ -485,7 +485,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** The logs that were read; of many, the number and the whole time. */
+/** Lines about the logs that were read, with a limit. */
 function logLines(logs: NonNullable<Report['logs']>): string {
   const lines = logs
     .slice(0, MAX_LOGS)
@@ -496,13 +496,13 @@ function logLines(logs: NonNullable<Report['logs']>): string {
   return [...lines, ...(logs.length > MAX_LOGS ? [more(logs.length, 'log', MAX_LOGS)] : [])].join('\n');
 }
 
-/** The times that the logs of replicas lack. */
+/** Lines about gaps in the logs, with a limit. */
 function gapLines(gaps: NonNullable<Report['gaps']>): string {
   const lines = gaps.slice(0, MAX_LOGS).map(({ sentence }) => terminalText(sentence));
   return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gap', MAX_LOGS)] : [])].join('\n');
 }
 
-/** The work of a client in both directions, and its mistakes. */
+/** A client's changes in both directions, and its mistakes. */
 function workWords(client: ClientReport): string {
   const requests = client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', ');
   const responses = responseWords(client);
@@ -522,7 +522,7 @@ function more(all: number, noun: string, shown = MAX_ROWS, kind = 'more '): stri
   return all > shown ? `… and ${counted(all - shown, `${kind}${noun}`)}; --format json has all.` : '';
 }
 
-/** Formats the attribute census for a terminal. Rules to paste are not fitted to its width. */
+/** Formats the attribute census for a terminal; rules to paste do not wrap. */
 export function censusTerminal(census: Census, terminal: Terminal): string {
   if (census.rows.length === 0) return 'No entry has attribute names.\n';
   const paint = painter(terminal);
@@ -557,7 +557,7 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
     ),
     census.proposal === ''
       ? ''
-      : `${wrapLines('V2 does not take these, and no rule removes them; to paste under changes, or to write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,
+      : `${wrapLines('V2 does not take these, and no rule removes them. Paste under changes, or write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,
     census.suspects.length === 0
       ? ''
       : wrapLines(
@@ -570,7 +570,7 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** A heading with the sentences of a list; nothing for an empty one. */
+/** A heading with a list's sentences; nothing for an empty list. */
 function sentencesUnder(title: string, list: readonly { readonly sentence: string }[]): readonly string[] {
   return list.length === 0
     ? []

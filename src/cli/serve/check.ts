@@ -14,7 +14,7 @@ import { preflight, startFaults } from './preflight.ts';
 import { givenSettings } from '../settings-file.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 
-/** Prints all faults of settings and rule book at once, or their content, and sets the exit code. */
+/** Prints all faults of settings and rule book, or else their content, and sets the exit code. */
 export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
@@ -65,7 +65,7 @@ export async function runCheck(
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
 }
 
-/** What to make of a rule book without faults: one that leaves something open is not called sound. */
+/** The verdict on a rule book without faults, which is not called sound if it leaves something open. */
 function outcomeWords(questions: number, gaps: number): string {
   const open = [
     ...(questions === 0 ? [] : [counted(questions, 'open question')]),
@@ -74,7 +74,7 @@ function outcomeWords(questions: number, gaps: number): string {
   return open.length === 0 ? 'is sound.' : `has no faults, but leaves ${open.join(' and ')}.`;
 }
 
-/** What logs show of the end of V1 that the rule book declares. */
+/** Warnings from logs about the end of V1 that the rule book declares. */
 async function warningsOfEnd(
   { log, zone }: { readonly log: readonly string[]; readonly zone: Zone },
   book: RuleBook,
@@ -83,7 +83,7 @@ async function warningsOfEnd(
   return warningsOfLogs(log, book, { zone, now: Date.now() });
 }
 
-/** What the rule book leaves open between two descriptions; undefined where none are given. */
+/** The gaps that the rule book leaves between two descriptions; undefined if none are given. */
 async function coverageBetween(
   { v1: old, v2: young }: { readonly v1?: string | undefined; readonly v2?: string | undefined },
   ruleBook: RuleBook,
@@ -99,7 +99,7 @@ async function coverageBetween(
   return isFault(v2) ? v2 : coverageOf({ ruleBook, text, v1, v2 });
 }
 
-/** What V2's description shows of the rule book, where there is one; an address that does not respond is a warning of its own. */
+/** Warnings from V2's description about the rule book, or one about a description that cannot be read. */
 async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined) return [];
@@ -117,7 +117,7 @@ async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonl
   ];
 }
 
-/** The content of a rule book for programs. */
+/** A rule book's content for programs. */
 function content(book: RuleBook, warnings: readonly string[]): object {
   return {
     faults: [],
@@ -172,7 +172,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
 function describeWebhooks({ webhooks = {} }: RuleBook): readonly string[] {
   const lines = Object.entries(webhooks).flatMap(([name, { to, as, sign }]) => [
     `  ${WEBHOOK_PATH}/${name} → ${to}`,
-    `    ${as === undefined ? 'the body as V2 writes it' : `the body as responses to ${as}`}; signature of ${sign.verify.join(' or ')}, made anew with ${sign.with.join(' and ')}`,
+    `    ${as === undefined ? 'the body as V2 writes it' : `the body as responses to ${as}`}; signature verified with ${sign.verify.join(' or ')}, and made again with ${sign.with.join(' and ')}`,
   ]);
   return lines.length === 0 ? [] : [`\nwebhooks (${Object.keys(webhooks).length})`, ...lines];
 }
@@ -188,7 +188,7 @@ function describeChange(change: Change): readonly string[] {
   ];
 }
 
-/** What `check` says of a change's way back. */
+/** How `check` describes a change's inverse. */
 const UNDONE: Readonly<Record<Undoing['inverse'], string>> = {
   exact: 'inverse: exact',
   inexact: 'inverse: not exact, see the warnings',

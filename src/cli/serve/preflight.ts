@@ -73,7 +73,7 @@ export async function preflight(
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
 }
 
-/** Runs a check; what it finds does not count where it read an invalid setting, of which it only knows the default. */
+/** Runs a check; ignores its faults if it read an invalid setting, for which it only got the default. */
 function trueFaults(
   settings: Settings,
   invalid: ReadonlySet<string>,
@@ -90,7 +90,7 @@ function trueFaults(
   return isMisled ? [] : faults;
 }
 
-/** Resolves a path, links included; one of a file that is not there yet only by its text. */
+/** Resolves a path with its links, or without them if the file does not exist yet. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -107,7 +107,7 @@ export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles>
   });
 }
 
-/** The client of Redis is an optional peer of the package: most gateways have no such store, and it is as large as all the rest. */
+/** Returns the fault that the Redis client is missing: an optional peer dependency, because it is as large as all the rest. */
 function redisFault(settings: Settings): string | undefined {
   const store = settings.get(table.store);
   if (store.kind !== 'redis') return undefined;
@@ -119,7 +119,7 @@ function redisFault(settings: Settings): string | undefined {
   }
 }
 
-/** Reads the authorities for the certificate of the store. */
+/** Reads the authorities for the store's certificate. */
 export function storeFiles(settings: Settings): ReturnType<typeof readTlsFiles> {
   const address = settings.get(table.store);
   const path = address.kind === 'redis' ? address.ca : undefined;
@@ -139,7 +139,7 @@ function namedFile(settings: Settings, setting: Setting<string | undefined>): Na
   return { name: settings.nameOf(setting), path: settings.get(setting) };
 }
 
-/** Returns the fault of the file of client names. One that is not there is made when the first client gets a name. */
+/** Returns the fault of the file of client names, which may also be missing: it is created when the first client gets a name. */
 async function namesFault(settings: Settings): Promise<string | undefined> {
   const path = settings.get(table.clientNames);
   if (path === undefined || !existsSync(path)) return undefined;
@@ -161,7 +161,7 @@ function logFileFault(settings: Settings): string | undefined {
   }
 }
 
-/** Returns the fault that prevents making the file of modes, without creating it. */
+/** Returns the fault that prevents creating the file of modes, without creating it. */
 function rolloutFileFault(settings: Settings): string | undefined {
   const path = modesFile(settings.get(table.store));
   if (path === undefined || existsSync(path)) return undefined;
@@ -183,19 +183,19 @@ export async function startFaults(
   return faults.filter((fault) => fault !== undefined);
 }
 
-/** Settings that the checks of a start read. */
+/** Settings that `startFaults` reads. */
 const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
 
-/** Tells whether `startFaults` would be misled by one of the settings that are invalid. */
+/** True if an invalid setting would mislead `startFaults`. */
 export function misleads(invalid: ReadonlySet<string>): boolean {
   return READ.some(({ name }) => invalid.has(name));
 }
 
-/** An address may be down, which does not stop a start. */
+/** Returns the fault of V2's description in a file; an unreachable address does not stop a start. */
 async function descriptionFault(settings: Settings): Promise<string | undefined> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined || settings.get(table.v1Upstream) === undefined) return undefined;
-  // With what reads YAML, which no other start needs.
+  // Loaded only here, with the YAML reader, which no other start needs.
   const { isAddress, V2Description } = await import('../draft/description-file.ts');
   if (isAddress(source)) return undefined;
   const opened = await V2Description.open(
@@ -206,7 +206,7 @@ async function descriptionFault(settings: Settings): Promise<string | undefined>
   return 'fault' in opened ? opened.fault : undefined;
 }
 
-/** The parts that the first process provides to its workers. */
+/** Parts of the first process for its workers. */
 export interface WorkerFrontParts {
   readonly settings: Settings;
   /** Values from the command line. */
@@ -234,7 +234,7 @@ export function workersOf(settings: Settings): number {
   return workers === 'auto' ? availableParallelism() : workers;
 }
 
-/** Creates the worker processes that clients connect to; undefined where one process is enough. */
+/** Creates the worker processes that clients connect to; undefined if one process is enough. */
 export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool | undefined> {
   const { settings, flags, record, observer, log } = parts;
   const count = workersOf(settings);
@@ -273,7 +273,7 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
   });
 }
 
-/** The number of processes that share the limits of the gateway, as a worker is told it. */
+/** The flag that tells a worker how many processes share the gateway's limits. */
 export const PROCESSES_FLAG = 'processes';
 
 /** Path of the worker's entry module, in the sources or in the build output. */

@@ -41,7 +41,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
   if (faults.length > 0) return fail(faults);
   try {
     const running = await startReference({ ...facts, listen, report });
-    // Before the address is printed: who reads it may stop the service at once.
+    // Before it prints the address, whose reader may stop the service at once.
     const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     process.stderr.write(banner(running.origin, listen, facts));
     await stopped;

@@ -28,7 +28,7 @@ import type * as esbuild from 'esbuild';
 import type { PageFile } from '../../inspector/api.ts';
 import { DOCUMENT, pageDocument, pageFiles } from '../../inspector/inspector.ts';
 
-/** What a serving gateway reads again. */
+/** The files of a serving gateway, and the parts that use them. */
 interface ServingFilesParts {
   readonly running: RunningGateway;
   readonly settings: Settings;
@@ -36,18 +36,18 @@ interface ServingFilesParts {
   readonly rulesPath: string;
   readonly rollout: Pick<OpenRollout, 'renewStoreCa'>;
   readonly certificates: CertificatesInUse;
-  /** Texts that are in use. */
+  /** PEM texts in use. */
   readonly clientTls: TlsTexts | undefined;
   readonly upstreamTls: TlsTexts | undefined;
   readonly description: V2Description | undefined;
   /** See `NamesFile.reload`. */
   readonly reloadNames: () => readonly string[];
-  /** Names the files with secrets of webhooks. */
+  /** Names the files with webhook secrets. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: WriteProcessLine;
 }
 
-/** The files that are read at start, and again when they change. What has a fault is refused, and what was read before stays in use. */
+/** The files that a gateway reads at start, and again when they change. It refuses content with a fault, and keeps the previous one. */
 export class ServingFiles {
   readonly watched: WatchedFiles;
   private readonly parts: ServingFilesParts;
@@ -55,7 +55,7 @@ export class ServingFiles {
   private clientTls: TlsTexts | undefined;
   private upstreamTls: TlsTexts | undefined;
 
-  /** `since` is milliseconds since 1970 before which everything was read. */
+  /** `since` (milliseconds since 1970) is before the files were first read. */
   constructor(parts: ServingFilesParts, since: number) {
     this.parts = parts;
     this.clientTls = parts.clientTls;
@@ -79,18 +79,18 @@ export class ServingFiles {
     this.watched = new WatchedFiles([book, ...this.groups], since);
   }
 
-  /** Reads all files again, and tells at once what is wrong with them. */
+  /** Reads all files again, and logs their faults at once. */
   async reload(): Promise<void> {
     await this.reloadRuleBook(true);
     for (const { files, reload, onFaults } of this.groups) {
       const faults = files.length === 0 ? [] : await reload();
       if (faults.length > 0) onFaults(faults);
     }
-    // One at an address is not watched.
+    // A description at an address is not watched.
     if (this.parts.description?.isRemote === true) await this.reloadFile('v2-openapi');
   }
 
-  /** Reads a file again here and in the other processes. */
+  /** Reads a file again in all processes. */
   async reloadFile(what: ReloadedFile): Promise<void> {
     if (what === 'rule-book') await this.reloadRuleBook(false);
     else {
@@ -122,12 +122,12 @@ export class ServingFiles {
       {
         files: settings.secretFiles,
         reload: () => this.reloadSecrets(),
-        onFaults: refuse('secret-refused', 'secret', 'The one before stays in use.'),
+        onFaults: refuse('secret-refused', 'secret', 'The previous one stays in use.'),
       },
       {
         files: filesOf(table.clientNames),
         reload: reloadNames,
-        onFaults: refuse('client-names-refused', 'names', 'Those read before stay.'),
+        onFaults: refuse('client-names-refused', 'names', 'The previous names stay.'),
       },
       {
         files: description?.files ?? [],
@@ -228,15 +228,15 @@ function isSame(one: TlsTexts, other: TlsTexts | undefined): boolean {
   return one.ca === other?.ca && one.cert === other?.cert && one.key === other?.key;
 }
 
-/** Maximum bytes of rewrite log lines that are queued for a slow reader. */
+/** Maximum bytes of rewrite log lines queued for a slow reader. */
 const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
 
-/** Where entries are logged: in this process, or by way of the first one. */
+/** The log of entries, in this process or through the first one. */
 export interface RewriteLog extends LogQueue {
   record(entry: Entry): void;
 }
 
-/** What `log-file` off means. */
+/** The log with `log-file` off. */
 const NO_LOG: RewriteLog = {
   record: () => {},
   dropped: 0,
@@ -287,7 +287,7 @@ export function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
   }
 }
 
-/** Returns a function that writes entries as rows, as `tail` shows them, to a sink that is a terminal; that may change its width. */
+/** Returns a function that writes entries as rows, like `tail`, to a terminal, which may change its width. */
 function rowWriter(sink: LogSink, terminal: () => Terminal): (entry: Entry) => void {
   let isBegun = false;
   return (entry) => {
@@ -297,7 +297,7 @@ function rowWriter(sink: LogSink, terminal: () => Terminal): (entry: Entry) => v
   };
 }
 
-/** Loads the inspector page: the bundle of the build output, or one made of the sources of a checkout. */
+/** Loads the inspector page: the built bundle, or in a checkout one made from the sources. */
 export function loadInspectorPage(): ReadonlyMap<string, PageFile> {
   const built = new URL('../../page/', import.meta.url);
   return pageFiles(
@@ -313,8 +313,8 @@ function readBundle(folder: URL): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * Bundles the inspector page from its sources with esbuild, in about a third of a second: the files by name, with their hash in
- * the name. The build output holds them, so that only a checkout needs esbuild.
+ * Bundles the inspector page from its sources with esbuild, in about a third of a second; returns the files by name, which has their hash.
+ * The build output has the bundle, so that only a checkout needs esbuild.
  */
 export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
   const { buildSync }: typeof esbuild = createRequire(import.meta.url)('esbuild');
@@ -327,7 +327,7 @@ export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
     bundle: true,
     minify: true,
     write: false,
-    // No module: browsers send an `Origin` for those, which a proxy with a Host of its own makes foreign.
+    // Not a module: for modules browsers send an `Origin`, which looks foreign behind a proxy that sets its own Host.
     format: 'iife',
     target: 'es2024',
     charset: 'utf8',

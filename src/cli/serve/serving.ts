@@ -43,7 +43,7 @@ import {
 } from './serving-files.ts';
 import { type Preflight, preflight, workerFront, type WorkerFrontParts, workersOf } from './preflight.ts';
 
-/** A serving gateway, with the embedded V2 when no other is configured. */
+/** A serving gateway, with the embedded V2 if no other is configured. */
 export interface Serving {
   readonly running: RunningGateway;
   readonly settings: Settings;
@@ -51,17 +51,17 @@ export interface Serving {
   readonly life: LifeCycle;
 }
 
-/** How a start differs from that of `serve`. */
+/** Differences from a start by `serve`. */
 interface StartOptions {
   /** Set in one of several worker processes. */
   readonly worker?: WorkerLink | undefined;
-  /** Dated releases of the embedded V2; the first alone by default. */
+  /** Dated releases of the embedded V2; by default the first alone. */
   readonly releases?: readonly string[] | undefined;
   /** True to start with a rule book that has open questions. */
   readonly isForced?: boolean;
 }
 
-/** A part that opened, or why it did not, as a sentence. */
+/** An open part, or a sentence that says why it could not be opened. */
 type OrFault<Part> = Part | { readonly fault: string };
 
 /**
@@ -76,7 +76,7 @@ export async function startServing(
   const since = Date.now();
   const checked = await preflight(given);
   if ('faults' in checked) return checked;
-  // The first process has checked them for its workers.
+  // The first process has checked the questions for its workers.
   const allowsQuestions = isForced || worker !== undefined;
   const questions = allowsQuestions ? [] : questionFaults(checked.ruleBook, checked.rulesPath);
   if (questions.length > 0) return { faults: questions };
@@ -115,7 +115,7 @@ export async function startServing(
   }
 }
 
-/** The questions that the rule book leaves open, and how to go on. */
+/** The rule book's open questions, and how to continue. */
 function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly string[] {
   const questions = openQuestions(text, rulesPath);
   if (questions.length === 0) return [];
@@ -125,21 +125,21 @@ function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly s
   ];
 }
 
-/** Workers have the same limit, and do not repeat the warning. */
+/** Warns of a low limit on open files, only in the first process. */
 function warnOfFewFiles(settings: Settings, log: WriteProcessLine): void {
   const line = fewFilesLine(settings, openFilesLimit());
   if (line !== undefined) log(line);
 }
 
-/** What is open before the gateway begins to serve. */
+/** The parts that are open before the gateway begins to serve. */
 interface Opened {
   readonly given: GivenSettings;
   readonly log: ProcessLog;
   readonly worker: WorkerLink | undefined;
-  /** Milliseconds since 1970 before which no file was read. */
+  /** A time before the first file was read, in milliseconds since 1970. */
   readonly since: number;
   readonly checked: Preflight;
-  /** True where a rule book with open questions may come into force, also later. */
+  /** True if a rule book with open questions may come into force, now or later. */
   readonly allowsQuestions: boolean;
   readonly rollout: OpenRollout;
   readonly rewriteLog: RewriteLog;
@@ -150,13 +150,13 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const { log, worker, since, checked, rollout, rewriteLog, embedded } = opened;
   const { settings, rulesPath } = checked;
   const certificates = new CertificatesInUse();
-  // Workers show the certificates of the first process, which warns of their end.
+  // Only the first process warns of the certificates' end.
   if (worker === undefined) {
     certificates.take('clients', checked.clientTls);
     certificates.take('v2', checked.upstreamTls);
   }
   const ruleBooks = openRuleBooks(opened);
-  // Each worker reads the same description; the first process says what is wrong with it.
+  // Each worker reads the same description; only the first process logs its gaps.
   const logDescription: WriteProcessLine = (line) => {
     if (worker === undefined || line.event !== 'v2-openapi-unchecked') log.write(line);
   };
@@ -165,7 +165,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
-  // Workers have neither workers nor traces of their own.
+  // Workers have no traces of their own.
   const traces = worker === undefined ? await tracesOf(opened, ruleBooks) : undefined;
   const serving: { running?: RunningGateway } = {};
   const operators = await createOperators({
@@ -174,7 +174,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     adminOrigin: () => running.adminOrigin,
     known: () => ({
       droppedSpans: traces?.dropped,
-      // The admin listener responds before clients are served.
+      // The admin listener responds before the gateway serves clients.
       earlyEnds: serving.running?.server.earlyEnds,
       missingInternals: serving.running?.missingInternals,
       certificates: certificates.ends,
@@ -184,7 +184,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   });
   const front =
     worker === undefined ? await workerFront(frontParts(opened, operators, clientSecret)) : undefined;
-  // The first of several processes serves no client itself, and each worker rehearses on its own.
+  // With workers, the first process serves no clients, and each worker rehearses for itself.
   if (front === undefined) await playBeforeReady(ruleBooks, settings, log.write);
   const running: RunningGateway = await startGateway({
     environment: opened.given.environment,
@@ -217,7 +217,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     const shipped = shippedSentence(checked.ruleBook);
     if (shipped !== undefined)
       log.write({
-        // Before the embedded V2 it is the one that belongs to it.
+        // Not a warning with the embedded V2, for which the shipped rule book is right.
         level: embedded === undefined ? 'warn' : 'info',
         event: 'shipped-rule-book',
         message: `rule book: ${shipped}`,
@@ -270,7 +270,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   return { running, settings, ruleBooks, life };
 }
 
-/** Other runtimes compile otherwise, and nobody has measured that it helps them. */
+/** Plays exchanges before ready, on Node only: nobody has measured whether that helps other runtimes. */
 async function playBeforeReady(
   { current }: RuleBooks,
   settings: Settings,
@@ -283,7 +283,7 @@ async function playBeforeReady(
     log({
       level: 'info',
       event: 'not-rehearsed',
-      message: `start: exchanges were to be played before ready, so that the first requests are as fast as others; ${error instanceof Error ? error.message : String(error)}. The first requests take longer.`,
+      message: `start: the exchanges that warm up the gateway before it is ready failed (${error instanceof Error ? error.message : String(error)}), so the first requests take longer.`,
     });
   }
 }
@@ -352,13 +352,13 @@ function frontParts(
   };
 }
 
-/** Computes the result on the first call and caches it. */
+/** Returns a function that computes its result once. */
 function once<Result>(work: () => Result): () => Result {
   let done: { readonly result: Result } | undefined;
   return () => (done ??= { result: work() }).result;
 }
 
-/** Reports an unexpected error. Repetitions are only counted, so that an attacker cannot fill the log. */
+/** Logs an unexpected error; counts repetitions, so that an attacker cannot fill the log. */
 function reportBug(limited: LimitedLines, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   limited.add(`bug ${message}`, {
@@ -394,7 +394,7 @@ function originOf(settings: Settings, embedded: RunningReference | undefined): O
   return { origin: embedded?.origin ?? '', path: '' };
 }
 
-/** V2's description, for bodies that V1 gets instead of V2; the embedded reference has its own. */
+/** Opens V2's description, to check bodies that go to V1 instead of V2; the embedded reference has its own. */
 async function openDescription(
   settings: Settings,
   embedded: RunningReference | undefined,
@@ -435,14 +435,14 @@ export interface ServingParts {
   readonly traces: Traces | undefined;
   readonly front: WorkerPool | undefined;
   readonly description: V2Description | undefined;
-  /** Adds the last counts to those of all replicas. */
+  /** Adds the last counts to those that all replicas share. */
   readonly endSharing: () => Promise<void>;
 }
 
-/** Milliseconds of the drain time that are reserved for flushing each log. */
+/** Milliseconds of the drain time reserved for flushing each log. */
 const FLUSH_TIMEOUT_MS = 300;
 
-/** Returns how a serving gateway reloads, stops and flushes its logs. */
+/** Returns the functions that reload, stop and flush a serving gateway. */
 export function servingLifeCycle(parts: ServingParts): LifeCycle {
   const { running, settings, log, files, certificates, rewriteLog } = parts;
   const warnOfEnds = (): void => {
@@ -466,7 +466,7 @@ export function servingLifeCycle(parts: ServingParts): LifeCycle {
   };
 }
 
-/** Milliseconds between two looks at the ends of certificates. */
+/** Milliseconds between two checks of the certificates' ends. */
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
 async function stop(parts: ServingParts): Promise<void> {
@@ -483,7 +483,7 @@ async function stop(parts: ServingParts): Promise<void> {
     log.write({
       level: 'warn',
       event: 'drain-ended',
-      message: `stopping: the drain time is over; requests that were not finished, and ended with their connections: ${unfinished}.`,
+      message: `stopping: the drain time is over; ${counted(unfinished, 'unfinished request')} ended with ${unfinished === 1 ? 'its connection' : 'their connections'}.`,
       fields: { inFlight: unfinished },
     });
   }
@@ -525,9 +525,9 @@ interface BannerParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
   readonly rulesPath: string;
-  /** The origin of the embedded V2, when it runs. */
+  /** The embedded V2's origin, if it runs. */
   readonly embedded: string | undefined;
-  /** Characters in a line of the terminal; undefined where it is none. */
+  /** Characters in a line; undefined without a terminal. */
   readonly columns: number | undefined;
 }
 
@@ -583,7 +583,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
   ].join('\n');
 }
 
-/** A request to paste: an order where the rule book is of the property-capture API, and a read of another API. */
+/** A request to paste: an order for the property-capture API, or a read for another API. */
 function exampleRequest(origin: string, { from: v1, operations }: RuleBook): readonly string[] {
   if (operations.some(({ method, template }) => method === 'POST' && template === '/orders/floor_plans'))
     return [
@@ -598,7 +598,7 @@ function exampleRequest(origin: string, { from: v1, operations }: RuleBook): rea
   return ['Read as a V1 client does:', `  curl -i ${origin}${v1}${read.template}`];
 }
 
-/** Bun and Deno give the version of Node that they follow, too. */
+/** Names the runtime; Bun and Deno also report the version of Node that they imitate. */
 function runtimeText({ bun, deno, node = '' }: Readonly<Record<string, string | undefined>>): string {
   if (bun !== undefined) return `Bun ${bun}`;
   return deno === undefined ? `Node ${node}` : `Deno ${deno}`;

@@ -3,10 +3,10 @@ import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
 import { readText, replaceFileSync, errorCode } from '../files.ts';
 
-/** The file of client names cannot be used; the message is a sentence. */
+/** Why the file of client names cannot be used, as a sentence. */
 export interface NamesFault {
   readonly fault: string;
-  /** True when the file could be read and holds something else than names. */
+  /** True if the file is readable but has something other than names. */
   readonly isJunk?: boolean;
 }
 
@@ -50,7 +50,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The names in a file while the gateway runs: reads it again when it has changed, and keeps the earlier names while it is faulty. */
+/** The names in a file while the gateway runs: reads a changed file again, and keeps the earlier names while it is faulty. */
 export class ClientNames {
   private readonly path: string;
   private names: ReadonlyMap<string, string> = new Map();
@@ -60,7 +60,7 @@ export class ClientNames {
     this.path = path;
   }
 
-  /** The names as they are in the file now: a name that was just given is there at once. */
+  /** The names in the file now, including one that was just given. */
   get current(): ReadonlyMap<string, string> {
     const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
     const stamp = found === undefined ? '' : `${found.dev} ${found.ino} ${found.size} ${found.ctimeNs}`;
@@ -69,7 +69,7 @@ export class ClientNames {
     return this.names;
   }
 
-  /** Reads the file, and returns what is wrong with it; one that is not there is made when the first client gets a name. */
+  /** Reads the file, and returns its faults; a missing file is created when the first client gets a name. */
   reload(): readonly string[] {
     if (!existsSync(this.path)) return [];
     const read = readClientNames(this.path);

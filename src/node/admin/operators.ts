@@ -42,20 +42,20 @@ export interface OperatorParts {
   readonly adminOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
-  /** The origin of V1, where there is one beside V2. */
+  /** V1's origin, if there is one beside V2's. */
   readonly v1Origin?: string | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
-  /** Records that this gateway shares with its replicas; undefined without a store. */
+  /** Records shared with replicas; undefined without a store. */
   readonly records?: RecordStore | undefined;
   readonly log?: WriteProcessLine | undefined;
-  /** Merges the stats of other processes with those of this one. */
+  /** Merges other processes' stats with this one's. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
-  /** Merges the counts of the rollout of other processes with those of this one. */
+  /** Merges other processes' rollout counts with this one's. */
   readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
-  /** Receives each entry, such as an exporter of traces. */
+  /** Receives each entry, for example to export traces. */
   readonly onEntry?: ((entry: Entry) => void) | undefined;
-  /** What other parts of the process count and know, for the metrics. */
+  /** Figures from other parts of the process, for the metrics. */
   readonly known?:
     | (() => Pick<GatewayStats, 'droppedSpans' | 'earlyEnds' | 'certificates' | 'missingInternals'>)
     | undefined;
@@ -68,21 +68,21 @@ export interface Operators {
   readonly view: OperatorView;
   readonly observer: Observer;
   readonly admin: (gateway: Gateway) => Hono;
-  /** Begins to share counts with other replicas; the function that it returns ends this, with what was counted last. */
+  /** Begins to share counts with other replicas; the returned function shares the last counts and ends that. */
   readonly share: () => () => Promise<void>;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
   /** See `NamesFile.reload`. */
   readonly reloadNames: NamesFile['reload'];
-  /** What is lacking in the counts of this gateway. */
+  /** Gaps in this gateway's counts. */
   readonly gaps: OwnGaps;
 }
 
 const DAY_MS = 86_400_000;
-/** Milliseconds after which the clock is compared with one that nobody sets. */
+/** Milliseconds between two comparisons of the clock with one that nobody sets. */
 const CLOCK_CHECK_MS = 10_000;
 
-/** Returns why the settings of the admin listener are refused, as a sentence. It exposes traffic, so beyond loopback it requires a token. */
+/** Returns a sentence if the admin listener has no token though other machines can reach it: it exposes traffic. */
 export function adminFault(settings: Settings): string | undefined {
   const { host } = settings.get(table.adminListen);
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.');
@@ -153,7 +153,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   };
 }
 
-/** What the routes of operators read. */
+/** The state behind the operators' routes. */
 interface OperatorState {
   readonly parts: OperatorParts;
   readonly view: OperatorView;
@@ -165,13 +165,13 @@ interface OperatorState {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly thread: OperatorThread;
-  /** A log takes longer to read than an explanation may wait. */
+  /** Separate, because a log takes longer to read than an explanation may wait. */
   readonly planThread: OperatorThread;
   readonly processStats: ReturnType<typeof watchProcess>;
   readonly namesFile: NamesFile;
 }
 
-/** Totals of all replicas; the log says when the store is lost and found again. */
+/** Creates the totals of all replicas; the process log says when the store is lost and found again. */
 function fleetTotals(
   parts: OperatorParts,
   records: RecordStore,
@@ -244,7 +244,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
         ? undefined
         : (request) => resendThrough(gatewayOrigin(), request),
     nameClient: namesFile.nameClient,
-    // Read for each request: its file may be renewed.
+    // Read for each request, because its file may be renewed.
     get token() {
       return settings.get(table.adminToken);
     },
@@ -263,7 +263,7 @@ async function whoKeeps(replica: Replica | undefined, id: string): Promise<Keepe
   return replica?.whoKeeps(id);
 }
 
-/** The names of clients in the rule book, and those that operators gave them. */
+/** Client names from the rule book, and from operators. */
 function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, string> {
   const { rollout } = parts.ruleBooks.current.ruleBook;
   return new Map([...Object.entries(rollout?.clients ?? {}), ...namesFile.names()]);
@@ -318,20 +318,20 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
   };
 }
 
-/** Only what can be sent to a thread. */
+/** The limits that a message to a thread may contain. */
 function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
   return { count, bytes, bodyLimit, codings };
 }
 
-/** Maximum number of rule books that are kept. */
+/** Maximum number of rule books to keep. */
 const MAX_RULE_BOOKS = 8;
 
-/** The rule books that were last in force, by hash, so that operators can still inspect their entries. */
+/** The latest rule books in force, by hash, so that operators can still inspect their entries. */
 export class RecentRuleBooks {
   private readonly byHash = new Map<string, CompiledRuleBook>();
   private last: CompiledRuleBook | undefined;
 
-  /** Adds the rule book in force; the oldest one is forgotten. */
+  /** Adds the rule book in force, and forgets the oldest one beyond the limit. */
   add(rules: CompiledRuleBook): void {
     if (rules === this.last) return;
     this.last = rules;
@@ -350,12 +350,12 @@ export class RecentRuleBooks {
 /** Milliseconds for each step of a request. */
 const STEP_TIMEOUT_MS = 30_000;
 
-/** Sends a request to the gateway's own listener, as a client does; returns the status, or undefined without a complete response. */
+/** Sends a request to the gateway's own listener like a client; returns the status, or undefined without a complete response. */
 async function resendThrough(
   origin: string,
   { method, target, headers, body }: RequestToResend,
 ): Promise<number | undefined> {
-  // A big library for a rare button: the start does not wait for it.
+  // Loaded late: a large library for a rare button.
   const { Agent, request } = await import('undici/index.js');
   const agent = new Agent({
     connect: { timeout: STEP_TIMEOUT_MS },
@@ -382,13 +382,13 @@ async function resendThrough(
 /** Display names of clients, by client hash. */
 interface NamesFile {
   readonly names: () => ReadonlyMap<string, string>;
-  /** Keeps the name of a client, or takes it away; absent without a file. */
+  /** Names a client, or removes its name; absent without a file. */
   readonly nameClient?: (client: string, name: string | undefined) => NamesFault | undefined;
-  /** Reads the file again, and returns what is wrong with it, as sentences. */
+  /** Reads the file again, and returns its faults as sentences. */
   readonly reload: () => readonly string[];
 }
 
-/** Opens the file of client names; what reads YAML is loaded only where there is one. */
+/** Opens the file of client names; only then it loads the YAML reader. */
 async function openNamesFile(path: string | undefined): Promise<NamesFile> {
   if (path === undefined) return { names: () => NO_NAMES, reload: () => [] };
   const { ClientNames, nameClient } = await import('./names.ts');

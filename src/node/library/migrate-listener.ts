@@ -41,7 +41,7 @@ export function migrateListener(migration: Migration, v2: RequestListener): Requ
         return;
       case 'forward':
         if (started.dropsBody === true) {
-          // The server reads it to its end behind the response.
+          // The server reads the body to its end after the response.
           incoming.resume();
           handle(started.request, bufferedRequest(incoming, started.request));
           return;
@@ -64,7 +64,7 @@ export function migrateListener(migration: Migration, v2: RequestListener): Requ
   };
 }
 
-/** Passes a body on as it comes; `done` is not called if the client goes away before its first text. */
+/** Passes a body on as it arrives; does not call `done` if the client goes away before its first text. */
 function stream(
   started: StreamedRequest,
   incoming: IncomingMessage,
@@ -76,7 +76,7 @@ function stream(
     (begun) => {
       switch (begun.outcome) {
         case 'refused':
-          // The server reads it to its end behind the response.
+          // The server reads the body to its end after the response.
           incoming.resume();
           done(started.refuse(begun.refusal), incoming);
           return;
@@ -91,7 +91,7 @@ function stream(
   );
 }
 
-/** Reads the whole body; `done` is not called if the client goes away before its end. */
+/** Reads the whole body; does not call `done` if the client goes away before its end. */
 function collect(
   started: CollectedRequest,
   incoming: IncomingMessage,
@@ -104,7 +104,7 @@ function collect(
     if (body.length <= bodyLimit) return;
     incoming.off('data', take);
     incoming.off('end', end);
-    // The rest is dropped until the server has closed the connection behind the response.
+    // Drops the rest until the server closes the connection after the response.
     incoming.resume();
     done(started.tooLarge());
   };
@@ -130,20 +130,20 @@ function finish(
 }
 
 function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): void {
-  // Behind a body that is too large for the service, no other request is read: the server would read it whole first.
+  // After a body that is too large, the connection closes: before another request, the server would read the whole body.
   const closing = status === 413 ? ['Connection', 'close'] : [];
   outgoing.writeHead(status, [...headers.flat(), ...closing]);
   outgoing.end(body);
 }
 
-/** Replaces target and header fields of a request whose body is streamed; its framing stays. */
+/** Replaces target and header fields of a request with a streamed body; its framing stays. */
 function replaceHead(incoming: IncomingMessage, sent: MigratedRequest): void {
   incoming.method = sent.method;
   incoming.url = sent.target;
   setFields(incoming, incoming, [...connectionFields(incoming, true), ...sent.headers]);
 }
 
-/** Returns a request with a body that is rewritten as it is read; where the client's is at fault or breaks, it breaks. */
+/** Returns a request whose body is rewritten as it is read, and breaks if the client's body breaks or has a fault. */
 function streamedRequest(
   incoming: IncomingMessage,
   sent: MigratedRequest,
@@ -163,7 +163,7 @@ function streamedRequest(
   return request;
 }
 
-/** Returns a request with a rewritten body, in place of one whose body was read. */
+/** Returns a request with a rewritten body, to replace one whose body was read. */
 function bufferedRequest(incoming: IncomingMessage, sent: MigratedRequest): IncomingMessage {
   const { body } = sent;
   const request = requestWith(incoming, sent, ['Content-Length', String(body?.length ?? 0)]);
@@ -175,7 +175,7 @@ function bufferedRequest(incoming: IncomingMessage, sent: MigratedRequest): Inco
 
 function requestWith(incoming: IncomingMessage, sent: MigratedRequest, framing: Field): IncomingMessage {
   const request = new IncomingMessage(incoming.socket);
-  // A property of its own: Express replaces the prototype. There is nothing to read from the socket.
+  // An own property, because Express replaces the prototype. There is nothing to read from the socket.
   request._read = () => {};
   request.httpVersion = incoming.httpVersion;
   request.httpVersionMajor = incoming.httpVersionMajor;
@@ -188,7 +188,7 @@ function requestWith(incoming: IncomingMessage, sent: MigratedRequest, framing: 
 
 type Field = [name: string, value: string];
 
-/** The fields of the connection, which are not those of the request; with its framing, if the body is as received. */
+/** Returns the connection's own fields, and with `isFramed` those that frame the received body. */
 function connectionFields({ rawHeaders }: IncomingMessage, isFramed: boolean): Field[] {
   const fields: Field[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -201,7 +201,7 @@ function connectionFields({ rawHeaders }: IncomingMessage, isFramed: boolean): F
   return fields;
 }
 
-/** Sets the fields in all three forms that Node has. Lines of one name were joined by Node, and are as received. */
+/** Sets the fields in Node's three forms. For repeated names the joined value is Node's, as received. */
 function setFields(request: IncomingMessage, received: IncomingMessage, fields: readonly Field[]): void {
   const lines = new Map<string, string[]>();
   for (const [name, value] of fields) {

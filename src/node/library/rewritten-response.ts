@@ -10,8 +10,8 @@ import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import { decodeBodySync } from '../decode-body.ts';
 
 /**
- * Turns everything that a V2 service writes to `outgoing` into the response that the V1 client of a migrated request reads. The
- * methods of this one object are replaced, as compression middleware does, so that any framework can write to it.
+ * Turns everything that a V2 service writes to `outgoing` into the V1 client's response. Like compression middleware, it replaces the
+ * methods of this one object, so that any framework can write to it.
  */
 export function rewriteResponse(
   migration: Migration,
@@ -22,12 +22,12 @@ export function rewriteResponse(
   const writeHead = (...given: unknown[]): unknown => rewritten.writeHead(given);
   Object.assign(outgoing, {
     writeHead,
-    // Its old name, which Node 26 has no longer.
+    // The old name, which Node 26 has removed.
     ...('writeHeader' in outgoing ? { writeHeader: writeHead } : {}),
     write: (...given: unknown[]) => rewritten.write(given),
     end: (...given: unknown[]) => rewritten.end(given),
     flushHeaders: () => rewritten.flushHeaders(),
-    // Node sends a head that was not written by it, and so does express-session.
+    // Node and express-session call it to send a head that was not written.
     _implicitHeader: () => rewritten.implicitHeader(),
   });
   for (const method of FIELD_METHODS) {
@@ -40,7 +40,7 @@ export function rewriteResponse(
     });
   }
   rewriteInformation(migration, request, outgoing);
-  // For the service, the head is sent as soon as it can no longer change it.
+  // To the service, the head counts as sent once the service can no longer change it.
   Object.defineProperty(outgoing, 'headersSent', { configurable: true, get: () => rewritten.headersSent });
 }
 
@@ -50,7 +50,7 @@ const FIELD_METHODS = ['setHeader', 'appendHeader', 'removeHeader'] as const;
 /** The methods of a response that write to it. */
 type Method = 'writeHead' | 'write' | 'end' | 'flushHeaders';
 
-/** A response that is collected until its end. */
+/** A response that is being collected. */
 interface Collected {
   readonly started: CollectedResponse;
   readonly body: ByteCollector;
@@ -58,7 +58,7 @@ interface Collected {
 
 const NO_BYTES = new Uint8Array();
 
-/** The head of a response, and what becomes of its body. */
+/** A response's head, and the verdict about its body. */
 interface SentHead extends Pick<ResponseVerdict, 'status' | 'headers'> {
   readonly verdict: ResponseVerdict['verdict'] | 'streamed';
 }
@@ -70,7 +70,7 @@ class RewrittenOutgoing {
   private readonly original: Readonly<Pick<ServerResponse, Method>>;
   private hasBegun = false;
   private collected: Collected | undefined = undefined;
-  /** The response of several texts, each of which goes on when it is complete. */
+  /** A response of several texts, each forwarded when it is complete. */
   private texts: BodyStream<ResponseRecord, TextNote> | undefined = undefined;
 
   constructor(migration: Migration, request: RequestOfResponse, outgoing: ServerResponse) {
@@ -90,7 +90,7 @@ class RewrittenOutgoing {
     return collected !== undefined || Reflect.get(ServerResponse.prototype, 'headersSent', outgoing);
   }
 
-  /** Throws where the head of a collected response was written: Node would, if it was sent. */
+  /** Throws, as Node would, if the head of a collected response was written. */
   refuseFields(): void {
     if (this.collected !== undefined) throw headersSent('change');
   }
@@ -98,18 +98,18 @@ class RewrittenOutgoing {
   writeHead(given: readonly unknown[]): unknown {
     const { outgoing } = this;
     if (this.hasBegun) {
-      // Node calls it, too, when it sends a head that was not written.
+      // Node also calls it to send a head that was not written.
       if (this.collected === undefined) return this.call('writeHead', given);
       throw headersSent('write');
     }
-    // Node says what is wrong.
+    // Node reports the fault.
     if (!applyHead(outgoing, given)) return this.call('writeHead', given);
     this.begin();
     if (this.collected === undefined) this.call('writeHead', [outgoing.statusCode]);
     return outgoing;
   }
 
-  /** Once only: what calls it cannot see that the head of a collected response was written. */
+  /** Only once: callers cannot see that the head of a collected response was written. */
   implicitHeader(): void {
     if (this.collected === undefined) this.outgoing.writeHead(this.outgoing.statusCode);
   }
@@ -120,14 +120,14 @@ class RewrittenOutgoing {
   }
 
   write(given: readonly unknown[]): unknown {
-    // What Node refuses begins no response.
+    // Arguments that Node refuses do not begin the response.
     if (!isChunk(given[0])) return this.call('write', given);
     this.begin();
     const { collected, texts } = this;
     if (texts !== undefined) return this.writeTexts(texts, given);
     if (collected === undefined) return this.call('write', given);
     const { bytes, callback } = readWriteArguments(given);
-    // The service may use its buffer again.
+    // A copy, because the service may reuse its buffer.
     if (bytes !== undefined) collected.body.add(bytes, true);
     if (callback !== undefined) queueMicrotask(callback);
     return collected.body.length > collected.started.limit ? this.stream(collected) : true;
@@ -156,11 +156,11 @@ class RewrittenOutgoing {
     }
     const whole = body.take();
     const { coding, limit } = started;
-    // At once: for the service, a response has ended when `end` returns.
+    // Synchronously: to the service, a response has ended when `end` returns.
     const isCoded = coding !== undefined && whole.length > 0;
     const outcome = started.settle(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
     if (outcome instanceof Promise) {
-      // For the service it has ended all the same: its head and body are written.
+      // To the service it has ended, since its head and body are written.
       void outcome.then((late) => this.send(late, callback));
       return this.outgoing;
     }
@@ -181,35 +181,34 @@ class RewrittenOutgoing {
     const { outgoing, migration, request } = this;
     const started = migration.startResponse(request, outgoing.statusCode, fieldsOf(outgoing));
     if (started.action === 'collect') this.collected = { started, body: new ByteCollector() };
-    // Of what a compressing middleware writes, nothing can be read before more of it is there.
+    // The output of compressing middleware cannot be read text by text.
     else if (started.action === 'stream' && started.coding === undefined) {
       this.texts = started.open();
       this.replaceFields({ ...started.response, verdict: 'streamed' });
     } else this.replaceFields(started.unchanged);
   }
 
-  /** Writes the texts that are complete; where none is, the service goes on. */
+  /** Writes the complete texts, if any. */
   private writeTexts(texts: BodyStream<ResponseRecord, TextNote>, given: readonly unknown[]): unknown {
     const { bytes, callback } = readWriteArguments(given);
     const ready = bytes === undefined ? NO_BYTES : texts.push(bytes).bytes;
-    // The stream of the response keeps what is written, and the service may use its buffer again.
+    // A copy, because the stream keeps the bytes and the service may reuse its buffer.
     if (ready.length > 0) return this.call('write', [new Uint8Array(ready), callback]);
     if (callback !== undefined) queueMicrotask(callback);
     return true;
   }
 
-  /** Sends the response that was collected so far as it is, and streams its rest. */
+  /** Sends the collected part of the response unchanged, and streams the rest. */
   private stream({ started, body }: Collected): unknown {
     this.collected = undefined;
     this.replaceFields(started.unchanged);
     return this.call('write', [body.take()]);
   }
 
-  /** Hop-by-hop fields are the service's own: the connection is, too. Only the framing changes with the body. */
+  /** Replaces all fields but the hop-by-hop ones, which belong to the service's connection; the framing changes with the body. */
   private replaceFields({ verdict, status, headers }: SentHead): void {
     const { outgoing } = this;
-    // The service may have set another one since, which Node would not send any more.
-    // The reason belongs to the status that it came with.
+    // A reason belongs to the status that it came with.
     if (outgoing.statusCode !== status) outgoing.statusMessage = '';
     outgoing.statusCode = status;
     const fields = headers.filter(([name]) => !isHopByHop(name));
@@ -240,13 +239,13 @@ function rewriteInformation(
   outgoing: ServerResponse,
 ): void {
   const inV1 = (fields: unknown): unknown => {
-    // What has no fields, or not in pairs, is Node's to take or to refuse.
+    // Arguments without pairs of fields are for Node to take or refuse.
     const pairs = typeof fields === 'object' && fields !== null ? pairsOf(fields) : undefined;
     if (pairs === undefined) return fields;
     const rewritten = pairs.map(([name, value]) => [name, valueInV1(migration, request, name, value)]);
     return Array.isArray(fields) ? rewritten : Object.fromEntries(rewritten);
   };
-  // Since Node 24.18 it writes early hints, too.
+  // Since Node 24.18 it also writes early hints.
   if (typeof outgoing.writeInformation === 'function') {
     const write = outgoing.writeInformation.bind(outgoing);
     const writeInformation = (status: unknown, fields: unknown, ...rest: unknown[]): unknown =>
@@ -275,7 +274,7 @@ interface WriteArguments {
   readonly callback: ((...outcome: unknown[]) => void) | undefined;
 }
 
-/** True for a chunk of a body as Node takes it. */
+/** True for a chunk that Node accepts. */
 function isChunk(chunk: unknown): chunk is string | Uint8Array {
   return typeof chunk === 'string' || chunk instanceof Uint8Array;
 }
@@ -293,8 +292,8 @@ function readWriteArguments(given: readonly unknown[]): WriteArguments {
 }
 
 /**
- * Applies the arguments of `writeHead`: a status, a reason that may be absent, and fields as an object, a flat list or pairs. Returns
- * false for those that Node refuses, but for names and values, which throw.
+ * Applies the arguments of `writeHead`: a status, an optional reason, and fields as an object, a flat list or pairs. Returns false for
+ * arguments that Node refuses; invalid names and values throw.
  */
 function applyHead(outgoing: ServerResponse, [code, second, third]: readonly unknown[]): boolean {
   const status = Math.trunc(Number(code));
@@ -308,10 +307,10 @@ function applyHead(outgoing: ServerResponse, [code, second, third]: readonly unk
   return true;
 }
 
-/** A field as a service gives it to Node: its value may be a number, or the values of several lines. */
+/** A field as services give it to Node: its value may be a number, or a list for several lines. */
 type GivenField = readonly [name: string, value: unknown];
 
-/** Returns fields in any form that Node takes as pairs; undefined for a list that ends with a name. */
+/** Turns fields in any of Node's forms into pairs; undefined for a list that ends with a name. */
 function pairsOf(fields: unknown): readonly GivenField[] | undefined {
   if (typeof fields !== 'object' || fields === null) return [];
   if (!Array.isArray(fields)) return Object.entries(fields);
@@ -320,9 +319,9 @@ function pairsOf(fields: unknown): readonly GivenField[] | undefined {
   return list.flatMap((name, at): GivenField[] => (at % 2 === 0 ? [[String(name), list[at + 1]]] : []));
 }
 
-/** Sets fields; repeated ones stay apart, and those that have their value already keep their spelling. */
+/** Sets fields; repeated ones stay separate, and those with an unchanged value keep their spelling. */
 function setFields(outgoing: ServerResponse, fields: readonly GivenField[]): void {
-  // Node refuses what is no value.
+  // Typed as unknown, because Node checks values.
   const setter: { setHeader(name: string, value: unknown): unknown } = outgoing;
   const byName = new Map<string, { readonly name: string; readonly values: unknown[] }>();
   for (const [name, value] of fields) {
@@ -338,7 +337,7 @@ function setFields(outgoing: ServerResponse, fields: readonly GivenField[]): voi
   }
 }
 
-/** The fields that were set so far, as a flat list. */
+/** The fields set so far, as a flat list. */
 function fieldsOf(outgoing: ServerResponse): string[] {
   return outgoing.getHeaderNames().flatMap((name) => linesOf(outgoing, name).flatMap((line) => [name, line]));
 }

@@ -24,17 +24,17 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Settings of both reference services: requests a minute, attributes that only V1 still takes, V2's reaction to unknown ones. */
+/** Settings of both reference services: requests per minute, attributes that only V1 still takes, V2's reaction to unknown ones. */
 export type ServiceSettings = Pick<ReferenceParts, 'rate' | 'deprecated' | 'unknown'>;
 
-/** V1 itself and V2, each on data of its own, both empty at the start. */
+/** V1 and V2, each with its own data, empty at the start. */
 export interface TwinServices {
   /** Such as `http://127.0.0.1:4711`. */
   readonly v1: string;
   readonly v2: string;
   /** Restarts both, with empty data and, if given, other settings. */
   reset(settings?: ServiceSettings): void;
-  /** Breaks the stores of both, holds them, or repairs them. Throws if one has met a bug since the last call. */
+  /** Breaks both stores, makes them busy, or repairs them. Throws if a service has met a bug since the last call. */
   setStore(state: 'broken' | 'busy' | undefined): void;
   close(): void;
 }
@@ -88,7 +88,7 @@ class Service {
   }
 
   setStore(state: 'broken' | 'busy' | undefined): void {
-    // Two services with the same bug respond alike.
+    // The comparison would miss a bug that both services share.
     if (this.bug !== undefined) throw new Error(`The ${this.dialect} service failed`, { cause: this.bug });
     this.state = state;
   }
@@ -112,7 +112,7 @@ class Service {
     });
   }
 
-  /** The store of the moment, so that new data needs no new service. */
+  /** A store that delegates to the current one, so that new data needs no new service. */
   private replaceableStore(): Store {
     const current = (): Store => {
       if (this.state === 'busy') throw new StoreBusy('another writer holds the store');
@@ -137,14 +137,14 @@ export interface SenderOptions {
   readonly isChunked?: boolean;
   /** Fields that every request gets. */
   readonly fields?: readonly (readonly [name: string, value: string])[];
-  /** PEM text of the authority that signed the service's certificate, where it is not a public one. */
+  /** PEM text of the authority that signed the service's certificate, if it is not a public one. */
   readonly ca?: string | undefined;
 }
 
 /** Time within which a response must be complete, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** A service at an origin, with connections of its own that are kept; `close` ends them. */
+/** Sends requests to a service on its own kept-alive connections, which `close` ends. */
 export function httpSide(origin: string, options: SenderOptions = {}): Side & { close(): void } {
   const url = new URL(origin);
   const isSecure = url.protocol === 'https:';
@@ -167,7 +167,7 @@ export function httpSide(origin: string, options: SenderOptions = {}): Side & { 
       );
       outgoing.on('timeout', () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)));
       outgoing.on('error', (error) => {
-        // The service closed the idle connection as the request came (RFC 9112 §9.3.1): it did not read it.
+        // The service closed the idle connection before it read the request (RFC 9112 §9.3.1).
         const isStale = outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET';
         resolve(isStale ? send(request) : { fault: error.message });
       });
@@ -176,7 +176,7 @@ export function httpSide(origin: string, options: SenderOptions = {}): Side & { 
   return { origin: url.origin, send, close: () => agent.destroy() };
 }
 
-/** Raw, so that Node adds nothing: names, values and order are the script's. */
+/** Returns raw fields, to which Node adds nothing: names, values and order are the script's. */
 function headersOf({ method, headers, body }: TwinRequest, options: SenderOptions, host: string): string[] {
   const fields = [['Host', host] as const, ...headers, ...(options.fields ?? [])];
   if (body !== undefined && options.isChunked === true) fields.push(['Transfer-Encoding', 'chunked']);
@@ -191,14 +191,14 @@ async function readResponse(incoming: IncomingMessage): Promise<TwinResponse | N
     for await (const chunk of incoming) {
       if (Buffer.isBuffer(chunk)) chunks.push(chunk);
     }
+    const { rawHeaders, statusCode = 0 } = incoming;
+    const headers: (readonly [string, string])[] = [];
+    for (let at = 0; at < rawHeaders.length; at += 2)
+      headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
+    return { status: statusCode, headers, body: decoded(Buffer.concat(chunks), incoming) };
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
-  const { rawHeaders, statusCode = 0 } = incoming;
-  const headers: (readonly [string, string])[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
-  return { status: statusCode, headers, body: decoded(Buffer.concat(chunks), incoming) };
 }
 
 function decoded(bytes: Buffer, { headers }: IncomingMessage): Uint8Array {
@@ -212,26 +212,26 @@ const DECODERS: ReadonlyMap<string, (bytes: Buffer) => Buffer> = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** A gateway in a process of its own. */
+/** A gateway in its own process. */
 interface RuntimeGateway {
   /** Such as `http://127.0.0.1:4711`. */
   readonly origin: string;
   stop(): Promise<void>;
 }
 
-/** Commands that run the gateway's program, by runtime; each is looked for on the path, but for the Node of this process. */
+/** Commands that run the gateway's program, by runtime: this process's Node, or a program on the path. */
 const COMMANDS: Readonly<Record<'node' | 'bun' | 'deno', readonly [command: string, ...args: string[]]>> = {
   node: [process.execPath],
   bun: ['bun'],
   deno: ['deno', 'run', '--allow-all', '--quiet'],
 };
 
-/** Time that a runtime has to start, in milliseconds: Deno and Bun read every module first. */
+/** Milliseconds that a runtime may take to start: Deno and Bun read every module first. */
 const START_MS = 30_000;
 
 /**
- * Starts `serve` of `program`, the file of the CLI, on a runtime in front of a V2, with the rule book at `rules`; rejects with its
- * output if it does not start.
+ * Runs `serve` from `program`, the CLI's file, on a runtime in front of a V2, with the rule book at `rules`; rejects with its output if
+ * it does not start.
  */
 export async function startRuntimeGateway(
   runtime: keyof typeof COMMANDS,
@@ -295,18 +295,18 @@ async function stop(child: ChildProcess): Promise<void> {
 const tool = (path: string): string =>
   fileURLToPath(new URL(`../../../deploy/edge/node_modules/${path}`, import.meta.url));
 
-/** A worker on workerd itself, without the proxy of `wrangler dev` before it. */
+/** A worker on workerd itself, without the proxy of `wrangler dev`. */
 export interface RunningWorkerd {
   readonly port: number;
-  /** The output of the worker, line by line. */
+  /** The worker's output, line by line. */
   readonly lines: readonly string[];
   readonly pid: number;
   stop(): Promise<void>;
 }
 
 /**
- * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`: the bundle
- * of another rule book may be made at the same time. `description` is V2's OpenAPI, a file or an address. Returns its file.
+ * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`, so that other
+ * bundles can be made at the same time. `description` is a file or address of V2's OpenAPI. Returns the bundle's file.
  */
 export async function bundleWorkerWith(rules: string, folder: string, description?: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -323,9 +323,8 @@ export async function bundleWorkerWith(rules: string, folder: string, descriptio
 }
 
 /**
- * Bundles a worker as a deployment would, into one module in `folder`; returns its file, and the output of Wrangler. Needs a
- * checkout: Wrangler and workerd are what `deploy/edge` installs. `within` is the folder of its sources, and a rule book other
- * than theirs.
+ * Bundles a worker as a deployment would, into one module in `folder`; returns its file and Wrangler's output. Needs a checkout, with the
+ * Wrangler and workerd that `deploy/edge` installs. `within` names the sources' folder and another rule book.
  */
 export async function bundleWorker(
   configPath: string,
@@ -370,7 +369,7 @@ export async function startWorkerd(
   return { ...running, port: ports.get('http') ?? 0 };
 }
 
-/** Serves a configuration in Cap'n Proto with so many sockets, of which the ports are by name. Embedded files are looked for in `folder`. */
+/** Serves a Cap'n Proto configuration with a number of sockets; returns their ports by name. `folder` has the embedded files. */
 export async function serveWorkerd(
   folder: string,
   text: string,
@@ -431,7 +430,7 @@ function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Starts the worker on workerd in front of a V2, with the rule book at `rules`. Only in a checkout. */
+/** Starts the worker on workerd in front of a V2, with the rule book at `rules`. Needs a checkout. */
 export async function startWorkerdGateway(upstream: string, rules: string): Promise<RuntimeGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'twin-worker-'));
   const file = await bundleWorkerWith(resolve(rules), folder);

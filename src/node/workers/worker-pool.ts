@@ -112,7 +112,7 @@ export class WorkerPool implements ClientListener {
     return [...this.workers.values()].flatMap(({ child }) => (child.pid === undefined ? [] : [child.pid]));
   }
 
-  /** Starts the first worker, which chooses the port if it is 0, and then the others on the same port. */
+  /** Starts the first worker, which chooses the port if it is 0, and then the others on the same port. If one cannot start, none is left. */
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
     await requireFree(address);
@@ -120,11 +120,16 @@ export class WorkerPool implements ClientListener {
       this.parts.store?.subscribe(ROLLOUT_KEY, () =>
         this.broadcast({ kind: 'store-changed', key: ROLLOUT_KEY }),
       ) ?? this.unsubscribe;
-    const origin = await this.start(1);
-    this.address = { host: address.host, port: Number(new URL(origin).port) };
-    const others = Array.from({ length: this.parts.count - 1 }, (_, index) => this.start(index + 2));
-    await Promise.all(others);
-    return origin;
+    try {
+      const origin = await this.start(1);
+      this.address = { host: address.host, port: Number(new URL(origin).port) };
+      const others = Array.from({ length: this.parts.count - 1 }, (_, index) => this.start(index + 2));
+      await Promise.all(others);
+      return origin;
+    } catch (error) {
+      await this.drain(0);
+      throw error;
+    }
   }
 
   async drain(milliseconds: number): Promise<void> {

@@ -67,8 +67,11 @@ test.each([
   ],
   ['{"openapi": "3.1.0",, "paths": {}}', 'at line 1, column 21'],
   ['{"openapi": "3.1.0"', 'at line 1, column 20'],
-  ['swagger: "1.2"\npaths: {}\n', 'it is Swagger "1.2"; of Swagger, only version "2.0" with paths is read'],
-  ['swagger: "2.0"\n', 'it is Swagger "2.0"; of Swagger, only version "2.0" with paths is read'],
+  [
+    'swagger: "1.2"\npaths: {}\n',
+    'it is Swagger "1.2"; the only supported Swagger is version "2.0" with paths',
+  ],
+  ['swagger: "2.0"\n', 'it is Swagger "2.0"; the only supported Swagger is version "2.0" with paths'],
   ['openapi: 3.1\npaths: {}\n', `"openapi" is 3.1, not a text; write '3.1.0', for example`],
   ['openapi: 4.0.0\npaths: {}\n', '"openapi" is "4.0.0"'],
   ['paths: {}\n', 'it has no member "openapi"'],

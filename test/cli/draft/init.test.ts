@@ -44,7 +44,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   const again = await commandRun(INIT);
   expect(again.code).toBe(2);
   expect(again.err).toContain('rules.yaml, ');
-  expect(again.err).toContain('already here. Name another folder with --dir, or write over with --force.');
+  expect(again.err).toContain('already here. Name another folder with --dir, or overwrite with --force.');
   expect((await commandRun([...INIT, '--force'])).code).toBe(0);
 });
 
@@ -101,7 +101,7 @@ test('descriptions without a common operation', async () => {
   const { code, err } = await commandRun(['init', '--v1', V1, '--v2', other, '--dir', join(folder, 'none')]);
   expect([code, err]).toEqual([
     1,
-    'No operation of V1 was found in V2, so that there is nothing to write. Compare the paths and servers of the descriptions.\n',
+    'No operation of V1 was found in V2, so there is nothing to write. Compare the paths and servers of the descriptions.\n',
   ]);
 });
 

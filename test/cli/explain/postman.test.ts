@@ -99,10 +99,10 @@ describe('the URL of a request', () => {
   });
 
   test.each([
-    ['{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value: it is taken for scheme and host'],
-    ['https://{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value: it is taken for scheme'],
-    ['http://{{sub}}.example:8080/api/v1/a', '/api/v1/a', '{{sub}} has no value: it is taken for scheme'],
-    ['{{root}}api/v1/a', '/api/v1/a', '{{root}} has no value: it is taken for scheme'],
+    ['{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value, and is read as scheme and host'],
+    ['https://{{host}}/api/v1/clients', '/api/v1/clients', '{{host}} has no value, and is read as scheme'],
+    ['http://{{sub}}.example:8080/api/v1/a', '/api/v1/a', '{{sub}} has no value, and is read as scheme'],
+    ['{{root}}api/v1/a', '/api/v1/a', '{{root}} has no value, and is read as scheme'],
     [`${URL}/{{id}}`, '/api/v1/clients/%7B%7Bid%7D%7D', '{{id}} has no value: it is sent in the URL'],
     [`${URL}/:id`, '/api/v1/clients/:id', 'The path variable :id has no value'],
     [`${URL}/{{off}}`, '/api/v1/clients/%7B%7Boff%7D%7D', '{{off}} has no value'],
@@ -110,9 +110,9 @@ describe('the URL of a request', () => {
     [
       `${URL}/{{$guid}}`,
       `/api/v1/clients/00000000-0000-4000-8000-000000000000`,
-      'Postman makes {{$guid}} anew',
+      'Postman makes a new {{$guid}} for each',
     ],
-    [`${URL}/{{$randomCity}}`, '/api/v1/clients/text', 'Postman makes {{$randomCity}} anew'],
+    [`${URL}/{{$randomCity}}`, '/api/v1/clients/text', 'Postman makes a new {{$randomCity}} for each'],
   ])('%s is explained, and it is said', (url, target, sentence) => {
     const { requests, notes } = readOne(url, VARIABLES);
     expect(requests.map(({ request }) => request.target)).toEqual([target]);
@@ -262,8 +262,8 @@ describe('the body of a request', () => {
   test.each([
     [raw('{"a": {{id}}}'), 'Its body has {{id}}, which has no value, where JSON needs one'],
     [{ mode: 'file', file: { src: '/tmp/a' } }, 'Its body is the file /tmp/a'],
-    [{ mode: 'graphql', graphql: { query: 'q', variables: '{' } }, 'no JSON'],
-    [{ mode: 'graphql', graphql: { query: 'q', variables: '{} // c' } }, 'no JSON'],
+    [{ mode: 'graphql', graphql: { query: 'q', variables: '{' } }, 'not JSON'],
+    [{ mode: 'graphql', graphql: { query: 'q', variables: '{} // c' } }, 'not JSON'],
     [{ mode: 'other' }, 'has the mode other'],
   ])('%j is a fault that names its request', (body, sentence) => {
     const { requests, faults } = readOne({ method: 'POST', url: URL, body });
@@ -338,7 +338,7 @@ test.each([
     { type: 'awsv4', awsv4: [] },
     '/',
     [['authorization', 'X']],
-    ["Postman's credentials of the kind awsv4 are not made: the request lacks them."],
+    ['Credentials of the kind awsv4 are not supported: the request lacks them.'],
   ],
 ])(
   'the credentials %j beside a field of the item are sent as Postman does',

@@ -44,7 +44,7 @@ test('a request that is refused has no response', async () => {
   const { code, err } = await commandRun([...ORDER, body]);
   expect([code, err]).toEqual([
     2,
-    'The request does not reach V2 (malformed-json), so that there is no response of V2.\n',
+    'The request does not reach V2 (malformed-json), so there is no response from V2.\n',
   ]);
 });
 

@@ -122,6 +122,10 @@ links: { deprecation: https://x.test/ }
     expect(await writePlan(join(path, 'none'), PLAN)).toEqual({
       faults: [expect.stringContaining('cannot be read')],
     });
+    // The name is as long as a file system allows, so the draft beside it has no name left.
+    const long = join(path, '..', 'r'.repeat(255));
+    writeFileSync(long, SHIPPED);
+    expect(await writePlan(long, PLAN)).toEqual({ faults: [`${long} cannot be written (ENAMETOOLONG).`] });
   });
 });
 

@@ -84,6 +84,15 @@ describe('two services that run', () => {
     expect(json).toMatchObject({ played: 1, alike: 0, missing: 1 });
   });
 
+  test('are different where one breaks its coding', async () => {
+    const broken = await rawServer((socket) =>
+      socket.write(ok('{"data":{}}').replace('\r\n\r\n', '\r\nContent-Encoding: gzip\r\n\r\n')),
+    );
+    const { code, out } = await real(await service('{"data":{}}'), broken);
+    expect(code).toBe(1);
+    expect(out).toContain('incorrect header check');
+  });
+
   test('are different: exit code 1, and no text of theirs steers the terminal', async () => {
     const hostile = `{"data":{"na${String.raw`\u001b`}[2Jme":"x\u202E"}}`;
     const { code, out } = await real(await service('{"data":{}}'), await service(hostile));

@@ -31,6 +31,8 @@ function reportingWorker(): ChildProcess {
   });
 }
 
+const NO_PROGRAM = `${process.execPath}-none`;
+
 function reportingPool(
   count: number,
   onLost?: WorkerPoolParts['onLost'],
@@ -64,7 +66,7 @@ test('a worker that ends by itself is told, and one that is asked to end is not'
 test('a worker whose process cannot be made is tried again: the kernel may have too many for a moment', async () => {
   const lines: string[] = [];
   const missing = (): ChildProcess =>
-    spawn('./no-such-program', { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
+    spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
   const forks = [reportingWorker, missing, reportingWorker];
   const pool = reportingPool(1, undefined, {
     fork: () => (forks.shift() ?? missing)(),
@@ -74,7 +76,7 @@ test('a worker whose process cannot be made is tried again: the kernel may have 
   await pool.listen({ host: '127.0.0.1', port: 0 });
   for (const pid of pool.pids) process.kill(pid, 'SIGKILL');
   await until(() => forks.length === 0 && !pool.draining);
-  expect(lines).toContain('worker 1 ended (spawn ./no-such-program ENOENT); another one starts in 200 ms.');
+  expect(lines).toContain(`worker 1 ended (spawn ${NO_PROGRAM} ENOENT); another one starts in 200 ms.`);
 });
 
 test('a pool that stops does not keep the process for a worker that would start again', async () => {
@@ -90,10 +92,18 @@ test('a pool that stops does not keep the process for a worker that would start 
 });
 
 test('a first worker whose process cannot be made fails the start', async () => {
-  const fork = (): ChildProcess =>
-    spawn('./no-such-program', { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const fork = (): ChildProcess => spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const pool = reportingPool(1, undefined, { fork });
-  await expect(pool.listen({ host: '127.0.0.1', port: 0 })).rejects.toThrow('spawn ./no-such-program ENOENT');
+  await expect(pool.listen({ host: '127.0.0.1', port: 0 })).rejects.toThrow(`spawn ${NO_PROGRAM} ENOENT`);
+});
+
+test('a start that a later worker fails leaves none of the others', async () => {
+  const forks = [reportingWorker, reportingWorker];
+  const fork = (): ChildProcess =>
+    forks.shift()?.() ?? spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const pool = reportingPool(3, undefined, { fork });
+  await expect(pool.listen({ host: '127.0.0.1', port: 0 })).rejects.toThrow(`spawn ${NO_PROGRAM} ENOENT`);
+  expect(pool.pids).toEqual([]);
 });
 
 test('no count falls when a worker ends', async () => {
