@@ -38,6 +38,8 @@ describe('serve', () => {
     expect(passed).toBe('{"data":{}}');
     await run('curl', ['-s', `${origin(banner)}/elsewhere`]);
     await gateway.until(/"route":"none"/);
+    const [, admin = ''] = /admin +(http:\S+)/.exec(banner) ?? [];
+    for (const path of ['/livez', '/readyz']) expect((await fetch(`${admin}${path}`)).status).toBe(200);
     expect(await gateway.stop()).toBe(0);
     const lines = gateway.stdout().trimEnd().split('\n');
     expect(lines.map((line) => entrySchema.parse(JSON.parse(line)).verdict)).toEqual([
@@ -47,12 +49,6 @@ describe('serve', () => {
     ]);
     expect(gateway.stdout()).not.toContain('Main St');
     expect(gateway.stdout()).not.toContain('any-key');
-  });
-
-  test('health is on the admin listener', async () => {
-    const gateway = command(['serve', ...ANY_PORT]);
-    const [, admin = ''] = await gateway.until(/admin +(http:\S+)/);
-    for (const path of ['/livez', '/readyz']) expect((await fetch(`${admin}${path}`)).status).toBe(200);
   });
 
   test('all faults are told at once, with the way out, and nothing is started', async () => {
