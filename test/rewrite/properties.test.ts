@@ -292,7 +292,7 @@ test('records remembered from other bodies are those written down for this one',
         }
       },
     ),
-    { numRuns: fuzzRuns(10_000) },
+    { numRuns: fuzzRuns(5000) },
   );
 }, 240_000);
 
