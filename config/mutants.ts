@@ -16,6 +16,8 @@ const FOLDERS = ['json', 'rules', 'rewrite', 'http', 'migrate'] as const;
 const NEAR_SECONDS = 120;
 const REST_SECONDS = 600;
 
+const NONE: Played = { outcome: 'survived', by: '' };
+
 const VITEST = 'node_modules/vitest/vitest.mjs';
 const FLAGS = 'run --config config/vitest.config.ts --project fast --maxWorkers 1'.split(' ');
 
@@ -94,8 +96,6 @@ interface Played {
   /** The first test that failed. */
   readonly by: string;
 }
-
-const NONE: Played = { outcome: 'survived', by: '' };
 
 /** The files of the fast tier that pass without a fault; others would find everything. */
 function soundFiles(): readonly string[] {
