@@ -1,7 +1,6 @@
 import { smallAttacks } from './small-attack.ts';
 
 smallAttacks({
-  '1': 1,
   'F-abrupt': 0.15,
   'F-cancel': 0.3,
   'J-large': 1,
