@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { PageFile } from '../../src/inspector/api.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
@@ -35,7 +36,7 @@ export async function inspected(
     );
   });
   const rules = rulesInForce ?? (await compiledShippedRuleBook());
-  const book = { rules, text: 'version: 2025-01-01' };
+  const book = { rules, text: readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8') };
   const ruleBooks = new RuleBooks(book, () => Promise.resolve(book), Date.now);
   const operators = await createOperators({
     settings: testSettings(flags),
