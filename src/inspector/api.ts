@@ -20,11 +20,11 @@
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation` |
- * | `POST /explain/read` | a pasted command | `ReadRequests` |
+ * | `POST /explain/read` | a pasted text, such as a curl command | `ReadRequests` |
  * | `GET /metrics` | | Prometheus text |
  *
- * Failures are `{"errors":[{"status","title","detail","code"}]}`; a value that a query parameter does not take is one. With a
- * token every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
+ * A failure, such as an invalid query parameter, is `{"errors":[{"status","title","detail","code"}]}`. With a
+ * token, every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
 import type { PlanPart } from '../report/plan/plan-text.ts';
 import type { EntryError, Entry, Verdict } from '../rewrite-log/entry.ts';
@@ -47,7 +47,7 @@ export type { Report, ReportDay } from '../report/report.ts';
 /** An entry with its sequence number in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {
   readonly seq: number;
-  /** What a service says in the errors of its 4xx or 5xx; absent where the values of its body are not captured. */
+  /** The text of the errors in a 4xx or 5xx of a service; absent where the values of its body are not captured. */
   readonly reason?: string | undefined;
 }
 
@@ -58,14 +58,14 @@ export interface EntriesPage {
   readonly entries: readonly NumberedEntry[];
   /** The `before` of the next page; absent on the last. */
   readonly next?: number;
-  /** The range that the ring still holds whole; both are 0 when it is empty. */
+  /** `oldest` to `latest` is the range of which the ring still has every entry; both are 0 when it is empty. */
   readonly oldest: number;
-  /** The oldest entry that it holds: those before `oldest` are failures only. */
+  /** The oldest entry in the ring: those before `oldest` are failures only. */
   readonly oldestFailure: number;
   readonly latest: number;
 }
 
-/** Entries that are kept and match a filter, by the time of their requests. */
+/** The kept entries that match a filter, by the time of their requests. */
 export interface EntryHistogram {
   /** Width of a bar in seconds. */
   readonly step: number;
@@ -80,7 +80,7 @@ export interface HistogramBar {
   /** RFC 3339: its start. */
   readonly time: string;
   readonly count: number;
-  /** Those of them that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
+  /** Number of those that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
   readonly notable: number;
 }
 
@@ -94,13 +94,13 @@ export interface ErrorGroups {
   readonly omitted: number;
 }
 
-/** Errors with the same finder, code and place. */
+/** Errors with the same code and place, found by the same side. */
 export interface ErrorGroup {
   readonly error: EntryError;
   readonly count: number;
   /** Number of clients with a key. */
   readonly clients: number;
-  /** True where requests without a key are among them, whose clients nobody can count. */
+  /** True where some of the requests have no key, so that their clients cannot be counted. */
   readonly isKeyless?: true;
   /** Ids of at most ten operations; `-` for none. */
   readonly operations: readonly string[];
@@ -111,9 +111,9 @@ export interface ErrorGroup {
 
 /** The first view of the page: the state in a sentence, and what an operator may want to act on. */
 export interface Overview {
-  /** What became of the requests since the start. */
+  /** Outcomes of the requests since the start. */
   readonly state: string;
-  /** Whose requests these are, and since when. */
+  /** The gateway or replicas that counted the requests, and the start of the count. */
   readonly whose: string;
   /** Worst first. */
   readonly items: readonly OverviewItem[];
@@ -126,8 +126,9 @@ export interface OverviewItem {
   readonly place: Place;
 }
 
-/** Data of a `gap` event: the entries that left the ring before this slow reader reached them. */
+/** Data of a `gap` event. */
 export interface StreamGap {
+  /** Number of entries that left the ring before this slow reader reached them. */
   readonly missed: number;
 }
 
@@ -151,15 +152,15 @@ export interface State {
   readonly droppedLogLines: number;
   /** Exchanges whose spans were lost on their way to the collector. */
   readonly droppedSpans: number;
-  /** This replica among others, whose exchanges alone are kept here; absent without others. */
+  /** This replica, which keeps only its own exchanges; absent without others. */
   readonly replica?: Required<Pick<ReplicaView, 'name' | 'replicas'>>;
   /** True where operators may send a kept request to V2 again. */
   readonly canResend: boolean;
   /** True where operators log in: the listener has a token. */
   readonly canLogOut: boolean;
-  /** How V2, V1, the rule book, canaries, brownouts, replicas and the log stand, worst first. */
+  /** The conditions of V2, V1, the rule book, canaries, brownouts, replicas and the log, worst first. */
   readonly conditions: readonly Condition[];
-  /** The rule book that was refused last, until a good one is read: the one before it stays in force. */
+  /** The rule book that was refused last, until a valid one is read; until then, the previous one stays in force. */
   readonly refusedRuleBook?: RefusedRuleBook;
 }
 
@@ -277,17 +278,17 @@ export interface HistoryView {
   readonly minutes: readonly HistoryMinute[];
 }
 
-/** A plan for the end of V1, of the log of the gateway that tells it. */
+/** A plan for the end of V1, made from the log of this gateway. */
 export interface EndPlan {
-  /** IANA name of the zone of all times in its words. */
+  /** IANA name of the zone in which its texts give times. */
   readonly zone: string;
   /** Path of the log; absent where the gateway writes none to a file. */
   readonly logFile?: string;
   /** Number of exchanges that it was made from; absent where there is no log. */
   readonly exchanges?: number;
-  /** Sentences: what the plan was made of, and what is not in it. */
+  /** Sentences about the sources of the plan, and about what it lacks. */
   readonly made: readonly string[];
-  /** What `capture-gateway plan` prints; empty where there is nothing to plan. */
+  /** The output of `capture-gateway plan`; empty where there is nothing to plan. */
   readonly parts: readonly PlanPart[];
   /** Hashes of the clients, in the order of the rows of the part *Clients*. */
   readonly clients: readonly string[];
@@ -308,37 +309,37 @@ export interface RulesView {
   readonly changes: readonly ChangeView[];
   /** The assumptions, one sentence each: behaviour that neither the specification nor the documentation shows. */
   readonly assumptions: readonly string[];
-  /** A sentence: whose hits these are, and since when. */
+  /** A sentence that says who counted the hits, and since when. */
   readonly counts: string;
   /** The source text of the file, for display. */
   readonly text: string;
 }
 
-/** A rule book that was tried on what is kept; it is not put into force. */
+/** The outcome of trying a rule book on kept exchanges, without putting it into force. */
 export interface TrialOutcome {
-  /** Hash of the rule book in force, with which it was compared. */
+  /** Hash of the rule book in force, to which it was compared. */
   readonly against: string;
   /** All faults; with any there is no result. */
   readonly faults: readonly { readonly line: number; readonly column: number; readonly message: string }[];
   readonly result?: {
     readonly hash: string;
-    /** From the rule book in force, as a unified diff of `rules.yaml`; empty when the texts are equal. */
+    /** A unified diff of `rules.yaml`, from the rule book in force; empty when the texts are equal. */
     readonly patch: string;
-    /** Kept V1 exchanges that were at hand, of the newest. */
+    /** Number of V1 exchanges to try: the newest of those that are kept. */
     readonly kept: number;
-    /** Those that were tried: a trial has limited time, and a request without its body cannot be tried. */
+    /** Number of those that were tried: time is limited, and a request whose body is not kept cannot be tried. */
     readonly tried: number;
-    /** Those of them with a response of V2 that is kept, whose rewriting was compared too. */
+    /** Number of tried ones whose V2 response is kept, so that its rewriting was compared as well. */
     readonly responses: number;
-    /** Those of them whose values are not kept: placeholders stood for them, which rules that map values do not change. */
+    /** Number of tried ones with placeholders instead of values, which are not kept; rules that map values leave placeholders. */
     readonly withoutValues: number;
     readonly differing: number;
-    /** At most 50 of those that differ, newest first. */
+    /** The newest 50 of those that differ, newest first. */
     readonly exchanges: readonly TrialDifference[];
   };
 }
 
-/** A kept exchange that another rule book would handle otherwise. */
+/** A kept exchange that another rule book would handle differently. */
 export interface TrialDifference {
   readonly seq: number;
   readonly requestId: string;
@@ -350,7 +351,7 @@ export interface TrialDifference {
   readonly request: readonly string[];
   /** Pointers into the client's response. */
   readonly response: readonly string[];
-  /** The body for V2 by both rule books, at most 4,000 characters; empty without one. */
+  /** The body for V2 by the rule book in force and by the other one, at most 4,000 characters each; empty without a body. */
   readonly before: string;
   readonly now: string;
 }
@@ -400,18 +401,18 @@ export interface ExplainRequest {
   readonly bodyBase64?: string;
 }
 
-/** The gateway's handling of a request, by the same compiled plan as live traffic; nothing is sent. */
+/** The gateway's handling of a request, by the compiled plan that live traffic goes through. */
 export interface Explanation {
   readonly ruleBook: string;
   /** Absent when the request matches no operation. */
   readonly operation?: string;
   readonly verdict: Verdict;
-  /** Where V1 and V2 have an operation that moved, as the rule book names both; absent for one that did not, and for a refused request. */
+  /** The places of a moved operation in V1 and V2, as written in the rule book; absent for any other operation, and for a refused request. */
   readonly moved?: { readonly from: string; readonly to: string };
   readonly edits: readonly EditRecord[];
   readonly patch: readonly PatchOperation[];
   readonly refusal?: Refusal;
-  /** The reason that it was left untouched, as in the log. */
+  /** Why the body was left untouched, as in the log. */
   readonly note?: string;
   readonly v1Request: RequestView;
   /** The request that V2 would receive; absent when refused. */
@@ -419,11 +420,11 @@ export interface Explanation {
   /** The exact body that V2 would receive, not reformatted. */
   readonly v2Body?: string;
   readonly diff?: Diff;
-  /** What the subscriber would receive, if the request is a webhook of V2 with a valid signature. */
+  /** The delivery to the subscriber, if the request is a webhook of V2; its signature is taken to be valid. */
   readonly delivery?: DeliveryView;
   readonly policies: readonly PolicyView[];
   readonly rules: readonly RuleOutcome[];
-  /** Sentences: why such a request would not, or not always, be migrated at the moment. Absent when it would. */
+  /** Sentences that say why such a request would not, or not always, be migrated at the moment. Absent when it would. */
   readonly live?: readonly string[];
   readonly curl: { readonly v1: string; readonly v2?: string };
 }
@@ -433,7 +434,7 @@ export interface DeliveryView {
   /** The address of the subscriber. */
   readonly to: string;
   readonly edits: readonly ResponseRecord[];
-  /** The reason that the body goes on as it is although rules apply to it, as in the log. */
+  /** Why the body is delivered unchanged although rules apply to it, as in the log. */
   readonly note?: string;
   readonly body: string;
 }
@@ -454,9 +455,9 @@ export interface RuleOutcome {
   readonly why: string;
 }
 
-/** The clients that have a name, or were seen in a captured exchange. */
+/** The clients that have a name or were seen in a captured exchange. */
 export interface ClientsView {
-  /** True when names can be given: there is a names file. */
+  /** True when the gateway has a names file, so that clients can be named. */
   readonly canBeNamed: boolean;
   /** The replica whose file keeps them; absent without others. */
   readonly replica?: string;
@@ -471,12 +472,12 @@ export interface Resent {
   readonly status?: number;
 }
 
-/** A file of the page, as the runtime that can read files passes it to `createInspector`. */
+/** A file of the page. The runtime, which can read files, passes it to `createInspector`. */
 export interface PageFile {
   readonly mediaType: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** The body compressed by `gzip`. */
   readonly gzip?: Uint8Array<ArrayBuffer>;
-  /** True when its name changes with its content, so that it can be cached for good. */
+  /** True when its name changes with its content, so that browsers can cache it forever. */
   readonly isHashed?: boolean;
 }

@@ -6,16 +6,16 @@ import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
 
-/** How one part stands: `bad` costs requests now, `note` will or may, `unknown` was not tried lately. */
+/** State of one part: `bad` makes requests fail now, `note` will or may do so, `unknown` was not used lately. */
 export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
 
-/** How one part of the gateway, or a service behind it, stands now. */
+/** Current state of one part of the gateway, or of a service behind it. */
 export interface Condition {
   readonly about: 'v2' | 'v1' | 'rule-book' | 'roll-back' | 'brownout' | 'replicas' | 'log';
   readonly level: ConditionLevel;
   /** A few words for the header, such as `V2: circuit open`. */
   readonly label: string;
-  /** What holds, and what it means for requests. */
+  /** The state, and its effect on requests. */
   readonly sentence: string;
   /** Where the page shows more: a view, and a filter of its exchanges. */
   readonly place?: Place;
@@ -27,14 +27,14 @@ export interface Place {
   readonly filter?: string;
 }
 
-/** What the conditions are made of. */
+/** The facts behind the conditions. */
 export interface ConditionFacts {
   readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines'>;
-  /** How the services did in the last `RECENT_MINUTES`. */
+  /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
   /** Hash of the rule book in force. */
   readonly ruleBook: string;
-  /** The rule book that was refused last, until a good one is read: its number of faults. */
+  /** Number of faults in the rule book that was refused last; undefined once a valid one is read. */
   readonly refusedFaults: number | undefined;
   /** Absent where the rollout cannot be seen. */
   readonly rollout: RolloutView | undefined;
@@ -42,20 +42,20 @@ export interface ConditionFacts {
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
-/** Minutes that tell how a service does now: the current one, which may have just begun, and the one before. */
+/** Minutes over which a service is judged: the current one, which may have just begun, and the one before. */
 export const RECENT_MINUTES = 2;
 
-/** Requests from which a share of failures says something. */
+/** Minimum requests for a share of failures to be meaningful. */
 const ENOUGH = 5;
 
-/** Requests in a row without a failure after which a service no longer fails. */
+/** Successive requests without a failure after which a service counts as recovered. */
 const RECOVERED = 20;
 
-/** Shares of failed requests, in percent, from which a service is in trouble, or is failing. */
+/** Percentages of failed requests from which a service fails at times, or fails. */
 const TROUBLE = 5;
 const FAILING = 50;
 
-/** How everything stands, worst first: V2, V1, the rule book, roll-backs, brownouts, replicas, and the log. */
+/** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   const { stats, rollout } = facts;
   const conditions = [
@@ -85,13 +85,13 @@ function serviceCondition(
   if (breaker !== 'closed') {
     const isOpen = breaker === 'open';
     const meaning = isOpen
-      ? `requests to it get 503 until it responds to a probe`
-      : `a probe is on its way, and other requests get 503 until it responds`;
+      ? 'requests to it get 503 until it responds to a probe'
+      : 'other requests get 503 until it responds to the probe';
     return {
       about,
       level: 'bad',
       label: `${name}: circuit ${breaker}`,
-      sentence: `${name} keeps failing, so the circuit is ${isOpen ? 'open' : 'being probed'}: ${meaning}. ${share}`,
+      sentence: `${name} keeps failing, so ${isOpen ? 'the circuit is open' : 'a probe was sent'}: ${meaning}. ${share}`,
       place,
     };
   }
@@ -99,12 +99,12 @@ function serviceCondition(
     return {
       about,
       level: 'unknown',
-      label: `${name} not asked`,
-      sentence: `No request went to ${name} in the last two minutes, so how it does is not known.`,
+      label: `${name} idle`,
+      sentence: `No request went to ${name} in the last two minutes, so its state is not known.`,
     };
   const percent = (failed * 100) / requests;
-  const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not'}.`;
-  // A service that has just gone, or is back, shows in the last requests before it does in a share.
+  const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
+  // The last requests show sooner than a share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: since, place };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
@@ -127,7 +127,10 @@ function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
     level: 'bad',
     label: 'Rolled back',
     sentence: rollbackWords(rollback),
-    place: causePlace(rollback) ?? { view: 'rollout' },
+    place:
+      rollback.cause === undefined
+        ? { view: 'rollout' }
+        : { view: 'traffic', filter: causeFilter(rollback.cause) },
   }));
 }
 
@@ -135,10 +138,10 @@ function rollbackWords(rollback: RollbackView): string {
   const { operation, share, by, cause } = rollback;
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
   const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until somebody chooses a mode.`;
+  return `${stage} of ${share} % was rolled back${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until an operator chooses a mode.`;
 }
 
-/** The filter that finds the exchanges with the failure that rolled a canary back. */
+/** The filter for the exchanges with the failure that rolled a canary back. */
 export function causeFilter({ status: text, client = '-', operation, pointer }: RollbackCause): string {
   const [status = '', failure] = text.split(' ');
   const at = pointer === undefined ? {} : { pointer };
@@ -162,11 +165,6 @@ export function causeFilter({ status: text, client = '-', operation, pointer }: 
   return printFilter(terms);
 }
 
-/** The exchanges that rolled a canary back. */
-function causePlace({ cause }: RollbackView): Condition['place'] {
-  return cause === undefined ? undefined : { view: 'traffic', filter: causeFilter(cause) };
-}
-
 function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Condition {
   const place = { view: 'rules' } as const;
   if (refusedFaults === undefined)
@@ -174,7 +172,7 @@ function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Conditi
       about: 'rule-book',
       level: 'good',
       label: 'Rule book in force',
-      sentence: `The rule book ${ruleBook} is in force, as its file has it.`,
+      sentence: `The rule book ${ruleBook} is in force, as in its file.`,
       place,
     };
   return {
@@ -210,7 +208,7 @@ function replicaCondition({
       about: 'replicas',
       level: 'bad',
       label: 'Store out of reach',
-      sentence: `${name} has not reached the store since ${aloneSince} (${aloneReason}): it knows no newer choices, and counts only its own requests.`,
+      sentence: `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`,
       place,
     };
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
@@ -218,7 +216,7 @@ function replicaCondition({
     about: 'replicas',
     level: 'good',
     label,
-    sentence: `${name} shares its store: ${label.toLowerCase()} ${replicas === 1 ? 'uses' : 'use'} it.`,
+    sentence: `${label} ${replicas === 1 ? 'uses' : 'use'} the store of ${name}.`,
     place,
   };
 }
@@ -228,6 +226,6 @@ function logCondition(dropped: number): Condition {
     about: 'log',
     level: 'note',
     label: `${counted(dropped, 'log line')} dropped`,
-    sentence: `${counted(dropped, 'line')} of the rewrite log ${dropped === 1 ? 'was' : 'were'} lost since the start, because nobody read the log in time; reports from it have gaps.`,
+    sentence: `${counted(dropped, 'line')} of the rewrite log ${dropped === 1 ? 'was' : 'were'} lost since the start, because its reader was too slow; reports from it have gaps.`,
   };
 }

@@ -5,13 +5,13 @@ import { failureBody, tooManyRequests } from './routes/responses.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {
-  /** Undefined when the listener is on loopback and needs none. */
+  /** Undefined when the listener is on loopback, where none is needed. */
   readonly token: string | undefined;
   /** Host names under which the admin listener is reachable, besides IP addresses and `localhost`. */
   readonly hosts: readonly string[];
 }
 
-/** The page may load and request only its own parts from this origin; no site may frame it. */
+/** The page may load its parts and make requests only from this origin; no site may frame it. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -35,21 +35,21 @@ const HEADERS = {
 
 const COOKIE = 'inspector';
 
-/** Seconds after which a session ends, whatever it does: a working day. */
+/** Seconds after which a session ends, even one in use: a working day. */
 const SESSION_SECONDS = 12 * 60 * 60;
 
-/** Sessions that were logged out before their end; beyond these, the oldest is forgotten. */
+/** Maximum sessions to remember as logged out; beyond it, the oldest is forgotten. */
 const MAX_ENDED = 1000;
 
 const SESSION = /^((\d{1,12})\.([0-9a-f]{32}))\.([0-9a-f]{64})$/;
 
 const encoder = new TextEncoder();
 
-/** Sets the page's security headers on every response; only files of the page say themselves how they are cached. */
+/** Sets the page's security headers on every response. */
 export function secureHeaders(): MiddlewareHandler {
   return async (c, next) => {
     await next();
-    // A route may be kept by caches, or have a style in its document.
+    // Some routes set their own caching, or allow a style in their document.
     for (const [name, value] of Object.entries(HEADERS))
       if (!/^(?:Cache-Control|Content-Security-Policy)$/.test(name) || !c.res.headers.has(name))
         c.res.headers.set(name, value);
@@ -57,7 +57,7 @@ export function secureHeaders(): MiddlewareHandler {
 }
 
 /**
- * Refuses requests made by another site's page: cross-site requests, and those through a name that was made to resolve here (DNS
+ * Refuses requests from pages of other sites: cross-site requests, and those through a foreign name that was made to resolve here (DNS
  * rebinding, which cannot forge an address or `localhost`).
  */
 export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
@@ -65,7 +65,7 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
   return async (c, next) => {
     const host = c.req.header('host') ?? '';
     if (!isOwnHost(host, allowed)) {
-      const detail = `This listener does not know the name ${shown(host)}. If it is reached under that name, as behind a proxy, list it: GATEWAY_ADMIN_HOSTS=${shown(nameOf(host))}. If a proxy made the name up, let it pass on the Host of the browser (nginx: proxy_set_header Host $host) and list that one.`;
+      const detail = `This listener does not know the name ${shown(host)}. If it is reached under that name, for example behind a proxy, list it: GATEWAY_ADMIN_HOSTS=${shown(nameOf(host))}. If a proxy made the name up, let it pass on the browser's Host (nginx: proxy_set_header Host $host) and list that one.`;
       if (c.req.header('accept')?.includes('text/html') === true) return c.text(detail, 403);
       return c.json(failureBody(403, 'foreign-host', detail), 403);
     }
@@ -89,20 +89,19 @@ function isOwnHost(host: string, allowed: ReadonlySet<string>): boolean {
   return /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost)$/.test(name) || allowed.has(name);
 }
 
-/** The name of a host without its port. */
 function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '');
 }
 
-/** A name that others chose, as far as it can be one. */
+/** A name from a request, for display; it may be anything. */
 function shown(host: string): string {
   return /^[\w.:[\]-]{1,255}$/.test(host) ? host : '(no valid name)';
 }
 
-/** The address that a request is from, as far as the platform knows it. */
+/** Returns the address that a request is from, as far as the platform knows it. */
 export type AddressOf = (context: Context) => string;
 
-/** Limits the request rate per address: a client that floods the listener blocks no other. */
+/** Limits the request rate per address, so that a client that floods the listener blocks no other. */
 export function requestRate(requests: TokenBuckets, from: AddressOf = socketAddress): MiddlewareHandler {
   return async (c, next) => (requests.take(from(c)) ? next() : tooManyRequests());
 }
@@ -110,13 +109,13 @@ export function requestRate(requests: TokenBuckets, from: AddressOf = socketAddr
 const socketAddress: AddressOf = ({ env }) => addressOf(env);
 
 /**
- * Sessions of the page. A session is a random id and its end, signed with a key that only holders of the token can make, so
- * every process and replica with the token knows it without a store, and another token ends them all.
+ * Sessions of the page. A session is a random id with an end, signed with a key derived from the token. Every process and replica
+ * with the token can thus check it without a store, and a new token ends all sessions.
  */
 export class Sessions {
   private readonly time: () => number;
   private readonly guard: GuardOptions;
-  /** The key of the token in force; the token may be renewed. */
+  /** The key for the current token, which may be renewed. */
   private made: { readonly token: string; readonly key: Promise<CryptoKey> } | undefined = undefined;
   /** Ids of sessions that were logged out here. */
   private readonly ended = new Set<string>();
@@ -139,7 +138,7 @@ export class Sessions {
     return (await this.idIn(header)) !== undefined;
   }
 
-  /** Ends the session of a `Cookie` field, here at once; returns the field value that takes it from the browser. */
+  /** Ends the session of a `Cookie` field in this process; returns the field value that removes it from the browser. */
   async end(header: string | undefined, secure: boolean): Promise<string> {
     const id = await this.idIn(header);
     if (id !== undefined) this.ended.add(id);
@@ -157,7 +156,7 @@ export class Sessions {
   }
 
   private async signature(named: string): Promise<string> {
-    // Without a token nothing is guarded, and no session is of use.
+    // Without a token nothing is guarded, so no session is needed.
     const { token } = this.guard;
     if (token === undefined) return '';
     if (this.made?.token !== token) this.made = { token, key: signingKey(token) };
@@ -184,9 +183,8 @@ async function signingKey(token: string): Promise<CryptoKey> {
 }
 
 /**
- * Requires the token, as a bearer or by a session. `tries` counts wrong tokens, after the token was judged: behind a balancer all
- * operators have one address, and whoever guesses there must not lock them out. Tokens are too long to be guessed at the rate of
- * requests; the limit makes it known.
+ * Requires the token, as a bearer or by a session. `tries` limits wrong tokens only: behind a balancer all operators have one address,
+ * and a guesser must not lock them out. Tokens are too long to be guessed at the request rate; the limit makes attempts visible.
  */
 export function tokenGate(
   guard: GuardOptions,
@@ -205,7 +203,7 @@ export function tokenGate(
   };
 }
 
-/** Compares in constant time: every byte of two digests of equal length. */
+/** Compares two texts by their digests, in constant time. */
 export async function isSame(given: string, expected: string): Promise<boolean> {
   const [one, other] = await Promise.all([digest(given), digest(expected)]);
   let difference = 0;
@@ -217,7 +215,7 @@ async function digest(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)));
 }
 
-/** The remote address of a request, as Node's server reports it; a single shared value when it is unknown. */
+/** The remote address of a request, as Node's server reports it; empty when it is unknown, so that all such clients share a limit. */
 export function addressOf(environment: unknown): string {
   const incoming = memberOf(environment, 'incoming');
   const address = memberOf(memberOf(incoming, 'socket'), 'remoteAddress');

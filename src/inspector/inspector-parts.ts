@@ -26,12 +26,12 @@ import {
 } from '../report/own-report.ts';
 import type { Ring } from '../rewrite-log/history.ts';
 
-/** The data that the inspector reads. It writes nothing itself; changes of the rollout go through `RolloutAdmin`. */
+/** The data and functions behind the inspector's routes. */
 export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
-  /** What report and rule book count: this gateway's exchanges, or those of all replicas. */
+  /** Counts for the report and the rule book, of this gateway or of all replicas. */
   readonly totals: ReportTotals;
-  /** Times of which counts of this gateway are lacking or wrong, beside what `totals` knows. */
+  /** Periods in which this gateway's counts are incomplete or wrong, besides those in `totals`. */
   readonly gaps?: (() => readonly LogGap[]) | undefined;
   /** Identifies this run of the gateway. */
   readonly run: string;
@@ -44,35 +44,35 @@ export interface InspectorParts extends GuardOptions {
     readonly current: CompiledRuleBook;
     readonly since: number;
     readonly text: string;
-    /** The rule book that was refused last, until a good one is read. */
+    /** The rule book that was refused last, until a valid one is read. */
     readonly refusal?: { readonly at: number; readonly faults: readonly string[] } | undefined;
   };
-  /** Finds the newest entry of a request in the log, where it is in a file. */
+  /** Finds the newest entry of a request in the log file; absent without one. */
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
-  /** Makes a plan for the end of V1 from the log, in a thread of its own; absent where the log is in no file. */
+  /** Makes a plan for the end of V1 from the log file, in its own thread; absent without a file. */
   readonly planEnd?: ((work: Omit<PlanWork, 'kind' | 'logFile'>) => ReturnType<RunInThread>) | undefined;
-  /** Returns the rule book with which an entry was written, while it is still known. */
+  /** Returns the rule book of an entry by its hash; undefined once it is no longer in memory. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
   /** Does large work in a worker thread; absent where the runtime has no threads. */
   readonly runInThread?: RunInThread | undefined;
-  /** Called when somebody begins to watch the entries, who may soon open a large one; the returned function when they leave. */
+  /** Called when an operator begins to watch the entries, and may soon open a large one; the returned function when they leave. */
   readonly watch?: (() => () => void) | undefined;
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;
   readonly origin: string;
   /** Display names by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
-  /** Keeps the name of a client, or takes it away; absent without a names file. */
+  /** Sets or removes the name of a client; absent without a names file. */
   readonly nameClient?:
     | ((client: string, name: string | undefined) => { readonly fault: string } | undefined)
     | undefined;
-  /** Sends a request as a client does, and returns the status; absent where the setting forbids it. */
+  /** Sends a request to the gateway and returns the status; absent where the setting forbids it. */
   readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Searches the other replicas for an exchange; absent without any. */
+  /** Searches the other replicas for an exchange; absent without other replicas. */
   readonly whoKeeps?: ((requestId: string) => Promise<Keeper | undefined>) | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
@@ -89,14 +89,14 @@ export interface RequestToResend {
   readonly body: Uint8Array | undefined;
 }
 
-/** Bytes of a text that are sent at once. */
+/** Maximum bytes of a response that are sent at once. */
 const PART_BYTES = 256 * 1024;
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 /**
- * Responds with the result of work: large work is done in a worker thread, where the runtime has threads. `rules` is the
- * compiled rule book of the work; `textHeaders` are the fields for a result that is a text.
+ * Does the work, in a worker thread if it is large and the runtime has threads, and responds with the result. `rules` is the compiled
+ * rule book of the work; `textHeaders` are the fields of a response that is a text.
  */
 export async function workResponse(
   work: OperatorWork,
@@ -129,21 +129,21 @@ function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** Parts that reports of clients about themselves are made of. */
+/** Parts of the reports that clients get about themselves. */
 interface OwnReportParts extends Pick<InspectorParts, 'view' | 'totals' | 'time'> {
   readonly rules: () => Pick<ReturnType<InspectorParts['rules']>, 'current'>;
 }
 
-/** Maximum reports that wait for others. */
+/** Maximum reports in the queue. */
 const MAX_WAITING = 16;
 
-/** Milliseconds between two steps, so that reports take no more than some hundredths of a processor. */
+/** Milliseconds between two steps, so that reports take only a few percent of a processor. */
 const REST_MS = 20;
 
-/** Entries processed without a pause. */
+/** Entries between two pauses. */
 const ENTRIES_PER_STEP = 100;
 
-/** Makes the reports that clients ask for about themselves, one at a time: requests of others come first. */
+/** Makes the reports that clients request about themselves, one at a time and slowly, so that other requests are not delayed. */
 export class OwnReports {
   private readonly parts: OwnReportParts;
   private last: Promise<unknown> = Promise.resolve();
@@ -153,7 +153,7 @@ export class OwnReports {
     this.parts = parts;
   }
 
-  /** The report of the client with this hash. */
+  /** Makes the report for the client with this hash. */
   async of(client: string, type: OwnReportType): Promise<OwnReportOutcome> {
     const { view, totals } = this.parts;
     const coverage = totals.coverage();
@@ -187,8 +187,8 @@ function rest(): Promise<void> {
 }
 
 /**
- * Collects the guide of the client whose hash is or begins with `client`, from the entries still in the ring; awaits `pause`
- * between steps of a fraction of a millisecond for each client but one, and of a few milliseconds where all are its own.
+ * Collects the guide for the client whose hash is or begins with `client`, from the entries still in the ring. `pause` is awaited
+ * between steps, which take up to a few milliseconds where all entries are of this client.
  */
 export async function clientGuide(client: string, ring: Ring, pause: () => Promise<void>): Promise<Guide> {
   const guide = new Guide(client);

@@ -22,13 +22,13 @@ import { modesOf } from './rollout-effect.ts';
 import { bodyFailure, jsonResponse, readBody, failureBody, tooManyRequests } from './routes/responses.ts';
 import type { PageFile } from './api.ts';
 
-/** Limit of wrong tokens from one address. */
+/** Limit on wrong tokens from one address. */
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 
-/** Limit of requests from one address: a page sends at most some ten a second. */
+/** Limit on requests from one address: a page sends about ten a second at most. */
 const REQUEST_RATE: Rate = { burst: 300, perSecond: 100 };
 
-/** Creates the admin listener's routes for operators; the listener itself serves health. */
+/** Creates the admin listener's routes for operators, without those for health. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
   app.use(secureHeaders(), sameSite(parts));
@@ -53,7 +53,7 @@ const EXPLAIN_BYTES = 512 * 1024;
 /** Maximum bytes of a rule book to try. */
 const RULES_BYTES = 512 * 1024;
 
-/** Kept exchanges that a trial gets, newest first, and their bytes. */
+/** Maximum kept exchanges for a trial, and their bytes. */
 const MAX_TRIED = 500;
 const MAX_TRIED_BYTES = 8 * 1024 * 1024;
 
@@ -80,7 +80,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
     } as const;
     return workResponse(work, current, parts);
   });
-  // What reads commands as curl and shells do would be a sixth of the page.
+  // Read here, because the readers of curl and shells would be a sixth of the page.
   app.post('/explain/read', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
@@ -105,7 +105,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** An operator's browser must not have the gateway read its files. */
+/** The page must not make the gateway read its own files. */
 function noFile(): never {
   throw new Error('The page reads no files.');
 }
@@ -129,10 +129,10 @@ function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
 /** Maximum bytes of a login body. */
 const LOGIN_BYTES = 4096;
 
-/** `gzip` in a list of codings (RFC 9110 §12.5.3), unless its weight is 0. */
+/** Matches `gzip` in a list of codings (RFC 9110 §12.5.3), unless its weight is 0. */
 const GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:,|$|;\s*q=(?!0(?:\.0{0,3})?\s*(?:,|$)))/i;
 
-const FOR_GOOD = 'public, max-age=31536000, immutable';
+const FOREVER = 'public, max-age=31536000, immutable';
 
 /** Media types of the page's files, by extension. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -144,7 +144,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** The name of the document among the files of the bundle. */
 export const DOCUMENT = 'index.html';
 
-/** Serves the page. It contains no gateway data, so it needs no token; its requests do. */
+/** Serves the page. It contains no gateway data, so it needs no token, unlike its requests. */
 function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void {
   app.on('GET', ['/', '/page/*'], async (c, next) => {
     const file = page().get(c.req.path);
@@ -154,7 +154,7 @@ function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void 
     return new Response(isCompressed ? gzip : body, {
       headers: {
         'Content-Type': mediaType,
-        'Cache-Control': isHashed === true ? FOR_GOOD : 'no-cache',
+        'Cache-Control': isHashed === true ? FOREVER : 'no-cache',
         ...(gzip === undefined ? {} : { Vary: 'Accept-Encoding' }),
         ...(isCompressed ? { 'Content-Encoding': 'gzip' } : {}),
       },
@@ -163,8 +163,8 @@ function pageRoutes(app: Hono, page: () => ReadonlyMap<string, PageFile>): void 
 }
 
 /**
- * Accepts the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header field. `tries`
- * counts wrong tokens, each after it was judged. `/logout` ends the session.
+ * Adds `/login`, which takes the token as `{"token":"…"}` and sets a session cookie, because an event stream cannot send a header
+ * field, and `/logout`, which ends the session. `tries` limits wrong tokens only.
  */
 function loginRoute(app: Hono, guard: GuardOptions, sessions: Sessions, tries: TokenBuckets): void {
   app.post('/login', async (c) => {
@@ -201,8 +201,8 @@ function tokenIn(text: string): string | undefined {
 }
 
 /**
- * Lays out the bundle of the page as files by URL path, each also compressed by `gzip`. The document is asked for anew each time;
- * everything else has its hash in its name and is kept by browsers for good.
+ * Returns the bundle of the page as files by URL path, each also compressed by `gzip`. Browsers revalidate the document each time,
+ * and cache everything else forever, under names that contain hashes.
  */
 export function pageFiles(
   bundle: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
@@ -217,7 +217,7 @@ export function pageFiles(
   );
 }
 
-/** Puts the addresses of style and script into the document, and the icon, so that it needs no request. */
+/** Inserts the addresses of style and script into the document, and the icon itself, which then needs no request. */
 export function pageDocument(
   html: string,
   { style, script, icon }: { readonly style: string; readonly script: string; readonly icon: string },

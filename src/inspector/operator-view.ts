@@ -12,10 +12,9 @@ import {
 import { BodyCheckTally } from '../rollout/body-checks.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
 
-/** Maximum clients that a running gateway counts separately; `report` counts more, from the log. */
+/** Maximum clients that a running gateway counts separately; the command `report` counts more, from the log. */
 const MAX_CLIENTS = 5000;
 
-/** The parts of an operator view. */
 interface OperatorViewOptions {
   /** Capacity of the ring, in entries. */
   readonly entries: number;
@@ -27,16 +26,16 @@ interface OperatorViewOptions {
 }
 
 /**
- * The data behind the operator's views: one call per exchange feeds the ring, the history, the metrics, the report and the
+ * The data behind the operator's views. One call for each exchange feeds the ring, the history, the metrics, the report and the
  * capture.
  */
 export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
-  /** Counts for the report: since the start, or where a fleet takes them since that. */
+  /** Counts for the report, since the start or the last `takeTally`. */
   tally = new Tally(MAX_CLIENTS);
-  /** Dry runs since the start, under the rule book in force. */
+  /** Body checks of dry runs under the rule book in force, since the start. */
   readonly bodyChecks = new BodyCheckTally();
   readonly capture: Capture;
   readonly traces = new ClientTraces();
@@ -76,13 +75,13 @@ export class OperatorView implements Observer {
   }
 }
 
-/** Exchanges up to which a log is read again for each look at its plan. */
+/** Maximum exchanges of a log that is read again each time its plan is requested. */
 export const SMALL_LOG = 10_000;
 
-/** The dates of V1's end, and what the sunset does to requests. */
+/** The dates of V1's end, and the effect of the sunset on requests. */
 export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
 
-/** Says of the dates of V1's end what holds at `now` (milliseconds since 1970), one sentence for each date. */
+/** The dates of V1's end as of `now` (milliseconds since 1970), one sentence each. */
 export function endSentences(end: EndOfV1, now: number): readonly string[] {
   const { deprecation, sunset, ends = [] } = end;
   return [
@@ -120,7 +119,7 @@ export function brownoutSentences({ brownouts }: Pick<RolloutView, 'brownouts'>)
   );
 }
 
-/** Says which V1 requests get 410 at the sunset, without a full stop. */
+/** Says which V1 requests get 410 from the sunset on, without a full stop. */
 export function goneWords(
   { sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>,
   now: number,

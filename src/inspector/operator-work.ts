@@ -9,7 +9,7 @@ import { explain, type ExplainParts, isExplainRequest } from './explain/explain.
 import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
-/** Work for an operator that grows with the bytes of clients: an explanation, an entry or its file, a trial of rules, or a plan. It holds only data. */
+/** Work whose cost grows with the bytes of clients. It holds only data, so that it can be sent to a thread. */
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork | PlanWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
@@ -40,13 +40,13 @@ interface ExportWork extends ExportParts {
   readonly ruleBook: RuleBook | undefined;
 }
 
-/** A plan for the end of V1, made of a log that a file holds, and of the rotated files beside it. */
+/** A plan for the end of V1, from a log file and the rotated files beside it. */
 export interface PlanWork extends Omit<PlanOptions, 'zone' | 'gaps' | 'avoid'> {
   readonly kind: 'plan';
   readonly logFile: string;
   /** IANA name. */
   readonly zone: string;
-  /** Whose log it is, as a sentence, where it is not that of all. */
+  /** A sentence that names the replica whose log it is; absent where the log is that of all. */
   readonly whose?: string | undefined;
 }
 
@@ -57,10 +57,9 @@ export interface OperatorText {
   readonly bytes: Uint8Array;
 }
 
-/** Does work in a worker thread. */
 export type RunInThread = (work: OperatorWork) => Promise<OperatorText>;
 
-/** The runtime's parts for the work; `pause` is awaited before each large step. */
+/** The runtime's parts for the work. */
 interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
@@ -69,23 +68,23 @@ interface WorkParts {
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
+  /** Awaited before each large step. */
   readonly pause: () => Promise<void>;
 }
 
-/** Bytes of clients from which work is done in a worker thread: below, it takes less than a millisecond. */
+/** Bytes of clients from which work is done in a worker thread; with fewer, it takes less than a millisecond. */
 const LARGE_BYTES = 16 * 1024;
 
-/** Bytes of the body that is explained: enough for the code to be compiled, little enough to be done in a moment. */
+/** Bytes of the body for warming up: enough for the engine to compile the code, and explained in a moment. */
 const BODY_BYTES = 256 * 1024;
 
-/** Whether work is worth a thread. */
+/** True when work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
-  // A transform may take long, and the page waits for it elsewhere.
+  // A transform may take long; in a thread, it delays no client.
   if (work.kind === 'plan' || work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
 
-/** Does the work. */
 export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Promise<OperatorResult> {
   if (work.kind === 'entry') {
     const { kind: _, ruleBook, namesakes, ...entry } = work;
@@ -136,7 +135,7 @@ function keptBytes({ kept }: DetailWork | ExportWork): number {
   return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);
 }
 
-/** Work whose result nobody needs: with it a thread has loaded and compiled what the first large body of an operator takes. */
+/** Work that makes a thread load and compile its code before an operator opens the first large body; its result is discarded. */
 export function warmUpWork(parts: Omit<ExplainWork, 'kind' | 'text'>): ExplainWork {
   const photo = { id: 1, url: 'https://photos.invalid/', tags: ['a', 'b'], isCover: false, caption: null };
   const photos = Array.from({ length: BODY_BYTES / JSON.stringify(photo).length }, () => photo);

@@ -13,7 +13,7 @@ import type { Condition } from './conditions.ts';
 import { endSentences } from './operator-view.ts';
 import { modesOf, operationOf } from './rollout-effect.ts';
 
-/** What an overview is made of. */
+/** The facts behind an overview. */
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
   /** RFC 3339. */
@@ -33,18 +33,18 @@ export interface OverviewFacts {
   readonly rollout: RolloutView | undefined;
 }
 
-/** Items of one kind: the list is read at a glance. */
+/** Maximum items of one kind, so that the list can be read at a glance. */
 const MOST = 3;
 
-/** Operations and clients with a mode of their own that a sentence names. */
+/** Maximum names that a sentence lists. */
 const MAX_OTHERS = 5;
 
-/** Failures of the gateway that an operator has ordered. */
+/** Failures by the gateway that an operator has asked for. */
 const ORDERED: ReadonlySet<string> = new Set(['brownout', 'sunset']);
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
-/** How everything stands, in sentences, worst first. */
+/** The overall state in sentences, worst first. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const items = [
     ...conditionItems(facts),
@@ -118,7 +118,7 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
   ];
 }
 
-/** A V1 client may not be able to read them, and their status is none of a failure. */
+/** V1 clients may be unable to read these responses, whose statuses do not show it. */
 function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
   if (times === 0) return [];
   const filter = printFilter([{ negated: false, field: 'note', values: AS_V2_SENT_IT }]);
@@ -131,7 +131,7 @@ function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly
   ];
 }
 
-/** Bad where a client got a failure of a service, or none of its responses. */
+/** `bad` where a service failed or did not respond. */
 function levelOf(group: ErrorGroup): OverviewItem['level'] {
   const { by, code } = group.error;
   if (isAsBefore(group)) return 'good';
@@ -139,12 +139,12 @@ function levelOf(group: ErrorGroup): OverviewItem['level'] {
   return isFailure && by !== 'would' ? 'bad' : 'note';
 }
 
-/** True for what V1 refuses, as it did before the gateway: it asks for nothing. */
+/** True for a refusal by V1, which is no effect of the gateway. */
 function isAsBefore({ error: { by, code } }: ErrorGroup): boolean {
   return by === 'v1' && !code.startsWith('5');
 }
 
-/** The same words as the account of an exchange has. */
+/** Worded like the account of an exchange. */
 function errorSentence({ error, count: times, clients, isKeyless, operations }: ErrorGroup): string {
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
@@ -175,7 +175,7 @@ function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] 
   ];
 }
 
-/** Where V1 requests go, which may not respond, with every operation and client for which another mode holds. */
+/** The service that gets V1 requests, and every operation and client with another mode. */
 function modeSentence(rollout: RolloutView): string {
   const { default: most } = rollout;
   const others = [
@@ -203,7 +203,7 @@ function modeWords({ mode, share = 0 }: ModeView): string {
   }
 }
 
-/** Canaries that look as if they watched something, and have nobody in their share. */
+/** Canaries that migrate none of the clients seen, and so watch nothing. */
 function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly string[] {
   const modes = modesOf(rollout);
   return rollout.canaries.flatMap(({ operation, migrated }) => {
@@ -239,7 +239,7 @@ function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
   ];
 }
 
-/** The clients for which a migration would fail, and members that no rule handles. */
+/** Clients for which a migration would fail, and members that no rule handles. */
 function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
   const failing = report.clients
     .map((client) => ({ client, share: shareOf(client) }))
@@ -249,7 +249,7 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
   return [
     ...failing.slice(0, MOST).map(({ client }) => ({
       level: 'note' as const,
-      sentence: `Of ${nameOf(client)}, ${clientWouldFail(client)}.`,
+      sentence: `${nameOf(client)}: ${clientWouldFail(client)}.`,
       place,
     })),
     ...(failing.length > MOST
@@ -275,10 +275,10 @@ function shareOf({ bodyChecks }: ClientReport): number {
 }
 
 function nameOf({ client, name }: ClientReport): string {
-  return name ?? (client === NO_KEY ? 'clients without a key' : client);
+  return name ?? (client === NO_KEY ? 'Clients without a key' : client);
 }
 
-/** Dry runs under the rule book in force: another one would have done something else. */
+/** Dry runs under the rule book in force; those under another one say nothing about it. */
 function dryRunItems({ sums: { would }, rules }: OverviewFacts): readonly OverviewItem[] {
   const { ruleBook, rewritten, unchanged, refused, refusedByBoth } = would;
   if (ruleBook !== rules.hash) return [];

@@ -3,7 +3,7 @@ import { parsedJson } from '../rewrite-log/attributes.ts';
 import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { reasonSentence, type RolloutCommand, type RolloutState } from '../rollout/rollout-state.ts';
+import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -17,7 +17,7 @@ import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle } from './rollout-effect.ts';
 import { bodyFailure, failureBody, readBody } from './routes/responses.ts';
 
-/** What the processes of a gateway, or all isolates, counted. */
+/** Counts of all processes of a gateway, or of all isolates. */
 export interface RolloutCounts {
   readonly requests: RolloutView['requests'];
   /** RFC 3339; absent for a process, which counts since its start. */
@@ -26,12 +26,12 @@ export interface RolloutCounts {
   readonly bodyChecks: {
     readonly isOn: boolean;
     readonly tally: Pick<BodyCheckTally, 'list'>;
-    /** Sentences about what is not checked of the bodies of these operations. */
+    /** Sentences about the parts of these operations' bodies that are not checked. */
     readonly warnings: (operations: RuleBook['operations']) => readonly string[];
   };
 }
 
-/** Pairs of client and operation that are listed. */
+/** Maximum pairs of client and operation that are listed. */
 const MAX_COUNTS = 50;
 
 /** Maximum bytes of a command. */
@@ -64,39 +64,39 @@ const MAX_CHANGES = 50;
 interface RolloutAdminParts {
   readonly control: RolloutControl;
   readonly counts: RolloutCounts;
-  /** This gateway among others, or among its own processes; absent for one process without a store. */
+  /** This gateway as one of several replicas or processes; absent for one process without a store. */
   readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
-  /** False where only the processes of this gateway share anything: nobody is told of replicas then. */
+  /** False where only the processes of this gateway share a state, so that the view names no replica. */
   readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
-  /** Rule books that were read again, newest first; absent where there is one only. */
+  /** Reloads of the rule book, newest first; absent where it is never read again. */
   readonly reloads?: () => readonly RuleBookReload[];
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
-  /** False while the secret is generated at each start. */
+  /** False where the secret is generated at each start, so that client hashes change. */
   readonly isSticky: boolean;
   /** Display names, by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
 }
 
-/** A rule book that was read again. */
+/** A reload of the rule book. */
 export interface RuleBookReload {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Hash of the one that came into force; absent for a refused one. */
+  /** Hash of the new rule book; absent if it was refused. */
   readonly hash?: string;
-  /** The first fault of a refused one. */
+  /** The first fault of a refused rule book. */
   readonly fault?: string;
 }
 
 /** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
   view(): RolloutView;
-  /** Executes a command, and shares it where it can; resolves to a sentence when it fails, and then nothing has changed. */
+  /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
   command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
 }
 
-/** Creates the routes by which operators see the state of a migration, and change it. */
+/** Creates the functions behind the rollout routes. */
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: () => viewOf(parts),
@@ -107,7 +107,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if (fault !== undefined) return { fault };
       if (request.check === true) return undefined;
       parts.control.command(command);
-      // Another operator may have chosen at the same time: the response says what holds.
+      // Another operator may have chosen at the same time: the response shows the result.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
     },
@@ -129,12 +129,12 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     isSticky,
     default: {
       ...modes.default,
-      from: sourceOf(state.default, ofBook?.default, isStanding(state, undefined)),
+      from: sourceOf(state.default, ofBook?.default, isRolledBack(state, {})),
     },
     operations: Object.fromEntries(
       Object.entries(modes.operations).map(([id, mode]) => [
         id,
-        { ...mode, from: sourceOf(state.operations[id], mode, isStanding(state, id)) },
+        { ...mode, from: sourceOf(state.operations[id], mode, isRolledBack(state, { operation: id })) },
       ]),
     ),
     clients: Object.fromEntries(
@@ -223,10 +223,6 @@ function sourceOf(
   return ofBook === undefined ? 'default' : 'rule-book';
 }
 
-function isStanding({ rollbacks }: RolloutState, operation: string | undefined): boolean {
-  return rollbacks.some((rollback) => rollback.operation === operation && rollback.resolved === undefined);
-}
-
 function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
   const { bodyChecks } = parts.counts;
   const counts = bodyChecks.tally.list(parts.ruleBook().hash);
@@ -254,7 +250,7 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   };
 }
 
-/** Why V2's schema, or the gateway itself, speaks against migrating more requests; undefined when neither does. */
+/** Why the body checks speak against migrating more requests; undefined when they do not. */
 function gateFault(
   parts: RolloutAdminParts,
   { mode, operation, client }: RolloutCommand,
@@ -332,7 +328,7 @@ function commandOf(
   if ((mode === 'canary' || mode === 'verify') !== (share !== undefined))
     return {
       fault:
-        'A canary needs a share of the clients in percent, and verify one of the reads; nothing else has one.',
+        'A canary needs a share of the clients in percent, and verify a share of the reads; no other mode has one.',
     };
   if (share !== undefined && !(share > 0 && share <= 100))
     return { fault: `The share must be above 0 and at most 100 percent, not ${share}.` };
@@ -364,7 +360,7 @@ function commandOf(
   };
 }
 
-/** A text of an operator, on one line and cut where it is too long; nothing where it says nothing. */
+/** A text from an operator, on one line and shortened; empty for a blank text. */
 function said(name: 'who' | 'why', text: string | undefined, limit: number): Partial<RolloutCommand> {
   const words = text?.replaceAll(/\s+/g, ' ').trim().slice(0, limit) ?? '';
   return words === '' ? {} : { [name]: words };

@@ -4,16 +4,16 @@ import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-t
 import type { Modes } from '../rules/rollout.ts';
 import type { ClientReport, Report } from './api.ts';
 
-/** What a command would do, for the operator to confirm. */
+/** The effect of a command, for the operator to confirm. */
 export interface RolloutEffect {
   /** The command in words, such as `Migrate 25 % of the clients`. */
   readonly title: string;
   readonly sentences: readonly string[];
-  /** What the command would not do, although it looks as if it did: to be read before it is carried out. */
+  /** Effects that the operator may wrongly expect. */
   readonly warnings: readonly string[];
 }
 
-/** Clients that a report counts, with their V1 requests by operation, and whose traffic it counts. */
+/** The clients in a report with their V1 requests by operation, and the report's coverage. */
 export type SeenClients = Pick<Report, 'omittedClients'> & {
   readonly coverage?: Pick<NonNullable<Report['coverage']>, 'sentence'>;
   readonly clients: readonly SeenClient[];
@@ -31,10 +31,10 @@ const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
   verify: 'Verify',
 };
 
-/** Names that one sentence lists. */
+/** Maximum names in a sentence. */
 const MAX_NAMES = 20;
 
-/** Computes which of the clients seen a command would move, with which of their requests, by the choice that live requests go through. */
+/** Computes which of the clients seen, with which of their requests, a command would move; it uses the decision for live requests. */
 export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
@@ -72,7 +72,7 @@ export function commandTitle(request: RolloutRequest): string {
   return `${commandWords(request)} ${targetWords(request)}`;
 }
 
-/** Says where a canary has no client to migrate, and from which share on it has one. */
+/** Warns of a canary without a client to migrate, and gives the share from which it has one. */
 function emptyCanaryWarnings(
   request: RolloutRequest,
   rollout: RolloutView,
@@ -89,7 +89,7 @@ function emptyCanaryWarnings(
   return [`${nobody} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
 }
 
-/** Says where a shadow, or `verify`, compares nothing: one service alone gets what is no read. */
+/** Warns of a shadow, or `verify`, that compares nothing: only reads are sent to both services. */
 function readWarnings(
   { mode, operation }: RolloutRequest,
   methodOf: (operation: string) => string | undefined,
@@ -113,21 +113,21 @@ function targetWords({ operation, client }: RolloutRequest): string {
   return operation ?? (client === undefined ? 'everything else' : `the client ${client}`);
 }
 
-/** Operations and clients with modes of their own, which the command leaves as they are. */
+/** Operations and clients with their own modes, which the command does not change. */
 function keptWords({ operation, client }: RolloutRequest, rollout: RolloutView): string[] {
   if (client !== undefined) return [];
   const clients = Object.entries(rollout.clients).map(([hash, { name }]) => name ?? hash);
   const operations = operation === undefined ? Object.keys(rollout.operations) : [];
   const kept = [...operations, ...clients];
-  return kept.length === 0 ? [] : [`These keep a mode of their own: ${listed(kept)}.`];
+  return kept.length === 0 ? [] : [`These keep their own modes: ${listed(kept)}.`];
 }
 
-/** V1 requests of one client that a command is about. */
+/** The V1 requests of a client that a command affects. */
 interface ConcernedClient {
   readonly client: SeenClient;
   /** Service that receives them after the command. */
   readonly to: Origin;
-  /** Number of those that another service receives before it. */
+  /** Number of those that the other service receives until then. */
   readonly moved: number;
 }
 
@@ -148,7 +148,7 @@ function moveWords(
     ];
   const concerned = named.flatMap((client) => concernedClient(request, rollout, client));
   if (concerned.length === 0)
-    return ['No V1 request was seen that this concerns, so no client can be named.'];
+    return ['This affects none of the V1 requests seen, so no client can be named.'];
   const stay = (['v1', 'v2'] as const).flatMap((at) => {
     const clients = concerned.filter(({ to, moved }) => to === at && moved === 0);
     return clients.length === 0 ? [] : [`${seenWords(clients)} on ${at.toUpperCase()}`];
@@ -162,7 +162,7 @@ function moveWords(
   ];
 }
 
-/** Says that a name is no choice of a client, and by what to choose one. */
+/** Says that several clients have a name, and how to choose one of them. */
 export function ambiguityWords(name: string, hashes: readonly string[]): string {
   return `${hashes.length} clients are called ${name}: ${hashes.join(', ')}; give the hash of one.`;
 }
@@ -171,7 +171,7 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
   const names = clients.map(({ client }) => nameIn(seen, client));
-  // Requests without a key are named, and counted as no client.
+  // Requests without a key are named, but are not counted as a client.
   const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
   const known = seen.filter(({ client }) => client !== NO_KEY).length;
   const count = known === 0 ? '' : `${keyed} of ${counted(known, 'client')} seen, `;
@@ -182,13 +182,13 @@ function seenWords(clients: readonly ConcernedClient[]): string {
   return countedClients(clients.map(({ client }) => client.client));
 }
 
-/** A name for people, with the hash where several clients have it. */
+/** The name of a client, with its hash where several clients have that name. */
 function nameIn(seen: readonly SeenClient[], { client, name }: SeenClient): string {
   if (name === undefined) return client === NO_KEY ? 'requests without a key' : client;
   return seen.some((other) => other.name === name && other.client !== client) ? `${name} (${client})` : name;
 }
 
-/** The requests of a client that a command is about; none when it sent only others. */
+/** The requests of a client that a command affects; empty for a client that sent only others. */
 function concernedClient(
   request: RolloutRequest,
   rollout: RolloutView,
@@ -202,12 +202,12 @@ function concernedClient(
     const subject = { client: client.client === NO_KEY ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
-  // All have the same `to`: a command sets one mode, and its share depends on the client.
+  // All have the same `to`: a command sets one mode, and the share depends only on the client.
   const to = calls[0]?.to;
   return to === undefined ? [] : [{ client, to, moved: sumOf(calls.filter(({ from }) => from !== to)) }];
 }
 
-/** The operation of a call of a report, which names other requests by method and path, or as others. */
+/** The operation of a call in a report; undefined for other requests, which reports name by method and path or count together. */
 export function operationOf(call: string): string | undefined {
   return call === OTHER_CALLS || call.includes(' ') ? undefined : call;
 }
@@ -245,14 +245,12 @@ function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: M
 
 function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky }: RolloutView): string[] {
   return [
-    ...(client === undefined
-      ? [`Of clients that were not seen yet, ${share} % of all possible hashes are in the share.`]
-      : []),
+    ...(client === undefined ? [`New clients: ${share} % of all possible hashes are in the share.`] : []),
     `The gateway goes ${ruleWords(rollback)}.`,
     ...(isSticky
       ? []
       : [
-          'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
+          'The gateway makes new client hashes at each start, so other clients will be in the share: set GATEWAY_CLIENT_SECRET.',
         ]),
   ];
 }

@@ -309,7 +309,7 @@ export function isOvertaken(state: RolloutState, change: RolloutChange): boolean
 }
 
 /** True when a canary is rolled back, and no operator has set a mode since. */
-function isRolledBack({ rollbacks }: RolloutState, { operation }: RolloutTarget): boolean {
+export function isRolledBack({ rollbacks }: RolloutState, { operation }: RolloutTarget): boolean {
   return rollbacks.some((other) => other.operation === operation && other.resolved === undefined);
 }
 

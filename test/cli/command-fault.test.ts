@@ -133,7 +133,7 @@ const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
     ['explain', '--operation', 'create_client', '--status', '404'],
     '--status belongs to a response: give its body with --response.',
   ],
-  [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not a method of HTTP.'],
+  [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not an HTTP method.'],
 ];
 
 /** Commands that cannot start, whatever is in their files. */

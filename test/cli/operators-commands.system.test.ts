@@ -195,7 +195,7 @@ describe('explain', () => {
   test('lists no edit of a body that is flat already', async () => {
     const flat = file('flat.json', '{"name":"A"}');
     const { out } = await run('explain', flat, '--operation', 'create_client');
-    expect(out).toContain('the body is flat already');
+    expect(out).toContain('the body is already flat');
     expect(out).not.toContain('Edits');
     const wrapped = file('wrapped.json', '{"data":{"name":"A"}}');
     expect((await run('explain', wrapped, '--operation', 'create_client')).out).toContain('Edits');

@@ -104,7 +104,7 @@ describe('a V1 client reads its own report', () => {
     expect(entry).toMatchObject({ route: 'none', verdict: 'served', status: 200, client: clientOf('acme') });
     expect(entry.upstreamPath).toBeUndefined();
     expect(accountOf(entry)).toEqual([
-      'The client asked for its own report; the gateway responded with 200. Nothing was sent to V1 or V2.',
+      'The client requested its own report; the gateway responded with 200. Nothing was sent to V1 or V2.',
     ]);
     expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
   });

@@ -74,7 +74,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
   ['V2 that is gone since a moment ago', v2(200, 9, { failed: true, requests: 9 }), 'bad: V2 fails'],
   ['V2 that is back', v2(200, 180, { failed: false, requests: 20 }), 'note: V2 failed lately'],
-  ['V2 that nobody asked', v2(0, 0), 'unknown: V2 not asked'],
+  ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusedFaults: 2 }, 'bad: Rule book refused'],
   ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
   [
@@ -208,7 +208,7 @@ test('the header says the share of the failure that rolled a canary back, or how
     count: 7,
   };
   const failed = 'The canary of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1.';
-  const rest = 'V1 responds until somebody chooses a mode.';
+  const rest = 'V1 responds until an operator chooses a mode.';
   expect(told({ cause })).toBe(
     `${failed} 7 of 9 failures: 422 at /name, from client Acme, in create_client. ${rest}`,
   );

@@ -111,13 +111,13 @@ describe('the account of an entry', () => {
     [
       'a client asked for its own report',
       entryWith({ verdict: 'served', status: 200 }),
-      ['The client asked for its own report; the gateway responded with 200. Nothing was sent to V1 or V2.'],
+      ['The client requested its own report; the gateway responded with 200. Nothing was sent to V1 or V2.'],
     ],
     [
       'a client asked for its own report, and left',
       entryWith({ verdict: 'served', status: 0 }),
       [
-        'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.',
+        'The client requested its own report, and disconnected before the response. Nothing was sent to V1 or V2.',
       ],
     ],
     [
@@ -134,7 +134,7 @@ describe('the account of an entry', () => {
       [
         'Sent to V1 as it came.',
         'V1 responded with 201 after 4.0 ms.',
-        'Nobody knows how a migration would have ended: the gateway did not read the whole body.',
+        'The outcome of a migration is not known: the gateway did not read the whole body.',
       ],
     ],
     [
@@ -142,7 +142,7 @@ describe('the account of an entry', () => {
       entryWith({ status: 502, failure: 'upstream-invalid', sent: true }),
       [
         'Sent to V2 with its body unchanged. V2 may have carried it out.',
-        'V2 responded after 4.0 ms, not usably; the gateway responded with 502 (upstream-invalid).',
+        'V2 gave an unusable response after 4.0 ms; the gateway responded with 502 (upstream-invalid).',
       ],
     ],
     [
@@ -301,7 +301,7 @@ test.each<[Partial<Entry>, meaning: string]>([
   [{ verdict: 'unchanged' }, 'V1 request; body, query and response unchanged; an unchanged webhook of V2'],
   [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
   [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
-  [{ verdict: 'served' }, 'a client read its own report; nothing was sent'],
+  [{ verdict: 'served' }, 'a client fetched its own report; nothing was sent'],
   [
     { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
     'for V1, as it came; migration would have edited its body or query',
@@ -405,7 +405,7 @@ describe('the reason of an edit', () => {
     ],
     [
       edit({ rule: 'unwrap', from: '', note: 'byte-order-mark' }),
-      'The byte order mark goes; JSON does not allow one.',
+      'The byte order mark goes, because JSON does not allow one.',
     ],
     [
       edit({ rule: 'unwrap', from: '/source', note: 'sibling' }),

@@ -130,7 +130,7 @@ describe('a text case', () => {
     const noCase = {
       status: 422,
       text: expect.stringContaining(
-        '"This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing."',
+        '"This exchange cannot be a case: its body was not kept, it is V2 traffic, or a service or the client was missing."',
       ),
     };
     const services = await watchedServices({});

@@ -51,7 +51,7 @@ describe('the admin listener without a token', () => {
     const unknown = ['Host: ops.example:8081'];
     expect(await asked(adminPort, unknown)).toEqual([
       403,
-      'This listener does not know the name ops.example:8081. If it is reached under that name, as behind a proxy, list it: GATEWAY_ADMIN_HOSTS=ops.example. If a proxy made the name up, let it pass on the Host of the browser (nginx: proxy_set_header Host $host) and list that one.',
+      "This listener does not know the name ops.example:8081. If it is reached under that name, for example behind a proxy, list it: GATEWAY_ADMIN_HOSTS=ops.example. If a proxy made the name up, let it pass on the browser's Host (nginx: proxy_set_header Host $host) and list that one.",
     ]);
     expect(await asked(listed.adminPort, unknown)).toEqual([200, '']);
     const fromElsewhere = 'Origin: https://ops.example';

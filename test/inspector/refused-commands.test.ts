@@ -35,7 +35,7 @@ describe('a command that is refused', () => {
       'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.',
     );
     expect(await refused('/rollout', '{"mode":"canary"}')).toBe(
-      'A canary needs a share of the clients in percent, and verify one of the reads; nothing else has one.',
+      'A canary needs a share of the clients in percent, and verify a share of the reads; no other mode has one.',
     );
     expect(await refused('/rollout', '{"mode":"migrate","operation":"create_client","client":"x"}')).toBe(
       'Name an operation or a client, not both.',

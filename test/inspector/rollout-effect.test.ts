@@ -45,7 +45,7 @@ test('a canary names the clients in its share, with their part of the traffic', 
       'No change for 1 client and requests without a key on V1.',
       '4 requests of further clients were not counted by client.',
       'Counts of 3 replicas.',
-      'Of clients that were not seen yet, 10 % of all possible hashes are in the share.',
+      'New clients: 10 % of all possible hashes are in the share.',
       "The gateway goes back to observe by itself when migrated requests fail 5 % more often than V1's, or when their median or 99 % latency is 2 times V1's, with 99 % certainty, from 20 requests on.",
     ],
     warnings: [],
@@ -102,7 +102,7 @@ test('modes of their own are kept, and a way back is told as one', () => {
     { client: HIGH, name: 'globex', sent: { heartbeat: 1 } },
   ];
   expect(rolloutEffect({ mode: 'observe' }, rollout, seen(clients)).sentences).toEqual([
-    'These keep a mode of their own: create_client, globex.',
+    'These keep their own modes: create_client, globex.',
     `From V2 to V1: ${LOW} (1 of 2 clients seen, with 50 % of all V1 requests).`,
     'No change for 1 client on V2.',
   ]);
@@ -140,7 +140,7 @@ test('a mode of an operation keeps its requests from a change of everything else
     { client: HIGH, name: 'beta', sent: { heartbeat: 9 } },
   ]);
   expect(rolloutEffect({ mode: 'migrate' }, rollout, clients).sentences).toEqual([
-    'These keep a mode of their own: heartbeat.',
+    'These keep their own modes: heartbeat.',
     'From V1 to V2: acme (1 of 2 clients seen, with 10 % of all V1 requests).',
   ]);
 });
@@ -161,7 +161,7 @@ test('two clients of one name are told apart, and none of them is chosen by it',
   ]);
 });
 
-const NOBODY = 'No V1 request was seen that this concerns, so no client can be named.';
+const NOBODY = 'This affects none of the V1 requests seen, so no client can be named.';
 
 test.each<[RolloutRequest, SeenClients, string]>([
   [{ mode: 'shadow' }, seen([]), NOBODY],
@@ -183,7 +183,7 @@ test('hashes that change at each start are told', () => {
     seen([]),
   );
   expect(sentences.at(-1)).toBe(
-    'Client hashes change at each start, and with them the clients in the share: set GATEWAY_CLIENT_SECRET.',
+    'The gateway makes new client hashes at each start, so other clients will be in the share: set GATEWAY_CLIENT_SECRET.',
   );
 });
 

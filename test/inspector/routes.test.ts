@@ -61,7 +61,7 @@ describe('/entries/:seq', () => {
     expect(first).toMatchObject({
       kept: 'nothing',
       entry: { seq: 1, operation: 'order_floor_plan' },
-      note: 'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.',
+      note: 'Only the log entry of this exchange was kept: at a high rate only a sample is captured, the time for capturing in that second was used up, or newer exchanges replaced it.',
     });
     expect(first).not.toHaveProperty('v1Request');
     expect(second?.kept).toBe('bodies');
@@ -245,9 +245,9 @@ describe('the other routes', () => {
         )
       ).errors[0]?.detail;
     for (const client of ['zz', ''])
-      expect(await detail(alone, client)).toBe('No recent V1 request comes from a single matching client.');
+      expect(await detail(alone, client)).toBe('No single client with recent V1 requests matches.');
     expect(await detail(replica, 'zz')).toBe(
-      'No recent V1 request to this replica comes from a single matching client; a guide comes from the requests that one replica keeps.',
+      'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps.',
     );
   });
 

@@ -13,8 +13,8 @@ import { type JsonLayout, layOutJson, layOutText, type Place, SHOWN_LIMITS } fro
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Compares a V1 body with its V2 result. Both texts are laid out alike, and each edit record becomes a mark with its spans on
- * both sides; folded parts have none. `layOut` may cache layouts that other callers need too.
+ * Compares a V1 body with its V2 result. Both texts are laid out in the same way, and each edit record becomes a mark with its spans
+ * on both sides; folded parts have none. `layOut` may cache layouts.
  */
 export function makeDiff(
   body: Uint8Array,
@@ -43,7 +43,7 @@ interface Sides {
   readonly before: JsonLayout;
   readonly after: JsonLayout;
   readonly changes: ReadonlyMap<string, Change>;
-  /** Number of records so far for each pointer: a repeated member has a place for each. */
+  /** Number of records so far for each pointer: each record of a repeated member has its own place. */
   readonly seen: Map<string, number>;
 }
 
@@ -73,7 +73,7 @@ function spansOf({ rule }: EditRecord, place: Place): TextSpan[] {
   return [{ start: place.key.start, end: place.value.end }];
 }
 
-/** The opening of a container, with its key, and its closing. */
+/** The spans of a container's opening, with its key, and of its closing. */
 function bracketsOf({ key, value }: Place): TextSpan[] {
   return [
     { start: key.start, end: value.start + 1 },
@@ -81,7 +81,7 @@ function bracketsOf({ key, value }: Place): TextSpan[] {
   ];
 }
 
-/** An object that a rule created has no record of its own; its brackets belong to the first member that moved into it. */
+/** A created object has no record; the first member that moved into it gets the marks of its brackets. */
 function withCreatedObjects(
   marks: readonly DiffMark[],
   records: readonly EditRecord[],
@@ -132,18 +132,18 @@ function spanAt(body: Uint8Array, { position }: Refusal): TextSpan | undefined {
   return { start, end: start + 1 };
 }
 
-/** Lines of context around a difference, as `diff -u` has them. */
+/** Lines of context around a difference, as in `diff -u`. */
 const CONTEXT = 3;
 
-/** Ends a last line without a line feed, which makes it another line than one with it. No text file has this character. */
+/** Marks a last line without a line feed, so that it differs from one with it. No text file has this character. */
 const UNENDED = '\u0000';
 
 const NO_LINES = `${UNENDED}${UNENDED}`;
 
-/** Maximum lines of a text to compare: the table of lengths grows with the product of both. */
+/** Maximum lines of a text to compare, since the table of lengths grows with the product of both. */
 const MAX_LINES = 2000;
 
-/** Prints the difference of two texts as a unified diff of a file, which `patch` and `git apply` take; empty when they are equal. */
+/** Prints the differences of two texts as a unified diff for `patch` and `git apply`; empty when they are equal. */
 export function unifiedDiff(file: string, before: string, after: string): string {
   if (before === after) return '';
   const lines = numbered(lineDiff(linesOf(before), linesOf(after)).filter(({ text }) => text !== NO_LINES));
@@ -156,7 +156,7 @@ function linesOf(text: string): string {
 }
 
 interface NumberedLine extends DiffLine {
-  /** Numbers of the line in both texts, from 1; of the next line in the text that does not have it. */
+  /** Numbers of the line in both texts, from 1; in a text without it, that of the next line. */
   readonly old: number;
   readonly now: number;
 }
@@ -200,16 +200,15 @@ function range(start: number, length: number): string {
   return `${length === 0 ? start - 1 : start},${length}`;
 }
 
-/** A line of a diff: in both texts, or only in the old or the new one. */
+/** A line of a diff, which is in both texts or only in the old or the new one. */
 interface DiffLine {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
 
-/** Compares two lines. */
 type SameLine = (one: string | undefined, other: string | undefined) => boolean;
 
-/** Lines of JSON: a comma at the end comes with the member that follows. */
+/** Compares two lines of JSON regardless of a comma at the end, which depends on the next line. */
 export function isSameJsonLine(one: string | undefined, other: string | undefined): boolean {
   return one === other || one?.replace(/,$/, '') === other?.replace(/,$/, '');
 }

@@ -17,9 +17,8 @@ export interface JsonLayout {
   readonly isFolded: boolean;
 }
 
-/** Limits of the formatted text. */
 export interface LayoutLimits {
-  /** Levels of nesting; deeper containers are folded. */
+  /** Maximum levels of nesting; deeper containers are folded. */
   readonly levels: number;
   /** Maximum values and characters; the rest is omitted. */
   readonly values: number;
@@ -28,10 +27,10 @@ export interface LayoutLimits {
   readonly pointer: number;
 }
 
-/** Limits for display: a text nested 500 deep would grow to hundreds of times its size, most of it white space. */
+/** Limits for display: with 500 levels, a text would grow to hundreds of times its size, mostly by white space. */
 export const SHOWN_LIMITS: LayoutLimits = { levels: 32, values: 2000, characters: 256 * 1024, pointer: 1024 };
 
-/** Bytes of a body from which on its parts are folded: containers and scalars beyond the second limit. */
+/** Size of a body from which its large parts are folded, and the size of such a part. */
 const FOLDED_BODY_BYTES = 64 * 1024;
 const FOLDED_PART_BYTES = 4 * 1024;
 
@@ -47,13 +46,13 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const NO_POINTERS: ReadonlySet<string> = new Set();
 
-/** Bytes shown of a scalar that does not fit. */
+/** Bytes to show of a scalar that does not fit. */
 const CUT_SCALAR_BYTES = 1024;
 
 /**
  * Formats a JSON text with two spaces per level and one member per line. Only white space changes: numbers, escapes, order and
- * repeated names are those of the bytes. In a large body the large parts are folded, except for those on the way to the pointers
- * in `unfolded`. Undefined when it is not JSON.
+ * repeated names are those of the bytes. In a large body the large parts are folded, except for the containers in `unfolded`.
+ * Undefined when it is not JSON.
  */
 export function layOutJson(
   bytes: Uint8Array,
@@ -68,7 +67,7 @@ export function layOutJson(
   return isJson ? printer : undefined;
 }
 
-/** The pointers with those of every container around them. */
+/** Returns the pointers and those of all containers around them. */
 export function withContainers(pointers: Iterable<string>): ReadonlySet<string> {
   const all = new Set<string>();
   for (const pointer of pointers) {
@@ -181,7 +180,7 @@ class LayoutPrinter implements JsonLayout {
   }
 }
 
-/** The beginning of a text that is not JSON, for display. */
+/** Shortens a text that is not JSON for display. */
 export function layOutText(bytes: Uint8Array): string {
   if (bytes.length <= SHOWN_LIMITS.characters) return decoder.decode(bytes);
   return `${decoder.decode(bytes.subarray(0, CUT_SCALAR_BYTES))}… ${bytes.length} bytes …`;

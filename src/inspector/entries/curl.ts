@@ -5,7 +5,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ExplainRequest, RequestView } from '../api.ts';
 
-/** Fields that curl sets itself, or that are specific to the original request. */
+/** Fields that curl sets itself, or that belong to the original request only. */
 const OMITTED_FIELDS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -28,9 +28,9 @@ const encoder = new TextEncoder();
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`, other masked
- * fields are left out, and where only the structure of a body is known, placeholders of the right types replace its values. A
- * large body is taken from a file, `body.json`.
+ * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`; other masked fields
+ * are left out. Where only the structure of a body is known, placeholders of the right types replace its values. A large body is to be
+ * in a file, `body.json`.
  */
 export function curlCommand(request: RequestView, origin: string, keyField?: string): string {
   const { method, target, headers, body } = request;
@@ -44,7 +44,7 @@ export function curlCommand(request: RequestView, origin: string, keyField?: str
       parts.push('-H "Authorization: Bearer $API_KEY"');
       continue;
     }
-    // The field of a rule book whose clients have their keys elsewhere.
+    // A rule book may name another field for the key.
     if (masked && lower !== 'cookie' && value === '…' && keyField?.toLowerCase() === lower) {
       parts.push(`-H "${name}: $API_KEY"`);
       continue;
@@ -63,7 +63,7 @@ function quote(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Replaces the types in the text of a structure by values of these types. */
+/** Replaces each type in the text of a structure by a value of that type. */
 function placeholders(structure: string): string {
   return structure
     .replaceAll('"‹number›"', '0')
@@ -71,14 +71,14 @@ function placeholders(structure: string): string {
     .replaceAll('"‹string›"', '"string"');
 }
 
-/** Returns a kept body as text for display: bytes that are none are replaced; of a structure with placeholders of the right types. Undefined without one. */
+/** Returns a kept body as text for display, a structure with placeholders of the right types; undefined without a body. */
 export function bodyText({ state, bytes }: KeptBody): string | undefined {
   if (bytes === undefined) return undefined;
   const text = decoder.decode(bytes);
   return state === 'structure' ? placeholders(text) : text;
 }
 
-/** Returns a kept body as bytes; of a structure with placeholders of the right types. Undefined without one. */
+/** Returns a kept body as bytes, a structure with placeholders of the right types; undefined without a body. */
 export function bodyBytes(body: KeptBody): Uint8Array | undefined {
   return body.state === 'structure' ? encoder.encode(bodyText(body) ?? '') : body.bytes;
 }
@@ -109,13 +109,13 @@ export function decodeBase64(text: string): Uint8Array | undefined {
 /** Encodes bytes in Base64 (RFC 4648 §4). */
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = '';
-  // As arguments of one call, a large body would be more than the stack holds.
+  // As arguments of one call, the bytes of a large body would overflow the stack.
   for (let at = 0; at < bytes.length; at += 8192)
     binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(binary);
 }
 
-/** The text that encodes to exactly these bytes in UTF-8; undefined when there is none. A decoder that replaces would change them. */
+/** Decodes bytes that are valid UTF-8; undefined for any others, which a lenient decoder would change. */
 export function exactText(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes);
@@ -124,7 +124,7 @@ export function exactText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A body for a request to explain: as text where that is exact, and in Base64 where the bytes are no text. */
+/** A body for a request to explain, as text or, where the bytes are not text, in Base64. */
 export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
   const text = exactText(bytes);
   return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };

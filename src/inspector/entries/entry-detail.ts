@@ -34,9 +34,8 @@ export interface DetailParts {
 const LARGE_BYTES = 16 * 1024;
 
 const NOT_CAPTURED_NOTE =
-  'Only the log entry of this exchange was kept: it was not among the sample whose structure is captured at a high rate, the time for capturing in that second was used up, or newer exchanges replaced it.';
-const NOT_REPEATED =
-  'It was rewritten by rules that are no longer in memory, or from a body that was not kept.';
+  'Only the log entry of this exchange was kept: at a high rate only a sample is captured, the time for capturing in that second was used up, or newer exchanges replaced it.';
+const NOT_REPEATED = 'The rules that rewrote it are no longer in memory, or the original body was not kept.';
 const UNKNOWN_RULES_NOTE =
   'The rule book of this exchange is no longer in memory, so its V2 body cannot be shown.';
 
@@ -50,7 +49,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const { bytes } = kept.v1Request.body;
-  // A plan does the same to a masked body as to the real one, except for maps: they read values, and leave a mask as it is.
+  // A masked body is rewritten like the real one, except by maps: they read values, and leave a mask as it is.
   const outcome = rewriteAgain(entry, kept, rules, bytes);
   const delivered = deliveredBody(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));
@@ -94,7 +93,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   };
 }
 
-/** The body that the subscriber of a rewritten webhook received; undefined where it is V2's own, or not known. */
+/** The body that the subscriber of a rewritten webhook received; undefined where it is unchanged or not known. */
 function deliveredBody({ entry, rules, origin }: DetailParts, kept: KeptExchange): Uint8Array | undefined {
   const { body, target } = kept.v1Request;
   if (entry.route !== 'webhook' || entry.verdict !== 'rewritten' || body.bytes === undefined)
@@ -104,7 +103,7 @@ function deliveredBody({ entry, rules, origin }: DetailParts, kept: KeptExchange
   return delivery(rules, webhook, body.bytes, { origin, gateway: gatewayOrigin(kept.v1Request) })?.body;
 }
 
-/** A webhook of V2 by the rules for it; undefined where none are. `gateway` is the address that V2 posts to. */
+/** Rewrites a webhook of V2 by its rules; undefined without any. `gateway` is the address that V2 posts to. */
 export function delivery(
   rules: CompiledRuleBook,
   webhook: Webhook,
@@ -129,7 +128,6 @@ function withEdits(outcome: Rewrite, { edits }: Entry): Rewrite {
   return outcome.verdict === 'refused' ? outcome : { ...outcome, records: edits };
 }
 
-/** The displayed bodies of an exchange. */
 function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[] {
   const sent = outcome !== undefined && 'body' in outcome ? outcome.body : undefined;
   const { v1Request, v2Response, clientResponse } = kept;
@@ -138,7 +136,7 @@ function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[]
   );
 }
 
-/** Lays out each body once, however often it is displayed. */
+/** Lays out each body once, even if it is displayed several times. */
 class BodyViews {
   private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
   /** The containers that stay unfolded in a large body. */

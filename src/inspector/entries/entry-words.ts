@@ -31,7 +31,7 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
   unchanged: 'V1 request; body, query and response unchanged; an unchanged webhook of V2',
   refused: 'refused by the gateway; nothing was sent',
   passed: 'native V2 request, passed unread',
-  served: 'a client read its own report; nothing was sent',
+  served: 'a client fetched its own report; nothing was sent',
   'would-rewritten': 'for V1, as it came; migration would have edited its body or query',
   'would-unchanged': 'for V1, as it came; migration would have left its body and query unchanged',
   'would-refused': 'for V1, as it came; migration would have refused it',
@@ -60,10 +60,10 @@ const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
   budget: 'the checks of that second were used up',
 };
 
-/** The log lists no more differences than these. */
+/** Maximum differences that the log lists. */
 const MAX_DIFFERENCES = 32;
 
-/** Places of one failure that are named. */
+/** Maximum places that are named for a failure. */
 const MAX_PLACES = 3;
 
 /** The service that got the request, `–` for none; a read that was also compared names both. */
@@ -77,12 +77,12 @@ export function sentToWords(entry: Entry): string {
   return verdict === 'same' || verdict === 'different' ? `${serviceOf(to)}, ${other}` : serviceOf(to);
 }
 
-/** Who the request is for, within a sentence. */
+/** The receiver of the request, for use within a sentence. */
 function receiverOf({ route, origin }: Entry): string {
   return route === 'webhook' ? 'the subscriber' : serviceOf(origin ?? 'v2');
 }
 
-/** A log may come from anywhere: another name is shown as it is. */
+/** An unknown name, which a foreign log may have, is shown as it is. */
 function serviceOf(origin: string): string {
   return SERVICES[origin] ?? origin;
 }
@@ -97,7 +97,7 @@ function wordsOfEdits(all: number, omitted = 0, what = ''): string {
   return omitted === 0 ? words : `${words}, ${(all - omitted).toLocaleString('en-GB')} of them listed`;
 }
 
-/** The same of the response: `3 edits of the response`; undefined without any. */
+/** Number of edits of the response: `3 edits of the response`; undefined without any. */
 export function responseEditWords(
   entry: Pick<Entry, 'responseEdits' | 'responseEditsOmitted'>,
 ): string | undefined {
@@ -121,7 +121,7 @@ export function failureWords({
   return `${failure}${at}${where}${cause === undefined ? '' : ` (${cause})`}`;
 }
 
-/** The duration of an exchange, with the share of the service that responded. */
+/** The duration of an exchange, and how much of it the service took. */
 export function durationWords(entry: Entry): string {
   const { totalMs, upstreamMs, origin = 'v2' } = entry;
   const share =
@@ -133,12 +133,12 @@ function millisecondWords(value: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
 }
 
-/** An entry with what is kept of the reason that a service gave. */
+/** An entry with the reason that a service gave, if it is kept. */
 type ToldEntry = Entry & Pick<NumberedEntry, 'reason'>;
 
 /**
- * Why an exchange failed, or would fail after the migration: who found it, code, place and the sentence of the service, such as
- * `V2 422 at /name: is missing`; undefined where nothing did.
+ * Why an exchange failed, or would fail after the migration, with code, place and the sentence of the service, such as
+ * `V2 422 at /name: is missing`; undefined for one that did not fail.
  */
 export function reasonWords(entry: ToldEntry): string | undefined {
   const { status, would, comparison, failure } = entry;
@@ -152,13 +152,13 @@ export function reasonWords(entry: ToldEntry): string | undefined {
   return failed === undefined ? undefined : `read repeated on V2: ${failed.v2} instead of ${failed.v1}`;
 }
 
-/** Where the errors of a service point, and what they say. */
+/** The places and the text of a service's errors. */
 function saidWords({ errorPointers = [], reason }: ToldEntry): string {
   const places = errorPointers.length === 0 ? '' : ` at ${errorPointers.slice(0, MAX_PLACES).join(', ')}`;
   return `${places}${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-/** The statuses of a compared read that failed on one service only: its bodies are then no two forms of one thing. */
+/** The statuses of a compared read that failed on one service only, so that its bodies cannot be compared. */
 function failedRead(
   comparison: Entry['comparison'],
 ): { readonly v1: number; readonly v2: number } | undefined {
@@ -167,14 +167,14 @@ function failedRead(
 }
 
 /**
- * The account of an exchange, of a failed one the reason first: what was sent to whom, who responded after how long, what was a dry run. Each sentence is a
- * fact of the entry; a fact that the entry does not have is said to be unknown.
+ * The account of an exchange in sentences, with the reason first where it failed: the request, the response with its time, the dry run.
+ * Each sentence is a fact of the entry, or says that a fact is not known.
  */
 export function accountOf(entry: ToldEntry): readonly string[] {
   const [sent, responded] = [requestSentence(entry), responseSentence(entry)];
-  const isAnswered = entry.status >= 400 && sentTo(entry) !== undefined && statusFrom(entry) !== 'gateway';
+  const hasResponded = entry.status >= 400 && sentTo(entry) !== undefined && statusFrom(entry) !== 'gateway';
   return [
-    ...(isAnswered ? [responded, sent] : [sent, responded]),
+    ...(hasResponded ? [responded, sent] : [sent, responded]),
     entry.incomplete === true
       ? 'The exchange with the client ended before the end of the response.'
       : undefined,
@@ -224,7 +224,7 @@ function requestSentence(entry: Entry): string {
   return `Sent to ${service} ${manner(entry)}${movedWords(entry)}.${tries}${doubt}`;
 }
 
-/** What a moved operation is at V2: its method, and the status that the client does not see. */
+/** V2's method for a moved operation, and V2's status where the client sees another. */
 function movedWords({ method, upstreamMethod, status, upstreamStatus }: Entry): string {
   const words = [
     ...(upstreamMethod === undefined ? [] : [`as ${upstreamMethod} instead of ${method}`]),
@@ -241,7 +241,7 @@ function refusedSentence(entry: Entry): string {
   if (failure === 'brownout')
     return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
   if (failure === 'newcomer')
-    return `The gateway responded with ${status}: V1 takes no new clients, and this one never used it before. ${end}`;
+    return `The gateway responded with ${status}: V1 takes no new clients, and this one has never used it. ${end}`;
   if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
   return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
 }
@@ -249,15 +249,15 @@ function refusedSentence(entry: Entry): string {
 function servedSentence({ status, method }: Entry): string {
   if (method === 'OPTIONS') return `The gateway responded to an OPTIONS itself, with ${status}.`;
   return status === 0
-    ? 'The client asked for its own report, and went away before the response. Nothing was sent to V1 or V2.'
-    : `The client asked for its own report; the gateway responded with ${status}. Nothing was sent to V1 or V2.`;
+    ? 'The client requested its own report, and disconnected before the response. Nothing was sent to V1 or V2.'
+    : `The client requested its own report; the gateway responded with ${status}. Nothing was sent to V1 or V2.`;
 }
 
 function manner(entry: Entry): string {
   const { verdict, origin, bytesIn, edits, note, route } = entry;
   if (origin === 'v1') return 'as it came';
   if (verdict === 'passed') return 'unread';
-  // The verdict is on the exchange: of a rewritten one, the response may be all that was edited.
+  // The verdict is about the exchange: perhaps only its response was edited.
   if (verdict === 'rewritten' && editCount(entry) > 0) return `with ${editWords(entry)}`;
   // A webhook is edited by response rules.
   if (verdict === 'rewritten' && route === 'webhook')
@@ -291,7 +291,7 @@ function responseSentence(entry: ToldEntry): string | undefined {
   }
   const heard =
     upstreamMs !== undefined
-      ? `${service} responded${after}, not usably`
+      ? `${service} gave an unusable response${after}`
       : failure === 'upstream-invalid'
         ? `${service} sent no valid response`
         : `${service} gave no response`;
@@ -306,7 +306,7 @@ function wouldSentence(entry: Entry): string | undefined {
   if (would === undefined) {
     return verdict === 'refused'
       ? undefined
-      : 'Nobody knows how a migration would have ended: the gateway did not read the whole body.';
+      : 'The outcome of a migration is not known: the gateway did not read the whole body.';
   }
   const isCopied = entry.comparison !== undefined;
   const start = `Dry run, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
@@ -368,7 +368,7 @@ function responseEditSentence(entry: Entry): string | undefined {
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
   if (responseNote === 'response-no-resource')
-    return 'The response has no resource where the rule book says that inverse finds it: the client got it as V2 sent it.';
+    return 'The response has no resource at the place that the rule book gives for inverse: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'
     ? 'Only the close of the TLS connection marked the end of the response.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
@@ -420,7 +420,7 @@ function unedited(entry: Entry): string {
   return response === undefined ? `No edits: ${why}` : `No edits of the request: ${why}; ${response}`;
 }
 
-/** The captions of the two bodies: who sent the left one, and what became of the right one. */
+/** The captions of the two bodies. */
 export function bodyCaptions(entry: Entry): { readonly before: string; readonly after: string } {
   const isWebhook = entry.route === 'webhook';
   const before = isWebhook ? 'as V2 sent it' : 'as the client sent it';
@@ -476,13 +476,13 @@ export function statusTone({ status, incomplete }: ClientStatus): 'ok' | 'fault'
   return status >= 400 ? 'fault' : 'ok';
 }
 
-/** The text of a status: `gone` when the client disconnected before one was sent, `200…` when it did not get the whole response. */
+/** The text of a status: `gone` when the client disconnected before one was sent, `200…` when the client did not get the whole response. */
 export function statusWords({ status, incomplete }: ClientStatus): string {
   if (status === 0) return 'gone';
   return incomplete === true ? `${status}…` : String(status);
 }
 
-/** The reason of a status that the gateway chose, and that its response is incomplete; undefined when neither applies. */
+/** The reason for a status that the gateway chose, and a note that the response is incomplete; undefined when neither applies. */
 export function statusTitle(entry: Entry): string | undefined {
   const failed = failureWords(entry);
   if (entry.incomplete !== true) return failed;

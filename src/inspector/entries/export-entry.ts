@@ -11,7 +11,7 @@ import { failureBody } from '../routes/responses.ts';
 import { bodyBytes, bodyText, encodeBase64, exactText, rewriteAgain } from './curl.ts';
 import { accountOf, entryName, OUTCOME_WORDS } from './entry-words.ts';
 
-/** An exchange to export, and the data of its file. */
+/** An exchange to export, and the format of its file. */
 export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' | 'origin'> {
   readonly format: 'har' | 'case';
   readonly entry: Entry;
@@ -21,7 +21,7 @@ export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** What stands in an archive or a case for a body that was not kept, or that is not checked. */
+/** Replaces, in an archive or a case, a body that was not kept or is not compared. */
 export const ANY = '…';
 
 /** Request fields that belong to the connection or to one exchange, and not to a case. */
@@ -38,7 +38,7 @@ const OMITTED: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** The fields that describe a body as it was transferred, and not as it is kept: decoded. */
+/** Fields that describe a body as transferred, while bodies are kept decoded. */
 const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
 
 /** Formats an exchange as an HTTP Archive, or as a text case where it can be replayed. */
@@ -53,14 +53,14 @@ export function exportEntry(
   const text = caseText(entry, kept, outcome, rules);
   if (text !== undefined) return { status: 200, value: text };
   const detail =
-    'This exchange is no case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
+    'This exchange cannot be a case: its body was not kept, it is V2 traffic, or a service or the client was missing.';
   return { status: 422, value: failureBody(422, 'no-case', detail) };
 }
 
 /**
- * Formats an exchange as a text case, in the notation of the cases of this project: `> ` the V1 request, `= ` the request for V2,
- * `* ` V2's response, `< ` the client's. A dry run is a case of its own, without V2's response. Undefined
- * when there is nothing to replay: no body was kept, or a service or the client was missing.
+ * Formats an exchange as a text case, in the notation of this project's cases: `> ` the V1 request, `= ` the request for V2,
+ * `* ` V2's response, `< ` the client's. The case of a dry run has no V2 response. Undefined when nothing can be replayed: no body
+ * was kept, or a service or the client was missing.
  */
 function caseText(
   entry: Entry,
@@ -101,7 +101,7 @@ function targetOf({ target }: KeptHead): string {
   return target.replaceAll(ANY, '');
 }
 
-/** The method and target that V2 got, or would get: a dry run has none of its own. */
+/** The method and target that V2 got, or would get in a dry run. */
 function lineAtV2({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBook | undefined): string {
   const kept = v2Request ?? v1Request;
   const target = targetOf(kept);
@@ -131,7 +131,7 @@ function responseLines(mark: string, response: KeptResponse): readonly string[] 
   return message(mark, String(response.status), fieldsOf(response.headers, false), bodyText(response.body));
 }
 
-/** A response of which only the structure is known is not compared. */
+/** The body to compare; any body where only the structure is known. */
 function exactly({ body }: KeptResponse): string {
   return body.state === 'values' ? (bodyText(body) ?? ANY) : body.state === 'none' ? '' : ANY;
 }
@@ -154,9 +154,8 @@ interface HarParts {
 }
 
 /**
- * Formats an exchange as an HTTP Archive (HAR 1.2): the client's request to the gateway, and the gateway's to V2 where there was
- * one. Masked header fields are left out. Of bodies whose values were not kept, placeholders of the right types stand in their
- * place, and a comment says so.
+ * Formats an exchange as an HTTP Archive (HAR 1.2): the client's request to the gateway, and the gateway's request to V2 if there was
+ * one. Masked header fields are left out. Placeholders of the right types replace values that were not kept, and a comment says so.
  */
 function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
   const { v1Request, v2Request, v2Response, clientResponse } = kept;
@@ -199,10 +198,10 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
   };
 }
 
-/** Statuses of refusals for what a body has. */
+/** Statuses of refusals for the content of a body. */
 const OF_BODY: ReadonlySet<number> = new Set([400, 415, 422]);
 
-/** False where placeholders of values get another verdict than the values did: a rule compares or converts them, or their bytes were the fault. */
+/** False where placeholders get another verdict than the values did, because a rule compares or converts values, or their bytes were the fault. */
 function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrite | undefined): boolean {
   if (outcome === undefined) return true;
   const isRefused = (would?.verdict ?? verdict) === 'refused';
@@ -214,9 +213,8 @@ function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrit
 }
 
 /**
- * Stands for a body that was neither kept nor read, where it gets the same verdict: without one, whoever reads the archive would judge a
- * request without a body. Undefined where there was none, where it was too large, which decided, and where its archive has to say that it
- * is not there.
+ * A placeholder for a body that was neither kept nor read, so that readers of the archive do not take the request for one without a
+ * body. Undefined where there was none, where it was refused for its size, and where the placeholder would get another verdict.
  */
 function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
   const { bytesIn, status, verdict, would } = entry;
@@ -235,13 +233,13 @@ function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
   return !isRead || (isJson && isRefused) ? encoder.encode(ANY) : undefined;
 }
 
-/** HAR 1.2 takes -1 for what does not apply or is not known, but not as time to send, wait and receive. */
+/** HAR 1.2 takes -1 for unknown times, except for those to send, wait and receive. */
 function timings(wait: number, comment: string): object {
   return { blocked: -1, dns: -1, connect: -1, ssl: -1, send: 0, wait, receive: 0, comment };
 }
 
 function structureNote({ state }: KeptBody, isLike: boolean): readonly string[] {
-  if (!isLike) return ['The body was not kept, and placeholders for its values would be judged otherwise.'];
+  if (!isLike) return ['The body was not kept, and placeholders for its values would be judged differently.'];
   if (state === 'withheld') return ['The body was not kept; where it was not read, … replaces it.'];
   return state === 'structure' ? ['Values were not kept: placeholders replace them.'] : [];
 }
@@ -252,18 +250,18 @@ function codingNote({ headers, body }: KeptExchange['v1Request']): readonly stri
   return [`The body is here without its content coding (${coding.value}) and the fields about it.`];
 }
 
-/** `bodySize` is that of the transferred body; HAR has no encoding for the body of a request, so that of responses is used. */
+/** `bodySize` is the size of the transferred body. HAR has no encoding for request bodies, so that of responses is used. */
 function request(
   { method, target, headers }: KeptHead,
   origin: string,
   body: Uint8Array | undefined,
   bodySize: number,
 ): object {
-  // The fields about the bytes that were sent are no longer true of decoded ones, or of a placeholder.
+  // The fields about the transferred bytes are not true of decoded bytes, or of a placeholder.
   const isOther =
     body !== undefined &&
     (body.length !== bodySize || headers.some(({ name }) => name.toLowerCase() === 'content-encoding'));
-  // Not resolved by a URL parser: dot segments and backslashes decide what the gateway does.
+  // Not resolved by a URL parser: the gateway's handling depends on dot segments and backslashes.
   const raw = target.replaceAll('…', '');
   const url = raw.startsWith('/') ? origin + raw : new URL(raw, origin).href;
   return {
@@ -297,7 +295,7 @@ function response(kept: KeptResponse | undefined, status: number, bytes: number)
   };
 }
 
-/** A body as HAR has it: as text, or in Base64 where its bytes are no text. */
+/** A body for HAR: as text, or in Base64 where its bytes are not text. */
 function contentOf(bytes: Uint8Array): { readonly text: string; readonly encoding?: 'base64' } {
   const text = exactText(bytes);
   return text === undefined ? { text: encodeBase64(bytes), encoding: 'base64' } : { text };

@@ -12,10 +12,10 @@ interface SearchedStores {
   readonly capture: Capture;
 }
 
-/** Characters of kept content that are searched before everything else that is due gets its turn. */
+/** Characters of kept content that are searched between two pauses. */
 const CHARACTERS_PER_TURN = 1024 * 1024;
 
-/** Reading an entry and its test cost about as much as this many characters. */
+/** Characters whose search costs about as much as reading and testing an entry. */
 const CHARACTERS_PER_ENTRY = 2048;
 
 const decoder = new TextDecoder();
@@ -28,7 +28,7 @@ const MAX_BARS = 60;
 const MAX_GROUPS = 300;
 const MAX_OPERATIONS = 10;
 
-/** Bound of the clients that one group tells apart. */
+/** Maximum clients that are counted for a group. */
 const MAX_CLIENTS = 10_000;
 
 /** Finds up to `limit` entries older than `before` that `accepts` matches, newest first; `pause` is awaited between parts of the work. */
@@ -60,7 +60,7 @@ export async function searchEntries(
   return found;
 }
 
-/** The text of what is kept of the messages of an exchange: header fields and bodies, as masked. */
+/** The kept header fields and bodies of an exchange as one text, masked. */
 export function contentOf(capture: Capture, seq: number): string {
   const kept = capture.of(seq);
   if (kept === undefined) return '';
@@ -80,7 +80,7 @@ export function contentOf(capture: Capture, seq: number): string {
 /** Maximum bytes of a failed response whose errors are read for the list. */
 const MAX_ERROR_BYTES = 16 * 1024;
 
-/** What the errors of a failed response say, as the service wrote them; undefined where the values of its body are not kept. */
+/** The text of the errors in a failed response; undefined where the values of its body are not kept. */
 export function reasonIn(
   { status }: Pick<Entry, 'status'>,
   kept: KeptExchange | undefined,
@@ -93,7 +93,7 @@ export function reasonIn(
   return object === undefined ? undefined : errorSentence(object);
 }
 
-/** An entry with its number and, where its response failed and is kept, with what the errors of that say. */
+/** An entry with its number and, if known, the reason that a service gave for a failure. */
 export function numbered(seq: number, entry: Entry, capture: Capture): NumberedEntry {
   const reason = reasonIn(entry, capture.of(seq));
   return reason === undefined ? { seq, ...entry } : { seq, ...entry, reason };
@@ -102,11 +102,11 @@ export function numbered(seq: number, entry: Entry, capture: Capture): NumberedE
 /** The tests of a histogram. */
 interface HistogramTests {
   readonly accepts: FilterTest;
-  /** Accepts the time that the histogram spans: everything, or the terms `time:` of the filter. */
+  /** Accepts the entries in the time that the histogram spans, by the terms `time:` of the filter; all without such terms. */
   readonly inRange: FilterTest;
 }
 
-/** Counts the kept entries that a filter accepts by their time, over the whole time that is kept or that the filter names. */
+/** Counts by time the kept entries that a filter accepts, over the range of the filter or of all kept entries. */
 export async function entryHistogram(
   stores: SearchedStores,
   { accepts, inRange }: HistogramTests,
@@ -157,7 +157,7 @@ function barsOf(
   return { step, bars };
 }
 
-/** One bar less than the most: the span need not begin where a bar does. */
+/** For one bar less than the maximum, since the span may begin in the middle of a bar. */
 function stepFor(span: number): number {
   const wanted = span / (MAX_BARS - 1);
   return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
@@ -172,8 +172,8 @@ interface Group extends Pick<ErrorGroup, 'error'> {
 }
 
 /**
- * Groups the errors of the kept entries by who found them, code and place; the most frequent first. With the hash of a rule book,
- * dry runs count only under it, since other rules have other results, and only where V1 accepted what a migration would refuse.
+ * Groups the errors of the kept entries by finder, code and place, the most frequent first. With the hash of a rule book, dry runs
+ * count only under that rule book, and only where V1 accepted a request that a migration would refuse.
  */
 export async function errorGroups(
   stores: SearchedStores,

@@ -12,12 +12,12 @@ import {
   textOf,
 } from './shell-words.ts';
 
-/** Requests as people have them, and what is said about the others: one that cannot be read hides no other. */
+/** The requests in a text; one that cannot be read does not hide the others. */
 export interface ReadRequests {
   readonly requests: readonly NamedRequest[];
-  /** The requests that could not be read, each with its reason in a sentence. */
+  /** The requests that could not be read, each with a reason in a sentence. */
   readonly faults: readonly { readonly name: string; readonly fault: string }[];
-  /** What was assumed or left out, in sentences. */
+  /** Sentences about assumptions and omissions. */
   readonly notes: readonly string[];
 }
 
@@ -49,7 +49,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Options without a value; each can be preceded by `no-`. */
+/** Options without a value; each may be negated by `no-`. */
 const FLAGS: ReadonlySet<string> = new Set(
   (
     'alpn anyauth append basic buffer ca-native cert-status clobber compressed compressed-ssh create-dirs crlf digest disable ' +
@@ -130,7 +130,7 @@ const SHORT: Readonly<Record<string, string>> = {
   Z: 'parallel',
 };
 
-/** What an option adds to the request that cannot be known from the command. */
+/** Additions to the request by options, which cannot be known from the command. */
 const UNFOLLOWED: Readonly<Record<string, string>> = {
   'aws-sigv4': 'the signature',
   digest: 'the credentials, which follow the first response',
@@ -141,17 +141,17 @@ const UNFOLLOWED: Readonly<Record<string, string>> = {
   'netrc-optional': 'the credentials of its file',
   'netrc-file': 'the credentials of its file',
   'etag-compare': 'the If-None-Match of its file',
-  crlf: 'the line ends that it gives the file',
-  'use-ascii': 'the line ends that it gives the file',
+  crlf: 'the converted line ends of the file',
+  'use-ascii': 'the converted line ends of the file',
 };
 
-/** Options by which the credentials of `--user` are sent otherwise than as Basic. */
+/** Options by which the credentials of `--user` are not sent as Basic. */
 const OTHER_SCHEMES: ReadonlySet<string> = new Set(['aws-sigv4', 'digest', 'ntlm', 'negotiate', 'anyauth']);
 
-/** Maximum requests that the pattern of one address stands for. */
+/** Maximum requests from the pattern of an address. */
 const MAX_REQUESTS = 100;
 
-/** Reads the requests of a curl command, each address and each part between `--next` one. `readFile` resolves `@file`. */
+/** Reads the requests of a curl command: one for each address, with the options up to the next `--next`. `readFile` resolves `@file`. */
 export function readCurlCommand({ words, stdin }: ShellCommand, readFile: ReadFile): ReadRequests {
   const requests: NamedRequest[] = [];
   const faults: { name: string; fault: string }[] = [];
@@ -189,8 +189,8 @@ export function readCurlCommand({ words, stdin }: ShellCommand, readFile: ReadFi
 }
 
 /**
- * The words that a file of `--config` stands for: an option a line, with or without its dashes, and its value behind a space, `=` or
- * `:`, which may stand in double quotes.
+ * The words in a file of `--config`: one option per line, with or without its dashes, and its value after a space, `=` or `:`, which
+ * may be in double quotes.
  */
 function configWords(text: string): readonly ShellWord[] {
   return text.split(/\r?\n/).flatMap((line) => {
@@ -214,7 +214,7 @@ interface Option {
   readonly value: ShellWord;
 }
 
-/** The options of one word, with the next word where one takes it as its value; or why curl does not take them. */
+/** Reads the options in a word, the last of which may take the next word as its value; a sentence where curl would refuse them. */
 function readOption(
   word: ShellWord,
   next: ShellWord | undefined,
@@ -238,16 +238,14 @@ function readOption(
 }
 
 function isTypo(written: string): string {
-  return written === '' || /[^\w.-]/.test(written)
-    ? 'a quote or a space may be missing in front of it; '
-    : '';
+  return written === '' || /[^\w.-]/.test(written) ? 'a quote or a space may be missing before it; ' : '';
 }
 
 function isNegated(written: string): boolean {
   return written.startsWith('no-') && !FLAGS.has(written);
 }
 
-/** The option with a name, with `no-` in front of one without a value, or of which it is the only beginning. */
+/** The full name of an option, which may be abbreviated or, for one without a value, negated; undefined for no option. */
 function longName(written: string): string | undefined {
   const bare = isNegated(written) && !WITH_VALUE.has(written) ? written.slice(3) : written;
   if (FLAGS.has(bare) || (bare === written && WITH_VALUE.has(bare))) return bare;
@@ -255,7 +253,7 @@ function longName(written: string): string | undefined {
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Short options may be joined, as in `-sXPOST`: the first one that takes a value takes the rest. */
+/** Reads short options, which may be joined, as in `-sXPOST`: the first one with a value takes the rest. */
 function readShortOptions(
   word: ShellWord,
   next: ShellWord | undefined,
@@ -265,7 +263,7 @@ function readShortOptions(
     const letter = word.bytes[at] ?? '';
     const name = SHORT[letter];
     if (name === undefined)
-      return `curl has no option -${textOf(word.bytes.slice(at))[0] ?? ''}, which stands in ${textOf(word.bytes)}: leave it out, or correct it (curl --help all lists them).`;
+      return `curl has no option -${textOf(word.bytes.slice(at))[0] ?? ''} (in ${textOf(word.bytes)}): leave it out, or correct it (curl --help all lists them).`;
     if (!WITH_VALUE.has(name)) options.push({ name, isOff: letter === 'N', value: plainWord('') });
     else if (at + 1 < word.bytes.length)
       return {
@@ -288,10 +286,10 @@ function behind({ bytes, unknown, hasBrace }: ShellWord, from: number): ShellWor
 
 type Field = readonly [name: string, value: string];
 
-/** What the options up to the next `--next` say, and the requests that curl makes of it. */
+/** The options up to the next `--next`, and the requests that curl makes from them. */
 class Transfer {
   readonly addresses: ShellWord[] = [];
-  /** True once an option was taken. */
+  /** True once it has an option. */
   isBegun = false;
   readonly #stdin: ShellWord | undefined;
   readonly #readFile: ReadFile;
@@ -417,7 +415,7 @@ class Transfer {
         this.#fault ??= `With --${name}, curl makes no request.`;
         break;
       default:
-      // The others change nothing in the request.
+      // The others do not affect the request.
     }
   }
 
@@ -426,17 +424,17 @@ class Transfer {
     if (first !== undefined) this.#fault ??= unknownSentence(what, first.name);
   }
 
-  /** What a file says that an option names. */
+  /** The content of a file that an option names. */
   file(path: ShellWord, option: string): string {
     this.#refuseUnknown(path, 'The file');
     return this.#file(textOf(path.bytes), option);
   }
 
-  /** The bytes of a file, or of standard input where the text says what is in it. */
+  /** The bytes of a file, or of standard input if they are in the text. */
   #file(path: string, option: string): string {
     if (isStandardInput(path)) {
       if (this.#stdin === undefined)
-        this.#fault ??= `${option} of the curl command reads standard input, which is not here: put the text into the command.`;
+        this.#fault ??= `${option} of the curl command reads standard input, which is not available here: put the text into the command.`;
       else this.#refuseUnknown(this.#stdin, 'The body');
       return this.#stdin?.bytes ?? '';
     }
@@ -452,7 +450,7 @@ class Transfer {
     this.#refuseUnknown(value, 'The body');
     if (value.hasBrace && /,|\.\./.test(value.bytes))
       this.#fault ??=
-        'The body has braces outside quotes, which the shell makes several words of: put it in single quotes.';
+        'The body has braces outside quotes, which the shell expands to several words: put it in single quotes.';
     if (name === 'json') this.#isJson = true;
     const { bytes } = value;
     const isFile = bytes.startsWith('@') && name !== 'data-raw';
@@ -470,7 +468,7 @@ class Transfer {
   #encoded(value: ShellWord, what: string): string {
     this.#refuseUnknown(value, what);
     const { bytes } = value;
-    // curl looks for `=` first: `a@b=c` has the name a@b.
+    // curl looks for `=` first, so `a@b=c` has the name a@b.
     const mark = /=/.exec(bytes) ?? /@/.exec(bytes);
     if (mark === null) return percentEncoded(bytes);
     const [name, rest] = [bytes.slice(0, mark.index), bytes.slice(mark.index + 1)];
@@ -494,10 +492,8 @@ class Transfer {
       first !== undefined &&
       (first.at < name.length || !/^(?:authorization|cookie|x-api-key)$/i.test(name))
     )
-      this.#notes.add(
-        `The value of ${first.name} in ${textOf(name)} is not known: it is taken as it is written.`,
-      );
-    if (!/[:;]/.test(bytes)) this.#notes.add(`curl ignores -H ${textOf(bytes)}, which is no header.`);
+      this.#notes.add(`The value of ${first.name} in ${textOf(name)} is not known: it is used as written.`);
+    if (!/[:;]/.test(bytes)) this.#notes.add(`curl ignores -H ${textOf(bytes)}, which is not a header.`);
     this.#custom.push(bytes);
   }
 
@@ -513,10 +509,10 @@ class Transfer {
   #takeTime(text: string): void {
     const isBefore = /^[-=]/.test(text);
     const time = Date.parse(`${text.replace(/^[-+=]/, '')} GMT`);
-    // A date of digits and dashes is none to curl; it says so, and sends the request without.
+    // curl does not recognise a date of digits and dashes; it warns, and sends the request without one.
     if (!/[A-Za-z]/.test(text) || Number.isNaN(time))
       this.#notes.add(
-        `--time-cond of the curl command is not followed: ${text} is read as a file or is no date.`,
+        `--time-cond of the curl command is not followed: ${text} is read as a file or is not a date.`,
       );
     else this.#own.set(isBefore ? 'If-Unmodified-Since' : 'If-Modified-Since', new Date(time).toUTCString());
   }
@@ -543,11 +539,11 @@ class Transfer {
     }
   }
 
-  /** The content of a part and its options; fields of a part may stand in a file. */
+  /** The content of a part and its options; its fields may be in a file. */
   #partOptions(content: string): { readonly text: string; readonly options: PartOptions } {
     const { text, options } = partOptions(content) ?? { text: '', options: undefined };
     if (options === undefined)
-      this.#fault ??= `The part ${textOf(content)} has a type that is none to curl: write one such as type=text/plain.`;
+      this.#fault ??= `The part ${textOf(content)} has a type that curl refuses: write one such as type=text/plain.`;
     const fields = options?.fields?.flatMap((field) =>
       /^[@<]/.test(field) ? fieldLines(this.#file(textOf(field.slice(1)), '--form')) : [field],
     );
@@ -592,12 +588,12 @@ class Transfer {
     }
   }
 
-  /** The requests, or the reasons why they cannot be read. */
+  /** Returns the requests, or the reasons why they cannot be read. */
   finish(): readonly (NamedRequest | { readonly name: string; readonly fault: string })[] {
     const unread = (fault: string, name = 'curl'): { name: string; fault: string } => ({ name, fault });
     if (this.#fault !== undefined) return [unread(this.#fault)];
     if (this.addresses.length === 0) return [unread('The curl command has no address.')];
-    // It may stand for options, which make another request of those at the other addresses.
+    // It may be options, which would also affect the requests to the other addresses.
     const open = this.addresses.find(mayBeOptions);
     if (open !== undefined && this.addresses.length > 1)
       return [unread(unknownSentence('The command', textOf(open.bytes)))];
@@ -607,8 +603,7 @@ class Transfer {
       this.#form !== undefined && '-F',
       this.#uploads.length > 0 && '-T',
     ].filter((option) => option !== false);
-    if (kinds.length > 1)
-      return [unread(`curl takes one of ${kinds.join(' and ')}: each makes another request.`)];
+    if (kinds.length > 1) return [unread(`curl takes only one of ${kinds.join(' and ')}.`)];
     return this.addresses.flatMap((address, number) => {
       const name = textOf(address.bytes);
       const found = this.#targets(address);
@@ -622,7 +617,7 @@ class Transfer {
     });
   }
 
-  /** The requests that an address stands for; each a sentence where it is no address. */
+  /** The addresses from a pattern; a sentence in place of each one that is not valid. */
   #targets(address: ShellWord): readonly (Address | string)[] | string {
     const [first] = address.unknown;
     let { bytes } = address;
@@ -632,20 +627,21 @@ class Transfer {
       const names = address.unknown.map(({ name }) => name);
       this.#notes.add(
         names.length > 1
-          ? `The values of ${names.join(' and ')} are not known: they are taken for scheme and host of the address.`
-          : `The value of ${first.name} is not known: it is taken for scheme and host of the address.`,
+          ? `The values of ${names.join(' and ')} are not known: they are taken as scheme and host of the address.`
+          : `The value of ${first.name} is not known: it is taken as scheme and host of the address.`,
       );
       bytes = `http://host${rest}`;
     }
     const template = /\{\{[^{}]*\}\}/.exec(bytes)?.[0];
     if (template !== undefined)
       return `The address has ${textOf(template)}, which another tool fills in: write its value.`;
-    if (bytes.startsWith('//')) return `${textOf(bytes)} is no address to curl: write https: in front of it.`;
+    if (bytes.startsWith('//'))
+      return `curl does not take ${textOf(bytes)} as an address: write https: before it.`;
     if (address.hasBrace && bytes.includes('..'))
-      return 'The address has braces outside quotes, which the shell makes several words of: put it in single quotes.';
+      return 'The address has braces outside quotes, which the shell expands to several words: put it in single quotes.';
     const texts = this.#isGlobOff ? [textOf(bytes)] : expandedPattern(textOf(bytes));
     if (texts === undefined)
-      return `${textOf(bytes)} is no pattern that curl expands: put -g in front of an address with [ ] or { }.`;
+      return `${textOf(bytes)} is not a pattern that curl expands: put -g before an address with [ ] or { }.`;
     if (texts.length > MAX_REQUESTS)
       return `${textOf(bytes)} stands for more than ${MAX_REQUESTS} requests: give fewer.`;
     return texts.map((text) => readAddress(text, { isPathAsIs: this.#isPathAsIs }));
@@ -683,7 +679,7 @@ class Transfer {
     return this.#isGet ? undefined : this.#data;
   }
 
-  /** The fields that curl sends: its own, unless one of the same name was given, or taken out by `Name:`. */
+  /** The fields that curl sends: those given, and its own unless one of that name was given or removed by `Name:`. */
   #headers(userOfAddress: string | undefined, hasBody: boolean): Field[] {
     const given: Field[] = [];
     const names = new Set<string>();
@@ -716,8 +712,8 @@ class Transfer {
 }
 
 /**
- * What stands behind the host of an address with unknown parts, which change nothing in the request where all of them are in front of the
- * path: `$BASE/a`, `https://$HOST:$PORT/a`, `api.$DOMAIN/a`. Otherwise the part that may reach into the path.
+ * The part after the host of an address with unknown parts. These do not affect the request if all of them are before the path:
+ * `$BASE/a`, `https://$HOST:$PORT/a`, `api.$DOMAIN/a`. Otherwise returns the part that may extend into the path.
  */
 function behindHost(bytes: string, unknown: ShellWord['unknown']): string | { readonly name: string } {
   let [known, to] = ['', 0];
@@ -742,7 +738,7 @@ function isStandardInput(path: string): boolean {
   return path === '-' || path === '/dev/stdin' || path === '/dev/fd/0';
 }
 
-/** True for a word that is an unknown value as a whole, and may be none or several words. */
+/** True for a word that consists of an unknown value, and may be none or several words. */
 function mayBeOptions({ bytes, unknown, isQuoted }: ShellWord): boolean {
   const [first] = unknown;
   if (first === undefined || bytesOf(first.name) !== bytes) return false;
@@ -752,18 +748,18 @@ function mayBeOptions({ bytes, unknown, isQuoted }: ShellWord): boolean {
 function unknownSentence(what: string, name: string): string {
   if (name.startsWith('< ')) return `${what} is in the file ${name.slice(2)}, which cannot be read.`;
   if (name.startsWith('|'))
-    return `${what} is what ${name.slice(2)} writes into the pipe, which is not run here: write its result into the command.`;
+    return `${what} is the output of ${name.slice(2)}, which is not run here: write its result into the command.`;
   return name.startsWith('$(') || name.startsWith('`')
     ? `${what} is made by ${name}, which is not run here: write its result into the command.`
-    : `${what} uses the variable ${name}, whose value is not known here: set it in front of the command, or write the value.`;
+    : `${what} uses the variable ${name}, whose value is not known here: set it before the command, or write the value.`;
 }
 
-/** The fields of a file, one a line; one that begins with # is a comment. */
+/** The fields in a file, one per line; a line that begins with # is a comment. */
 function fieldLines(file: string): readonly string[] {
   return file.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** A line of `-H`: `Name: value`, `Name;` for a field without a value, `Name:` for one that is left out. Undefined for neither. */
+/** Reads a value of `-H`: `Name: value`, `Name;` for a field without a value, `Name:` to remove one. Undefined for anything else. */
 function readField(line: string): { readonly name: string; readonly value: string | undefined } | undefined {
   const colon = line.indexOf(':');
   if (colon === 0) return undefined;
@@ -791,19 +787,19 @@ interface Address {
 }
 
 /**
- * Reads an address as curl does: without a scheme it is of HTTP, dot segments are removed, a fragment stays here. One that begins with
- * a slash is a target. Returns a sentence for what is no address.
+ * Reads an address as curl does: the default scheme is HTTP, dot segments are removed, and the fragment is not sent. A text that begins
+ * with a slash is a target. Returns a sentence for anything else.
  */
 export function readAddress(text: string, { isPathAsIs = false } = {}): Address | string {
   if (/^[\u2018-\u201F]|^[\u2010-\u2015]/.test(text))
-    return `${text} begins with a typographic quote or dash: replace it by ' or -.`;
-  if (/[\u2018-\u201F]$/.test(text)) return `${text} ends with a typographic quote: replace it by '.`;
+    return `${text} begins with a typographic quote or dash: replace it with ' or -.`;
+  if (/[\u2018-\u201F]$/.test(text)) return `${text} ends with a typographic quote: replace it with '.`;
   // eslint-disable-next-line no-control-regex -- curl refuses these in an address
   if (/[\u0000-\u0020\u007F]/.test(text))
     return `The address ${JSON.stringify(text)} has a space: write %20.`;
   const scheme = /^([A-Za-z][\w+.-]*):\/{1,3}/.exec(text);
   const name = scheme?.[1]?.toLowerCase();
-  if (name !== undefined && name !== 'http' && name !== 'https') return `${text} is no address of HTTP.`;
+  if (name !== undefined && name !== 'http' && name !== 'https') return `${text} is not an HTTP address.`;
   const rest = text.slice(scheme?.[0].length ?? 0);
   const end = rest.search(/[/?#]/);
   const authority = end === -1 ? rest : rest.slice(0, end);
@@ -815,7 +811,7 @@ export function readAddress(text: string, { isPathAsIs = false } = {}): Address 
   if (!isTarget && (isBare || !/^(?:\[[\dA-Fa-f:.%]+\]|[^\s:@*[\]"'<>{}|\\^`$,;()]+)(?::\d*)?$/.test(host)))
     return text === ''
       ? 'The address is empty.'
-      : `${text} is neither an option of curl nor an address: a quote or an option may be missing in front of it.`;
+      : `${text} is neither an option of curl nor an address: a quote or an option may be missing before it.`;
   const [whole = ''] = (end === -1 ? '' : rest.slice(end)).split('#', 1);
   const question = whole.indexOf('?');
   const path = question === -1 ? whole : whole.slice(0, question);
@@ -827,7 +823,7 @@ export function readAddress(text: string, { isPathAsIs = false } = {}): Address 
   };
 }
 
-/** The target of an address as people write it, without scheme, host and fragment; a text that is no address stays. */
+/** The target of an address, without scheme, host and fragment; a text that is not an address is returned unchanged. */
 export function requestTarget(address: string): string {
   const full = /^https?:\/\/[^/?#]*([^#]*)/i.exec(address);
   if (full === null) return address;
@@ -835,7 +831,7 @@ export function requestTarget(address: string): string {
   return target.startsWith('/') ? target : `/${target}`;
 }
 
-/** What is left of `-H Content-Type: application/json` without quotes, and names no host. */
+/** A remainder of `-H Content-Type: application/json` without quotes, and not a host. */
 const MEDIA_TYPE = /^(?:application|text|multipart|image)\/[\w.+-]+(?:;.*)?$/;
 
 function decoded(text: string): string {
@@ -850,7 +846,7 @@ function encodedPath(path: string): string {
   return path.replaceAll(/[^\0-\x7F]+/gu, (text) => encodeURIComponent(text.toWellFormed()));
 }
 
-/** RFC 3986 §5.2.4. Only plain dots: curl leaves `%2e` to the server. */
+/** Removes dot segments (RFC 3986 §5.2.4). Only plain dots, since curl leaves `%2e` to the server. */
 function withoutDots(path: string): string {
   const kept: string[] = [];
   const segments = path.split('/').slice(1);
@@ -863,8 +859,8 @@ function withoutDots(path: string): string {
 }
 
 /**
- * Expands the patterns of an address: `{a,b}`, `[1-3]`, `[01-09:2]`, `[a-z]`; a backslash takes a bracket as it is, and so are `[]` and
- * an IPv6 address. Undefined where curl refuses the pattern.
+ * Expands the patterns of an address: `{a,b}`, `[1-3]`, `[01-09:2]`, `[a-z]`. A bracket after a backslash, `[]` and an IPv6 address are
+ * kept. Undefined where curl refuses the pattern.
  */
 function expandedPattern(text: string): readonly string[] | undefined {
   let texts = [''];
@@ -920,7 +916,7 @@ function rangeOf(inside: string): readonly string[] | undefined {
   });
 }
 
-/** As curl draws it, but not at random: the same command is the same request. */
+/** Like curl's, but constant, so that the same command gives the same request. */
 const BOUNDARY = '------------------------capturegateway01';
 
 interface PartOptions {
@@ -930,8 +926,8 @@ interface PartOptions {
 }
 
 /**
- * Splits the content of a part from the options behind it: `content;type=…;filename=…`, where all but the type may stand in double
- * quotes; undefined where curl refuses the type.
+ * Splits a part into its content and its options: `content;type=…;filename=…`, where all but the type may be in double quotes;
+ * undefined where curl refuses the type.
  */
 function partOptions(given: string): { readonly text: string; readonly options: PartOptions } | undefined {
   let type: string | undefined;
@@ -945,7 +941,7 @@ function partOptions(given: string): { readonly text: string; readonly options: 
     const behindKey = rest.slice(key?.[0].length ?? 1);
     if (name === 'type' && type === undefined) {
       if (!/^[^/ ]+\/[^;, \n]/.test(behindKey)) return undefined;
-      // Parameters of the media type, as in type=text/plain;charset=utf-8, belong to it; quotes stay.
+      // Includes parameters of the media type, as in type=text/plain;charset=utf-8, with their quotes.
       type = /^[^;]*(?:;(?!\s*(?:type|filename|headers|encoder)=)[^;]*)*/i.exec(behindKey)?.[0] ?? '';
       rest = behindKey.slice(type.length);
       type = trimmed(type);
@@ -966,7 +962,7 @@ function partOptions(given: string): { readonly text: string; readonly options: 
   };
 }
 
-/** A word up to the next semicolon; one in double quotes may have one, and `\"` and `\\` are escapes in it. */
+/** Reads a word up to the next semicolon; in double quotes it may contain one, and `\"` and `\\` are escapes. */
 function partWord(given: string): { readonly text: string; readonly rest: string } {
   const quoted = /^\s*"((?:[^"\\]|\\.)*)"[^;]*/s.exec(given);
   if (quoted !== null)
@@ -979,7 +975,7 @@ function partWord(given: string): { readonly text: string; readonly rest: string
   return { text: trimmed(word), rest: given.slice(word.length) };
 }
 
-/** Without the white space of C around it; a byte of UTF-8 is none. */
+/** Removes the white space of C around a text; no byte of a longer UTF-8 sequence is one. */
 function trimmed(bytes: string): string {
   return bytes.replace(/^[ \t-\r]+/, '').replace(/(?<![ \t-\r])[ \t-\r]+$/, '');
 }

@@ -46,7 +46,7 @@ export type BodyOutcome =
 export interface ExplainedBody {
   readonly outcome: BodyOutcome;
   readonly read: Uint8Array;
-  /** The JSON text that says what a form says. */
+  /** The content of a form as JSON text. */
   readonly model?: Uint8Array | undefined;
 }
 
@@ -61,13 +61,13 @@ const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: read
   { policy: 'unsupported', signs: ['unsupported: forward', 'unsupported-charset', 'unsupported-coding'] },
 ];
 
-/** The request whose rules are reported. */
+/** The request for which rules are reported. */
 interface RuledRequest {
   readonly operation: Operation | undefined;
   readonly method: string;
-  /** The query rule of each edit of its query. */
+  /** The rule behind each edit of its query. */
   readonly queryRules: readonly QueryRule[];
-  /** The header rule of each edit of its header section. */
+  /** The rule behind each edit of its header fields. */
   readonly headerRules: readonly HeaderRule[];
 }
 
@@ -75,7 +75,7 @@ interface RuledRequest {
 interface Names {
   /** The member names of each object. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Where no value is an object. */
+  /** The pointers whose values are never objects. */
   readonly notObjects: ReadonlySet<string>;
 }
 
@@ -89,7 +89,7 @@ export function ruleOutcomes(
   const hasEdits = 'records' in outcome && outcome.records.length > 0;
   const steps = hasEdits ? stepsOf(ruleBook, request.operation, model !== undefined) : undefined;
   const byRule = steps?.edits(read);
-  /** The last rule that edited the body, and the names that the rules behind it found; read when one of them is to be told why. */
+  /** The last rule that edited the body so far, and the names in its result, which are read only when needed. */
   let last: RequestRule | undefined;
   let names: { readonly found: Names | undefined } | undefined;
   return ruleBook.changes.flatMap((change) => [
@@ -131,7 +131,7 @@ export function ruleOutcomes(
 function stepsOf(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean): RuleSteps {
   const known = stepsByBook.get(ruleBook) ?? new Map<string, RuleSteps>();
   stepsByBook.set(ruleBook, known);
-  // No id has a space.
+  // Ids contain no space.
   const key = `${operation?.id ?? ''}${isForm ? ' form' : ''}`;
   const steps = known.get(key) ?? new RuleSteps(ruleBook, operation, isForm);
   known.set(key, steps);
@@ -140,18 +140,18 @@ function stepsOf(ruleBook: RuleBook, operation: Operation | undefined, isForm: b
 
 /**
  * The rules of a book one by one, for the bodies of an operation. A record of the whole plan names its change, the kind of its rule,
- * and places before the first rule and after the last: not enough to tell two rules of a kind from each other, nor to know a rule
- * by its names when another one renamed them. So the body goes through the rules once more, each in a change of its own.
+ * and the places before the first rule and after the last. This neither distinguishes two rules of a kind, nor identifies a rule for
+ * members that another rule renamed. The body therefore goes through the rules once more, each in its own change.
  */
 class RuleSteps {
   private readonly ruleBook: RuleBook;
   private readonly operation: Operation | undefined;
-  /** In order; the id of each change is its index. */
+  /** One for each rule, in order; the id of each is its index. */
   private readonly changes: readonly Change[];
   private readonly rules: readonly RequestRule[];
   private readonly plans = new Map<number, Plan>();
 
-  /** With `isForm`, for the JSON text of a form, whose values are all texts. */
+  /** `isForm` is true for the JSON text of a form, in which all values are texts. */
   constructor(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean) {
     this.ruleBook = ruleBook;
     this.operation = operation;
@@ -175,7 +175,7 @@ class RuleSteps {
     return edits;
   }
 
-  /** The body as a rule left it. */
+  /** The body after a rule. */
   after(rule: RequestRule, body: Uint8Array): Uint8Array {
     const outcome = this.plan(this.rules.indexOf(rule) + 1).rewrite(body);
     return outcome.verdict === 'refused' ? body : outcome.body;
@@ -192,7 +192,7 @@ class RuleSteps {
   }
 }
 
-/** Kept for as long as their rule book: a replay explains thousands of requests by one. */
+/** Kept as long as their rule book, because a replay explains thousands of requests by it. */
 const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
 
 function last({ lastHit }: Hits): { readonly lastHit?: string } {
@@ -282,13 +282,13 @@ function whyNot(
   const names = seen();
   if (names === undefined) return 'The body is empty.';
   const isOfList = rule.rule !== 'unwrap' && rule.in[0] === '*';
-  if (!isObject(read) && !isOfList) return 'The body is no object.';
-  if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is flat already.`;
+  if (!isObject(read) && !isOfList) return 'The body is not an object.';
+  if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is already flat.`;
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   const pointer = rule.in.map((step) => `/${step}`).join('');
   if (rule.in.length > 0 && !names.members.has(pointer) && !isThere(rule.in, names))
     return `There is no ${place}.`;
-  if (names.notObjects.has(pointer)) return `${place} is no object.`;
+  if (names.notObjects.has(pointer)) return `${place} is not an object.`;
   if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
   if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
   if (rule.rule === 'default') return `${place} has ${rule.member} already.`;
@@ -298,7 +298,7 @@ function whyNot(
   return `${place} has none of ${namedMembers(rule).flat().join(', ')}.`;
 }
 
-/** True for JSON whose first byte other than white space (RFC 8259 §2) opens an object. */
+/** True for JSON that is an object: its first byte other than white space (RFC 8259 §2) is a brace. */
 function isObject(body: Uint8Array): boolean {
   return body.find((byte) => byte > 0x20) === 0x7b;
 }
@@ -408,7 +408,7 @@ export function responseRuleWords(rule: ResponseRule): string {
   }
 }
 
-/** One or two sentences for display: the effect of an edit, and its reason. */
+/** The effect of an edit and the reason for it, in one or two sentences for display. */
 export function editReason(edit: EditRecord, change: Change | undefined): string {
   const done = doneBy(edit);
   return change === undefined ? done : `${done} ${change.summary}`;
@@ -420,7 +420,7 @@ function doneBy(edit: EditRecord): string {
   if (isOfQuery(edit)) return doneToQuery(edit);
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
-  if (note === 'byte-order-mark') return 'The byte order mark goes; JSON does not allow one.';
+  if (note === 'byte-order-mark') return 'The byte order mark goes, because JSON does not allow one.';
   if (note === 'sibling')
     return `${name} is beside the wrapper, where V1 ignores it; the gateway removes it.`;
   if (note === 'value') return `The value of ${name} cannot be converted (${rule}); it stays.`;
@@ -537,7 +537,7 @@ interface RulesViewParts {
 /** Shows a rule book with its effects. */
 export function rulesView({ rules, since, text, totals }: RulesViewParts): RulesView {
   const { ruleBook } = rules;
-  /** In the order of the book: those of its requests, and those that only its responses have. */
+  /** The changes for requests or responses, in the order of the book. */
   const changesOf = (ofRequests: readonly Change[], plans: readonly ResponsePlan[]): readonly string[] =>
     ruleBook.changes
       .filter((change) => ofRequests.includes(change) || plans.some((plan) => plan.changes.has(change.id)))
@@ -610,7 +610,7 @@ function changeView(change: Change, uses: Uses): ChangeView {
   };
 }
 
-/** Sentences about behaviour that neither the specification nor the documentation shows. */
+/** Describes, in sentences, behaviour that neither the specification nor the documentation shows. */
 export function assumptionsOf({ operations, changes }: RuleBook): string[] {
   return [
     ...operations

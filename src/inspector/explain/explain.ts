@@ -51,13 +51,13 @@ import { compareHeaders, delivery } from '../entries/entry-detail.ts';
 import { goneWords } from '../operator-view.ts';
 import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 
-/** The gateway that explains: its rule book, limits and content decoding. */
+/** The parts of a gateway that an explanation needs. */
 export interface ExplainParts extends BodyExplainer {
   readonly limits: HeadLimits & DecisionLimits;
   /** Scheme, host and port of the gateway and of V2, for commands. */
   readonly gatewayOrigin: string;
   readonly origin: string;
-  /** The modes in force; those of the rule book where it is not known what was chosen at run time. */
+  /** The modes in force; by default those of the rule book. */
   readonly modes?: Modes | undefined;
 }
 
@@ -67,24 +67,22 @@ const JSON_TYPE: readonly [string, string] = ['Content-Type', 'application/json'
 
 const MODE_SENTENCES: Readonly<Record<Modes['default']['mode'], (share: number) => readonly string[]>> = {
   migrate: () => [],
-  observe: () => ['The mode is observe: V1 gets the request as it came, and V2 nothing.'],
+  observe: () => ['The mode is observe: V1 gets the request as it came, and V2 gets nothing.'],
   shadow: () => [
-    'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
+    'The mode is shadow: V1 gets the request as it came; V2 gets a migrated copy of reads, whose response no client sees.',
   ],
   verify: (share) => [
-    `The mode is verify: of ${share} % of the reads, V1 gets a copy afterwards whose response no client sees.`,
+    `The mode is verify: V1 afterwards gets a copy of ${share} % of the reads, whose response no client sees.`,
   ],
   canary: (share) =>
     share >= 100
       ? []
       : [
-          `The mode is a canary: ${share} % of the clients are migrated; of the others, V1 gets the request as it came.`,
+          `The mode is a canary: ${share} % of the clients are migrated; for the others, V1 gets the request as it came.`,
         ],
 };
 
-/**
- * Explains how the gateway would handle a request, by the decision and the plan that live requests go through; nothing is sent.
- */
+/** Explains how the gateway would handle a request, by the decision and the plan that live requests go through; nothing is sent. */
 export async function explain(
   request: ExplainRequest,
   parts: ExplainParts,
@@ -103,7 +101,7 @@ interface Transformed {
   readonly explained: ExplainedBody;
 }
 
-/** Calls the transform of the operation, as a live request does. */
+/** Calls the transform of the operation, as for a live request. */
 async function transformed(
   { method }: RequestToExplain,
   decision: Decision,
@@ -189,9 +187,7 @@ function explanationOf(
     ...(outcome.verdict === 'refused' ? { refusal: outcome.refusal } : {}),
     ...(note === undefined ? {} : { note }),
     v1Request,
-    ...(v2Request === undefined || sent === undefined
-      ? {}
-      : { v2Request, v2Body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(sent.body) }),
+    ...(v2Request === undefined || sent === undefined ? {} : { v2Request, v2Body: textOf(sent.body) }),
     ...(outcome.verdict === 'unread'
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
@@ -218,7 +214,7 @@ function movedIn(decision: Decision): Pick<Explanation, 'moved'> {
   return { moved: { from: `${method} ${template}`, to: printDestination(to) } };
 }
 
-/** What the rules make of a webhook; its signature is not checked, since that of an example is seldom valid. */
+/** The delivery of a webhook by the rules. The signature is not checked, since an example rarely has a valid one. */
 function deliveryIn(
   decision: Decision,
   body: Uint8Array,
@@ -233,16 +229,17 @@ function deliveryIn(
   return { delivery: { to, edits, ...note, body: textOf(made.body) } };
 }
 
-/** A request that is not V1 traffic, or is refused before its body is read, is handled alike in every mode. */
+/** Empty for a request that is not V1 traffic, since modes do not affect it. */
 function liveIn(decision: Decision, { rules, modes }: ExplainParts): Pick<Explanation, 'live'> {
   if (decision.route !== 'migrate') return {};
   const { rollout } = rules.ruleBook;
-  const live = liveSentences({
+  const state: LiveState = {
     rollout,
     modes: modes ?? modesInForce(rollout?.modes, undefined),
     operation: decision.operation?.id,
     now: Date.now(),
-  });
+  };
+  const live = [...goneSentences(state), ...brownoutSentences(state), ...modeSentences(state)];
   return live.length === 0 ? {} : { live };
 }
 
@@ -265,7 +262,7 @@ function sentRequest(
     decision,
     request: { method: decision.method, rest: decision.target.rest, operation },
     now: Date.now(),
-    // Whose request it is, is not known.
+    // The client of the request is not known.
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
     isRewritten,
@@ -311,7 +308,7 @@ function textOf(body: Uint8Array): string {
 interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
-  /** Calls transforms; where there is none, they are left out. */
+  /** Calls transforms; if absent, they are left out. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
 }
 
@@ -329,7 +326,7 @@ async function explainBody(
     return {
       outcome: {
         verdict: 'unread',
-        why: 'A webhook of V2: response rules make the body that its subscriber receives.',
+        why: 'A webhook of V2: response rules make the body for its subscriber.',
       },
       read,
     };
@@ -350,7 +347,7 @@ async function explainBody(
       return { outcome: { verdict: 'unread', why: whyUnread(received, body.note), ...note }, read };
     }
     case 'drop': {
-      const why = `The body is dropped: ${decision.v2Method} has no use for one.`;
+      const why = `The body is dropped: ${decision.v2Method} takes none.`;
       return { outcome: { verdict: 'unread', why, note: body.note }, read };
     }
     case 'rewrite': {
@@ -358,12 +355,13 @@ async function explainBody(
       const migrated = migratedBody(received, decoded, decision, explainer);
       const bytes = typeof decoded === 'string' ? read : decoded;
       const model = modelOf(body.format, bytes);
-      return { outcome: outcomeOf(migrated), read: bytes, model };
+      const outcome = migrated.verdict === 'refused' ? refused(migrated.failure) : migrated;
+      return { outcome, read: bytes, model };
     }
   }
 }
 
-/** The JSON text that says what the fields of a body say; undefined for one that is JSON itself. */
+/** The content of a form or a multipart body as JSON text; undefined for a body that is JSON itself. */
 function modelOf(format: BodyFormat, bytes: Uint8Array): Uint8Array | undefined {
   if (isForm(format)) return formModel(bytes);
   return isStreamed(format) && !isOfTexts(format) ? multipartModel(bytes, boundaryOf(format)) : undefined;
@@ -390,10 +388,6 @@ async function decodedBody(
   return new Promise((resolve) => {
     decode(coding, body, bodyLimit, unlimitedMemory, resolve);
   });
-}
-
-function outcomeOf(migrated: MigratedBody): BodyOutcome {
-  return migrated.verdict === 'refused' ? refused(migrated.failure) : migrated;
 }
 
 function refused({ code, status, detail, pointer, position, reason }: Failure): BodyOutcome {
@@ -448,7 +442,7 @@ function requestToExplain(
   if (named === undefined && request.target === undefined)
     return { fault: 'Name an operation, or give a method and a target.' };
   if (request.method !== undefined && !isFieldName(request.method))
-    return { fault: `${JSON.stringify(request.method)} is not a method of HTTP.` };
+    return { fault: `${JSON.stringify(request.method)} is not an HTTP method.` };
   const body = bodyOf(request);
   if (body === undefined) return { fault: 'The bodyBase64 is not Base64.' };
   const headers = (request.headers ?? (body.length > 0 ? [JSON_TYPE] : [])).flat();
@@ -492,7 +486,7 @@ function isHeader(pair: unknown): boolean {
   return Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string');
 }
 
-/** What decides, beside the rules, about a live V1 request of some client. */
+/** The state that, besides the rules, decides about a live V1 request. */
 interface LiveState {
   readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'brownouts'> | undefined;
   readonly modes: Modes;
@@ -500,11 +494,6 @@ interface LiveState {
   readonly operation: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
-}
-
-/** Says why a live V1 request would not, or not always, be migrated at the moment: the end of V1, brownouts, modes; empty when it would. */
-function liveSentences(state: LiveState): readonly string[] {
-  return [...goneSentences(state), ...brownoutSentences(state), ...modeSentences(state)];
 }
 
 function goneSentences({ rollout, operation, now }: LiveState): readonly string[] {
@@ -534,7 +523,7 @@ function brownoutSentences({ rollout, operation, now }: LiveState): readonly str
     });
 }
 
-/** Whether a scope includes the operation, for some client: whose request it is, is not known. */
+/** True when a scope includes the operation for at least one client: the client of the request is not known. */
 function mayConcern({ operations }: Scope, operation: string | undefined): boolean {
   return operations === undefined || (operation !== undefined && operations.includes(operation));
 }

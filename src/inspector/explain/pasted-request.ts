@@ -14,14 +14,14 @@ import {
   textOf,
 } from './shell-words.ts';
 
-/** Forms of a request that are read as a whole: what their first words are, and what they are called. */
+/** Forms of a request that are not read, by how they begin, with a name for each. */
 const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
-  [/^(?:const |let |var |await |return )*(?:\w+ = )?(?:await )?axios[.(]/, 'a call of axios'],
-  [/^\$\.(?:ajax|get|post)\(/, 'a call of jQuery'],
+  [/^(?:const |let |var |await |return )*(?:\w+ = )?(?:await )?axios[.(]/, 'a call to axios'],
+  [/^\$\.(?:ajax|get|post)\(/, 'a call to jQuery'],
   [/^(?:import requests|requests\.\w+\(|\w+ = requests\.)/, 'a script for Python’s requests'],
   [/^(?:var|const|let) \w+ = new XMLHttpRequest/, 'a script with XMLHttpRequest'],
   [/^(?:package main|import \()/, 'a program in Go'],
-  [/^[*>] \S/, 'what curl -v prints'],
+  [/^[*>] \S/, 'the output of curl -v'],
   [/^<\?php|^\$(?:curl|ch|client) = /, 'a script in PHP'],
   [/^for\s+(?:\/[a-z]\s+)*%%?\w/i, 'a loop of cmd.exe'],
 ];
@@ -29,12 +29,12 @@ const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
 const HOW =
   'Copy it as cURL (browsers: Network, Copy, Copy as cURL), or give --method, --target and the body.';
 
-/** Words that stand in front of a command and change nothing in its request. */
+/** Words before a command that do not affect its request. */
 const PREFIXES: ReadonlySet<string> = new Set('$ % > ! { then do else if while until noglob'.split(' '));
 
 /**
- * Reads the requests in a text that people paste: curl commands for bash, cmd.exe and PowerShell, `fetch(…)`, `Invoke-WebRequest`, and
- * the text of an HTTP/1.1 request. Anything else is named in a sentence. `readFile` resolves the files that a command sends.
+ * Reads the requests in a pasted text: curl commands for bash, cmd.exe and PowerShell, `fetch(…)`, `Invoke-WebRequest`, and the text
+ * of an HTTP/1.1 request. Any other text gives a fault. `readFile` resolves the files that a command sends.
  */
 export function readPasted(text: string, readFile: ReadFile): ReadRequests {
   const trimmed = withoutPrompts(withoutFence(text.replace(/^\uFEFF/, '').trim()));
@@ -45,7 +45,7 @@ export function readPasted(text: string, readFile: ReadFile): ReadRequests {
   const other = OTHER_FORMS.find(([form]) => form.test(trimmed));
   if (other !== undefined) return unread(`This is ${other[1]}, which is not read. ${HOW}`);
   if (/\bfetch\s*\(/.test(trimmed) && !trimmed.includes('curl'))
-    return unread(`This is a program around a call of fetch, which is not read. ${HOW}`);
+    return unread(`This is a program around a call to fetch, which is not read. ${HOW}`);
   const commands = dialectOf(trimmed)(trimmed, readFile);
   if ('fault' in commands) return unread(commands.fault);
   return readCommands(commands, readFile);
@@ -54,11 +54,11 @@ export function readPasted(text: string, readFile: ReadFile): ReadRequests {
 const FETCH =
   /^(?:export )?(?:(?:const|let|var) )?(?:[\w.]+ = )?(?:return )?(?:await )?(?:(?:window|globalThis|self)\.)?fetch\s*\(/;
 
-/** The first line of a request, as developer tools show it, and editors write it without a version. */
+/** The first line of a request in developer tools or, without a version, in editors. */
 const MESSAGE =
   /^(?:[A-Z]+ \S+ HTTP\/\d|(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (?:https?:\/)?\/\S*[ \t]*(?:\r?\n|$))/;
 
-/** Without what a terminal of Windows or Linux writes in front of a command, which other shells read as words. */
+/** Removes the prompts of terminals on Windows and Linux, which other shells would read as words. */
 function withoutPrompts(text: string): string {
   return text.replaceAll(
     /^(?:(?:PS )?[A-Za-z]:\\[^<>|\n]*>|\[?[\w.-]+@[^$#%\n]*[$#%])[ \t]*(?=curl(?:\.exe)?\s)/gm,
@@ -66,7 +66,7 @@ function withoutPrompts(text: string): string {
   );
 }
 
-/** A text as a page of documentation has it, between two lines of three backquotes. */
+/** Removes the lines of three backquotes around a text from documentation. */
 function withoutFence(text: string): string {
   const end = text.indexOf('\n');
   return text.startsWith('```') && text.endsWith('```') && end !== -1 ? text.slice(end, -3).trim() : text;
@@ -76,29 +76,27 @@ function unread(fault: string): ReadRequests {
   return { requests: [], faults: [{ name: 'The request', fault }], notes: [] };
 }
 
-/** Which shell a curl command was copied for, by what no other shell's copy has. */
+/** Recognises, by marks that no other shell's copy has, the shell for which a curl command was copied. */
 function dialectOf(text: string): (text: string, readFile: ReadFile) => readonly ShellCommand[] | ShellFault {
   const single = text.indexOf("'");
   const before = single === -1 ? text : text.slice(0, single);
   if (/\^(?:["&]|%\^|\r?\n)/.test(before)) return readCmd;
-  // Proxies that print for cmd.exe put its line ends behind the quotes of bash.
+  // Proxies that print for cmd.exe combine its line ends with the quotes of bash.
   if (/'[ \t]*\^\r?\n/.test(text))
     return (given, readFile) => readBash(given.replaceAll(/\^\r?\n/g, '\\\n'), readFile);
-  // Firefox doubled each quote; between quotes of bash, `{""a"":` would have none.
+  // Firefox doubled each quote, which between quotes of bash would vanish.
   if (before.includes('"') && /[{[:,]\s?""[^"\s,}\]]/.test(text)) return readCmd;
-  // `{`"a`":1}` and `'{\"a\":1}'` are JSON to PowerShell alone.
+  // Only to PowerShell are `{`"a`":1}` and `'{\"a\":1}'` JSON.
   const isPowerShell = /`\r?\n|[{[,:]\s?`"|'\s*[{[]\s*\\"/.test(text);
   return isPowerShell ? readPowerShell : readBash;
 }
 
-/** Shells inside one another that are read, such as `bash -c` and `eval`. */
+/** Maximum nested shells, such as `bash -c` and `eval`. */
 const MAX_SHELLS = 16;
 
 function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, shells = 0): ReadRequests {
   if (shells > MAX_SHELLS)
-    return unread(
-      `The command has more than ${MAX_SHELLS} shells inside one another: paste the innermost one.`,
-    );
+    return unread(`The command has more than ${MAX_SHELLS} nested shells: paste the innermost command.`);
   const reads: ReadRequests[] = [];
   let others = '';
   let around: string | undefined;
@@ -138,11 +136,11 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
       others === ''
         ? 'There is no command.'
         : around !== undefined
-          ? `curl is an argument of ${around} here, which is not run: paste the curl command itself, with its values.`
+          ? `curl is an argument of ${around}, which is not run: paste the curl command itself, with its values.`
           : /[\u00a0\u2000-\u200b\u202f\u3000]/.test(others)
-            ? `The command has a space that is none to a shell, as word processors write it (${visibleSpaces(others)}): type it anew.`
+            ? `The command has a space that shells do not recognise, perhaps from a word processor (${visibleSpaces(others)}): type it again.`
             : isAddress(others)
-              ? `The command is not curl: it begins with ${others}. Write curl in front of it.`
+              ? `The command is not curl: it begins with ${others}. Write curl before it.`
               : `The command is not curl: it begins with ${others}. ${HOW}`,
     );
   return {
@@ -152,7 +150,7 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile, she
   };
 }
 
-/** The commands of a shell with its standard input, which each of them has that nothing is piped into. */
+/** The commands of a shell with its standard input, which goes to each one without another input. */
 function withInput(commands: readonly ShellCommand[], stdin: ShellCommand['stdin']): readonly ShellCommand[] {
   if (stdin === undefined) return commands;
   return commands.map((command, at) =>
@@ -160,7 +158,7 @@ function withInput(commands: readonly ShellCommand[], stdin: ShellCommand['stdin
   );
 }
 
-/** The beginning of a text, with such spaces as their code points. */
+/** The beginning of a text, with the code points of unusual spaces. */
 function visibleSpaces(text: string): string {
   return text
     .slice(0, 40)
@@ -170,14 +168,14 @@ function visibleSpaces(text: string): string {
     );
 }
 
-/** Programs that run the command behind their own options. */
+/** Programs that run the command after their own options. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'time env sudo doas nohup timeout nice ionice stdbuf watch docker podman kubectl strace exec command'.split(
     ' ',
   ),
 );
 
-/** The text that `bash -c` and `eval` run, which the shell at hand has taken out of its quotes. */
+/** The text that `bash -c` and `eval` run, without its quotes. */
 function scriptOf(words: ShellCommand['words']): string | undefined {
   const [program, flags, script] = words.map(({ bytes }) => textOf(bytes));
   if (program === 'eval')
@@ -197,7 +195,6 @@ function isAddress(word: string): boolean {
   return word.startsWith('-') || /^(?:https?:)?\//.test(word);
 }
 
-/** The text of a request, as developer tools show its head. */
 function readMessage(text: string): ReadRequests {
   const lines = text.replaceAll('\r\n', '\n');
   const end = lines.indexOf('\n\n');
@@ -205,7 +202,7 @@ function readMessage(text: string): ReadRequests {
   const [method = '', target = ''] = first.trim().split(' ');
   const wrong = fields.find((line) => !line.includes(':'));
   if (wrong !== undefined)
-    return unread(`The line ${JSON.stringify(wrong)} of the request is no header field.`);
+    return unread(`The line ${JSON.stringify(wrong)} of the request is not a header field.`);
   const headers = fields.map((line): [string, string] => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon), line.slice(colon + 1).trim()];
@@ -232,7 +229,7 @@ function requestOf({ method, address, headers, body }: Plain, notes: readonly st
   return { requests: [request], faults: [], notes };
 }
 
-/** Reads every `fetch("…", {…})`: browsers also copy all requests of a page, one behind the other. */
+/** Reads every `fetch("…", {…})`, since browsers can also copy all requests of a page. */
 function readFetches(text: string): ReadRequests {
   const reads: ReadRequests[] = [];
   for (let rest = text; FETCH.test(rest);) {
@@ -249,7 +246,7 @@ function readFetches(text: string): ReadRequests {
   };
 }
 
-/** Reads one call as browsers copy it, also for Node.js, and as people write it with plain values; `end` is where it was read to. */
+/** Reads a call as copied from a browser, also for Node.js, or written with plain values; `end` is the place behind it. */
 function readFetch(text: string): { readonly read: ReadRequests; readonly end: number } {
   const reader = new LiteralReader(text, FETCH.exec(text)?.[0].length ?? 0);
   const read = readCall(reader);
@@ -262,28 +259,30 @@ function readCall(reader: LiteralReader): ReadRequests {
   reader.takes(',');
   if (reader.hasFailed || typeof address !== 'string' || !(options instanceof Map) || !reader.takes(')'))
     return unread(
-      `This is a call of fetch whose arguments are not all plain values (${reader.place()}). Write them out, or copy it as cURL.`,
+      `This is a call to fetch whose arguments are not all plain values (${reader.place()}). Write them out, or copy it as cURL.`,
     );
   const get = (name: string): unknown => options.get(name);
   const given = get('headers');
   const headers = fieldsOf(given);
   if (headers === undefined)
-    return unread('The headers of the call of fetch are no plain values: write them as an object.');
+    return unread('The headers of the call to fetch are not plain values: write them as an object.');
   const body = get('body');
   if (body !== undefined && body !== null && typeof body !== 'string')
-    return unread('The body of the call of fetch is no text: write it as a string, or in JSON.stringify(…).');
+    return unread(
+      'The body of the call to fetch is not a text: write it as a string, or in JSON.stringify(…).',
+    );
   const method = typeof get('method') === 'string' ? String(get('method')) : 'GET';
-  // fetch makes these upper case and no others (Fetch §2.2.1): patch stays patch.
+  // fetch changes only these to upper case (Fetch §2.2.1), and not patch.
   const normal = /^(?:delete|get|head|options|post|put)$/i.test(method) ? method.toUpperCase() : method;
   if (typeof body === 'string' && /^(?:GET|HEAD)$/.test(normal))
-    return unread(`fetch makes no ${normal} with a body: leave one of them out.`);
+    return unread(`fetch sends no ${normal} with a body: remove the body, or choose another method.`);
   const url = URL.parse(address, 'http://host');
-  if (url === null) return unread(`${address} is no address to fetch.`);
+  if (url === null) return unread(`fetch does not take ${address} as an address.`);
   const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type');
   if (typeof body === 'string' && !hasType) headers.push(['Content-Type', 'text/plain;charset=UTF-8']);
-  // A browser resolves dot segments and escapes what an address cannot have.
+  // Like a browser, resolves dot segments and escapes invalid characters.
   const sent = `http://host${url.pathname}${url.search}`;
-  if (!/^https?:$/.test(url.protocol)) return unread(`${address} is no address of HTTP.`);
+  if (!/^https?:$/.test(url.protocol)) return unread(`${address} is not an HTTP address.`);
   return requestOf({ method: normal, address: sent, headers, body: body ?? undefined });
 }
 
@@ -298,7 +297,7 @@ function fieldsOf(given: unknown): [string, string][] | undefined {
   return fields.length === pairs.length ? fields : undefined;
 }
 
-/** Nested values that are read: deeper ones would exhaust the stack. */
+/** Maximum nested values, since deeper ones could exhaust the stack. */
 const MAX_LEVELS = 512;
 
 /**
@@ -315,7 +314,6 @@ class LiteralReader {
     this.#at = at;
   }
 
-  /** Where it is. */
   get at(): number {
     return this.#at;
   }
@@ -458,7 +456,7 @@ class LiteralNumber {
   }
 }
 
-/** What `JSON.stringify` makes of literals; numbers keep their text. */
+/** Prints literals as `JSON.stringify` would; numbers keep their text. */
 function printJson(value: unknown): string {
   if (value instanceof Map)
     return `{${[...value]
@@ -471,7 +469,7 @@ function printJson(value: unknown): string {
 
 const CMDLET = /(?:^|[\s(=;|])(?:Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\s/i;
 
-/** `curl` is an alias of the cmdlet in Windows PowerShell; its parameters tell. */
+/** In Windows PowerShell, `curl` is an alias of the cmdlet, recognised by its parameters. */
 function isPowerShellRequest(text: string): boolean {
   return (
     (CMDLET.test(text) && !/^\s*curl(?:\.exe)?\s/i.test(text)) ||
@@ -479,7 +477,7 @@ function isPowerShellRequest(text: string): boolean {
   );
 }
 
-/** Reads `Invoke-WebRequest` as browsers copy it, and as people write it with plain values. */
+/** Reads `Invoke-WebRequest` as copied from a browser, or written with plain values. */
 function readWebRequest(text: string): ReadRequests {
   const source = bytesOf(text.replaceAll('\r\n', '\n'));
   const parts = new ScriptParts(source);
@@ -491,7 +489,7 @@ function readWebRequest(text: string): ReadRequests {
   const cookies = parts.cookies(from);
   if (cookies === undefined)
     return unread(
-      'A cookie of the PowerShell session is no plain value. Write it out in quotes, or copy it as cURL.',
+      'A cookie of the PowerShell session is not a plain value. Write it out in quotes, or copy it as cURL.',
     );
   const headers = [...found.headers];
   const add = (name: string, value: string | undefined): void => {
@@ -503,10 +501,10 @@ function readWebRequest(text: string): ReadRequests {
   add('Cookie', cookies.length === 0 ? undefined : cookies.join('; '));
   const address = found.values.get('uri');
   if (address === undefined)
-    return unread('The PowerShell command has no address: give it behind -Uri, in quotes.');
+    return unread('The PowerShell command has no address: give it after -Uri, in quotes.');
   const body = found.values.get('body');
   const method = (found.values.get('method') ?? found.values.get('custommethod') ?? 'GET').toUpperCase();
-  // What PowerShell says of a body where nothing else is said.
+  // PowerShell's default for a body.
   if (body !== undefined) add('Content-Type', 'application/x-www-form-urlencoded');
   return requestOf({ method, address, headers, body });
 }
@@ -518,7 +516,7 @@ class ScriptParts {
     this.#source = source;
   }
 
-  /** The string that a name is set to. */
+  /** The string that is assigned to a name. */
   stringBehind(name: string, from: number): string | undefined {
     const at = this.#source.indexOf(name, from);
     const equals = at === -1 ? -1 : this.#source.indexOf('=', at);
@@ -526,7 +524,7 @@ class ScriptParts {
     return typeof read === 'object' ? textOf(joinedPairs(read.bytes)) : undefined;
   }
 
-  /** The cookies that a session is given before `end`, as `name=value`; undefined where one is no plain value. */
+  /** The session's cookies that are set before `end`, as `name=value`; undefined where one is not a plain value. */
   cookies(end: number): readonly string[] | undefined {
     const cookies: string[] = [];
     const made = 'System.Net.Cookie(';
@@ -551,7 +549,7 @@ class ScriptParts {
     return at;
   }
 
-  /** The parameters of a cmdlet, by their names in lower case; a sentence where one is no plain value. */
+  /** The parameters of a cmdlet, by their names in lower case; a sentence where one is not a plain value. */
   parameters(
     from: number,
   ):
@@ -617,7 +615,7 @@ class ScriptParts {
     return at;
   }
 
-  /** A string, a bare word, or the bytes of a string in UTF-8, as browsers write a body that is not ASCII. */
+  /** A string, a bare word, or the bytes of a string in UTF-8, by which browsers express a body that is not ASCII. */
   #value(from: number, end: number): string | undefined {
     const encoded = /^\(\[System\.Text\.Encoding\]::UTF8\.GetBytes\(/i.exec(
       this.#source.slice(from, from + 64),
@@ -632,7 +630,7 @@ class ScriptParts {
     return /^[^$@([{"']/.test(bare) ? textOf(bare) : undefined;
   }
 
-  /** A hash table of strings, behind its `@{`. */
+  /** Reads a hash table of strings, after its `@{`. */
   #table(from: number): { readonly headers: readonly [string, string][]; readonly end: number } | undefined {
     const headers: [string, string][] = [];
     let at = from;
@@ -653,7 +651,7 @@ class ScriptParts {
   }
 }
 
-/** Parameters of the cmdlet that make the request; those that change nothing in it; and switches, which take no value. */
+/** Parameters of the cmdlet that define the request, others that do not affect it, and switches, which take no value. */
 const TAKEN: readonly string[] = [
   'uri',
   'method',
@@ -678,13 +676,13 @@ const SWITCHES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A parameter may be written as the beginning of its name; undefined for one that changes the request and is not read. */
+/** The full name of a parameter, which may be abbreviated; undefined for one that affects the request but is not read. */
 function parameterNamed(written: string): string | undefined {
   const name = written.toLowerCase();
   const names = [...TAKEN, ...WITHOUT_EFFECT, ...SWITCHES, ...UNREAD];
   if (name === 'sv') return 'sessionvariable';
   if (names.includes(name)) return UNREAD.includes(name) ? undefined : name;
-  // -H is short for -Headers, although newer versions have -HttpVersion.
+  // -H means -Headers, although newer versions also have -HttpVersion.
   const begun = names.filter((known) => known.startsWith(name));
   const taken = begun.filter((known) => TAKEN.includes(known));
   const [only] = taken.length === 1 ? taken : begun;
@@ -701,5 +699,5 @@ const UNREAD: readonly string[] = [
 ];
 
 function notPlain(name: string, written: string): string {
-  return `This is a PowerShell command whose -${name === '' ? 'Uri' : name} is no plain value (${textOf(written).split('\n', 1)[0] ?? ''}). Write it out in quotes, or copy it as cURL.`;
+  return `This is a PowerShell command whose -${name === '' ? 'Uri' : name} is not a plain value (${textOf(written).split('\n', 1)[0] ?? ''}). Write it out in quotes, or copy it as cURL.`;
 }

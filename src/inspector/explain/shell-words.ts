@@ -1,26 +1,26 @@
 /**
- * One word of a command, as the program receives it. Each character of `bytes` stands for one byte: a shell's escapes name bytes,
+ * One word of a command, as the program receives it. Each character of `bytes` is one byte, because escapes of shells denote bytes,
  * which need not be text.
  */
 export interface ShellWord {
   readonly bytes: string;
-  /** What the shell would have replaced and nobody can know here, with its place in `bytes`: it stands there as it is written. */
+  /** Parts that the shell would replace by values that are not known here, with their places in `bytes`, where they are as written. */
   readonly unknown: readonly { readonly name: string; readonly at: number }[];
-  /** True where a brace stands outside quotes: bash would make several words of it. */
+  /** True where a brace is outside quotes, so that bash would expand the word to several. */
   readonly hasBrace: boolean;
-  /** True where a part of it stands in quotes; then its value is one word, whatever it is. */
+  /** True where a part of it is in quotes, so that any value gives one word. */
   readonly isQuoted?: boolean;
 }
 
-/** One simple command: its words, and what it reads from standard input where the text itself says so. */
+/** One simple command: its words, and its standard input if the text gives it. */
 export interface ShellCommand {
   readonly words: readonly ShellWord[];
   readonly stdin?: ShellWord;
-  /** The operator behind the command; empty at the end. */
+  /** The operator after the command; empty at the end. */
   readonly operator: string;
 }
 
-/** Explains in a sentence why a text is no command. */
+/** Says in a sentence why a text is not a command. */
 export interface ShellFault {
   readonly fault: string;
 }
@@ -38,12 +38,12 @@ export function binary(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes that a string with one character each stands for. */
+/** The bytes of a string with one character each. */
 export function fromBinary(bytes: string): Uint8Array {
   return Uint8Array.from(bytes, (character) => character.charCodeAt(0));
 }
 
-/** The text of bytes; what is no UTF-8 is replaced. */
+/** The text of bytes; invalid UTF-8 is replaced. */
 export function textOf(bytes: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(fromBinary(bytes));
 }
@@ -57,7 +57,7 @@ const UNCLOSED: ShellFault = { fault: 'The command has an unclosed quote.' };
 
 const PLACELESS: ShellFault = {
   fault:
-    'To a shell, < and > lead to a file, and none is named behind one: write a value in place of <…>, or put it in quotes.',
+    'To a shell, < and > are followed by the name of a file, which is missing: write a value in place of <…>, or put it in quotes.',
 };
 
 const PROCESS: ShellFault = {
@@ -66,20 +66,20 @@ const PROCESS: ShellFault = {
 
 /**
  * Reads the commands of a text as bash does: quotes, `$'…'` with its escapes, assignments, here-documents and redirections; nothing is
- * run. `shell-quote` was measured against bash for this: it does not know `$'…'` (what browsers copy), expands unset variables to
- * nothing, and turns `?` and `*` of an address into objects.
+ * run. The package `shell-quote` does not suffice: it does not know `$'…'`, which browsers copy, expands unset variables to nothing,
+ * and turns `?` and `*` in an address into objects.
  */
 export function readBash(text: string, readFile: ReadFile): readonly ShellCommand[] | ShellFault {
   return new BashReader(bytesOf(text.replaceAll('\r\n', '\n')), readFile).read();
 }
 
-/** The program of a command that makes requests. */
+/** Matches curl as the program of a command. */
 export const CURL = /(?:^|[/\\])curl(?:\.exe)?$/i;
 
-/** Reads a file that a command names; throws where it cannot. */
+/** Reads a file that a command names; throws if it cannot. */
 export type ReadFile = (path: string) => Uint8Array;
 
-/** Standard input that nobody can know here. */
+/** Standard input that is not known here. */
 function unknownInput(name: string): ShellWord {
   return { bytes: name, unknown: [{ name, at: 0 }], hasBrace: false };
 }
@@ -93,7 +93,7 @@ function fileInput(path: ShellWord, readFile: ReadFile): ShellWord {
   }
 }
 
-/** What the last of the commands writes, or hands to a pipe, where that is known without running it. */
+/** The output of the last command, where it is known without running anything. */
 export function outputOf(commands: readonly ShellCommand[], readFile: ReadFile): ShellWord {
   let piped: ShellWord | undefined;
   for (const [number, { words, stdin = piped, operator }] of commands.entries()) {
@@ -151,7 +151,7 @@ function writtenBy(
   }
 }
 
-/** What `printf` makes of its format with `%s`, `%d`, `%%` and escapes, again until no argument is left; undefined for other forms. */
+/** The output of `printf` for a format with `%s`, `%d`, `%%` and escapes, repeated while arguments are left; undefined for other forms. */
 function printed(format: string, values: readonly string[]): string | undefined {
   const left = [...values];
   let bytes = '';
@@ -174,16 +174,16 @@ function printed(format: string, values: readonly string[]): string | undefined 
 interface HereDocument {
   /** The line that ends it. */
   readonly end: string;
-  /** True when tabs at the beginning of its lines are left out. */
+  /** True when tabs at the beginning of its lines are removed. */
   readonly hasTabs: boolean;
   readonly isQuoted: boolean;
-  /** The number of the command that reads it. */
+  /** The index of the command that reads it. */
   readonly command: number;
 }
 
 const OPERATORS = ['&&', '||', '|&', ';;', ';', '&', '|', '(', ')', '\n'] as const;
 
-/** Substitutions inside one another that are read; deeper ones stand for text that is not known. */
+/** Maximum nested substitutions; deeper ones are unknown values. */
 const MAX_DEPTH = 16;
 
 /** Maximum length of a variable's name. */
@@ -202,13 +202,13 @@ class BashReader {
   #isUnclosed = false;
   /** True where a redirection names no file. */
   #isPlaceless = false;
-  /** True where `<(…)` stands for what other commands write. */
+  /** True where `<(…)` takes the output of other commands. */
   #isProcess = false;
-  /** Here-documents whose lines begin behind the next line feed. */
+  /** Here-documents whose lines begin after the next line feed. */
   readonly #documents: HereDocument[] = [];
 
   readonly #readFile: ReadFile;
-  /** The ends of all brackets, found in one pass: a search from each one would take hours for a text that only opens them. */
+  /** The ends of all brackets, found in one pass: a search from each would take too long for a text that only opens them. */
   #ends: ReadonlyMap<number, number> | undefined;
 
   constructor(text: string, readFile: ReadFile) {
@@ -229,7 +229,7 @@ class BashReader {
     const character = text[this.#at] ?? '';
     if (character === ' ' || character === '\t') this.#at += 1;
     else if (text.startsWith('\\\n', this.#at)) this.#at += 2;
-    // The text was copied with the mark of a next line, and without the line.
+    // The text was copied with a mark of continuation, but without the next line.
     else if (character === '\\' && this.#at === text.length - 1) this.#at += 1;
     else if (character === '#') this.#at = endOfLine(text, this.#at);
     else if (this.#readRedirection()) return;
@@ -248,7 +248,7 @@ class BashReader {
     this.#endCommand(operator);
   }
 
-  /** Ends a command; one that only sets variables sets them for those behind it. */
+  /** Ends a command; one that only sets variables sets them for later commands. */
   #endCommand(operator: string): void {
     const isBuiltin = DECLARING.has(this.#words[0]?.bytes ?? '');
     const words = isBuiltin
@@ -348,7 +348,7 @@ class BashReader {
     return [joined];
   }
 
-  /** Reads the elements behind `name=(`, up to the parenthesis; the first one is the value of the variable. */
+  /** Reads the elements after `name=(`, up to the parenthesis; the first one is the value of the variable. */
   #readElements(word: WordInWork): void {
     const elements: WordInWork[] = [];
     this.#at += 1;
@@ -369,7 +369,7 @@ class BashReader {
     if (first !== undefined && !word.isAdded) word.add(first);
   }
 
-  /** One word, or those that the value of a variable outside quotes is split into. */
+  /** Reads one word, or several where the value of a variable outside quotes is split. */
   #readWords(): WordInWork[] {
     const listed = this.#readArray();
     if (listed !== undefined) return listed;
@@ -520,7 +520,7 @@ class BashReader {
     return end === -1 ? undefined : end + 1;
   }
 
-  /** `${name:-text}` and its like: the text where the variable is not set, with a colon also where it is empty. */
+  /** Expands `${name:-text}` and its like: to the text where the variable is not set or, with a colon, where it is empty. */
   #substitute(word: WordInWork, [written, name = '', colon, operator, text = '']: readonly string[]): void {
     const value = this.#variables.get(name);
     if (value === undefined && this.#variables.has(name)) {
@@ -533,14 +533,14 @@ class BashReader {
     if (operator === '=' && !isSet) this.#variables.set(name, text);
   }
 
-  /** What stands in for `$(…)` or backquotes whose commands only write what the text or a file says. */
+  /** The value of `$(…)` or backquotes, if the commands only write a text or a file; undefined for others. */
   #substituted(written: string): string | undefined {
     const isOld = written.startsWith('`');
     if (!isOld && (!written.startsWith('$(') || written.startsWith('$(('))) return undefined;
     if (this.#depth >= MAX_DEPTH) return undefined;
     const commands = this.#inside(written.slice(isOld ? 1 : 2, -1)).read();
     if ('fault' in commands || commands.length === 0) return undefined;
-    // A request inside is made before the command that its response goes into.
+    // A request inside is made before the command that uses its response.
     if (commands.some(({ words }) => words.some((word) => CURL.test(word.bytes)))) {
       this.#commands.push(...commands);
       return undefined;
@@ -563,19 +563,19 @@ class WordInWork implements ShellWord {
   unknown: { readonly name: string; readonly at: number }[] = [];
   hasBrace = false;
   isQuoted = false;
-  /** The variable that the word sets where it stands before a command. */
+  /** The variable that the word sets if it is before a command. */
   assigned: string | undefined;
   /** True for `name+=`, which adds to the variable. */
   isAdded = false;
 
-  /** Adds the text of another word, as if it stood in quotes. */
+  /** Adds the text of another word as if in quotes. */
   add({ bytes, unknown }: WordInWork): void {
     const from = this.bytes.length;
     this.unknown.push(...unknown.map(({ name, at }) => ({ name, at: from + at })));
     this.bytes += bytes;
   }
 
-  /** The words that it is split into outside quotes. */
+  /** Splits it into words, as outside quotes. */
   split(): WordInWork[] {
     if (this.unknown.length > 0 || !/[ \t\n]/.test(this.bytes)) return [this.copy()];
     return this.bytes
@@ -588,7 +588,7 @@ class WordInWork implements ShellWord {
       });
   }
 
-  /** The same as a word of another command, where it sets nothing. */
+  /** A copy for another command, where it sets no variable. */
   copy(): WordInWork {
     const word = new WordInWork();
     word.add(this);
@@ -597,13 +597,13 @@ class WordInWork implements ShellWord {
   }
 }
 
-/** A tilde that bash replaces at the beginning of a word: the home of the one who calls. */
+/** A tilde that bash replaces, at the beginning of a word, by the home directory. */
 const HOME = /^~(?:\/|[\s;&|()<>]|$)/;
 
 /** Builtins of bash whose words set variables. */
 const DECLARING: ReadonlySet<string> = new Set('export declare typeset readonly local'.split(' '));
 
-/** For each `(` and `{` that is closed, the place behind its counterpart; the two kinds do not count one another. */
+/** The place after the counterpart of each closed `(` and `{`; the two kinds are matched separately. */
 function bracketEnds(text: string): ReadonlyMap<number, number> {
   const ends = new Map<number, number>();
   const [round, curly]: [number[], number[]] = [[], []];
@@ -633,7 +633,7 @@ const ANSI: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** What stands between `$'` and `'`: escapes name bytes or characters, an unknown one stays, and a NUL ends the string. */
+/** Reads the text between `$'` and `'`: escapes denote bytes or characters, unknown ones stay, and a NUL ends the string. */
 function unescapeAnsi(inside: string): string {
   const read = inside.replaceAll(
     /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))/gs,
@@ -649,7 +649,7 @@ function unescapeAnsi(inside: string): string {
   return end === -1 ? read : read.slice(0, end);
 }
 
-/** UTF-8 as bash writes it: half of a surrogate pair becomes three bytes, which no decoder takes. */
+/** UTF-8 as bash writes it: half of a surrogate pair becomes three bytes, which decoders refuse. */
 function utf8(point: number): string {
   const tail = (shift: number): number => 0x80 | ((point >> shift) & 0x3f);
   if (point < 0x80) return String.fromCharCode(point);
@@ -664,15 +664,15 @@ function endOfLine(text: string, at: number): number {
 }
 
 /**
- * Reads the command that browsers copy for Windows: first as cmd.exe does (a caret takes the next character as it is, also the line
- * feed behind the end of a line), then as C programs split their command line (doubled and escaped quotes). Browsers put a caret and
- * a second backslash also where these stay for cmd.exe and C: in what they copied, the request that they sent is read.
+ * Reads a command that browsers copy for Windows: first as cmd.exe does (a caret escapes the next character, also a line feed), then as
+ * C programs split their command line (doubled and escaped quotes). Browsers add carets and backslashes also where cmd.exe and C would
+ * keep them; a copied command is read as the request that the browser sent.
  */
 export function readCmd(text: string): readonly ShellCommand[] | ShellFault {
   const isCopied = /\^(?:["&]|\\\^"|%\^)/.test(text);
   const commands: ShellCommand[] = [];
   const paired = text.replaceAll(/([\ud800-\udbff])\^([\udc00-\udfff])/g, '$1$2');
-  // Where nothing stands between the quotes of two lines, the line feed was one of the body.
+  // A line feed with nothing between it and the quotes around it belongs to the body.
   const source = bytesOf(paired.replaceAll('\r\n', '\n').replaceAll(/"\^\n(?=")/g, '"^\n\n'));
   let line = '';
   let isQuoted = false;
@@ -722,7 +722,7 @@ function splitAsC(line: string, isCopied: boolean): readonly ShellWord[] | undef
     while (line[at + backslashes] === '\\') backslashes += 1;
     if (backslashes > 0) {
       const next = line[at + backslashes] ?? '';
-      // Firefox puts a backslash in front of these, too.
+      // Firefox escapes these as well.
       const isEscape = next === '"' || (isCopied && (next === '$' || next === '`'));
       word += '\\'.repeat(isEscape || isCopied ? (backslashes + (isEscape ? 0 : 1)) >> 1 : backslashes);
       at += backslashes - 1;
@@ -740,15 +740,15 @@ function splitAsC(line: string, isCopied: boolean): readonly ShellWord[] | undef
   return word === undefined ? words : [...words, cmdWord(word)];
 }
 
-/** Only at the beginning is `%NAME%` surely a variable: elsewhere `%20b%` is one that is not set, which cmd.exe leaves as it is. */
+/** `%NAME%` is surely a variable only at the beginning: elsewhere `%20b%` may be one that is not set, which cmd.exe leaves as it is. */
 function cmdWord(bytes: string): ShellWord {
   const name = /^%[A-Za-z_]\w*%/.exec(bytes)?.[0];
   return name === undefined ? plainWord(bytes) : { ...plainWord(bytes), unknown: [{ name, at: 0 }] };
 }
 
 /**
- * Reads a command for PowerShell: a backquote escapes, and joins lines. Windows PowerShell passes `\"` on to a program, whose runtime
- * takes the backslash away.
+ * Reads a command for PowerShell, where a backquote escapes a character or joins lines. Windows PowerShell passes `\"` on to a program,
+ * whose runtime removes the backslash.
  */
 export function readPowerShell(text: string): readonly ShellCommand[] | ShellFault {
   const source = bytesOf(text.replaceAll('\r\n', '\n'));
@@ -807,7 +807,7 @@ const BACKQUOTED: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** Reads a string of PowerShell at a place: `'…'`, `"…"`, and both as here-strings. Undefined where none begins. */
+/** Reads a string of PowerShell: `'…'`, `"…"`, or a here-string of either kind. Undefined where none begins. */
 export function powerShellString(
   source: string,
   from: number,
@@ -831,7 +831,7 @@ export function powerShellString(
     } else if (quote === '"' && source[at] === '$') {
       const character = /^\$\(\[char\]\s*(\d+|0x[0-9a-fA-F]+)\)/i.exec(source.slice(at, at + 24));
       const name = /^\$(?:[A-Za-z_][\w:]*|\{[^}]*\})/.exec(source.slice(at, at + 256))?.[0];
-      // Chrome writes one UTF-16 unit at a time; halves of a pair are joined by what decodes the text (`joinedPairs`).
+      // Chrome writes one UTF-16 unit at a time; `joinedPairs` joins the halves of a pair.
       if (character !== null) bytes += utf8(Number(character[1]));
       else if (name !== undefined) unknown.push({ name: textOf(name), at: bytes.length });
       bytes += character === null ? (name ?? '$') : '';
@@ -844,7 +844,7 @@ export function powerShellString(
   return 'unclosed';
 }
 
-/** Joins surrogate halves of three bytes each to the character of four bytes that they are in UTF-16. */
+/** Joins two surrogate halves of three bytes each to the character of four bytes that they encode. */
 export function joinedPairs(bytes: string): string {
   return bytes.replaceAll(
     /\u00ED([\u00A0-\u00AF])([\u0080-\u00BF])\u00ED([\u00B0-\u00BF])([\u0080-\u00BF])/g,

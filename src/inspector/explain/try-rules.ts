@@ -20,7 +20,7 @@ export interface TriedExchange {
   readonly kept: KeptExchange;
 }
 
-/** A trial: another rule book, and the exchanges on which it is compared with the one in force. */
+/** A trial of another rule book on kept exchanges, in comparison to the one in force. */
 export interface RulesTrialParts extends Pick<
   ExplainParts,
   'limits' | 'gatewayOrigin' | 'origin' | 'decode'
@@ -34,25 +34,25 @@ export interface RulesTrialParts extends Pick<
   readonly now: () => number;
 }
 
-/** Milliseconds after which no further exchange is tried, and differing exchanges that are listed. */
+/** Milliseconds after which no further exchange is tried, and maximum differing exchanges that are listed. */
 const MAX_MS = 5000;
 const MAX_LISTED = 50;
 
-/** Characters of a body that are shown. */
+/** Maximum characters of a body that are shown. */
 const MAX_SHOWN = 4000;
 
-/** The file that the patch and the faults name: where the rule book really is, the page need not know. */
+/** The file name in the patch and the faults, instead of the real path of the rule book. */
 const FILE = 'rules.yaml';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The bytes are decoded and stand for the whole body. */
+/** Fields that describe a body as transferred, while the kept one is decoded and whole. */
 const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 /**
- * Tries a rule book on kept exchanges, by the decision and the plans of live traffic: which of them it would handle otherwise than
- * the one in force, and how. Nothing is sent, and nothing is put into force; `pause` is awaited between exchanges.
+ * Tries a rule book on kept exchanges, by the decision and the plans of live traffic, and reports which of them it would handle
+ * differently from the one in force, and how. Nothing is sent or put into force; `pause` is awaited between exchanges.
  */
 export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void>): Promise<TrialOutcome> {
   const { text, current, currentText, exchanges } = parts;
@@ -147,7 +147,7 @@ async function tryOne(
   };
 }
 
-/** The body that the client would get of V2's kept response; undefined when V2 gave none, or when its content is not kept. */
+/** The body that the client would get for V2's kept response; undefined when V2 gave none, or when its content is not kept. */
 function responseOf(
   { v1Request, v2Response }: KeptExchange,
   { origin }: Entry,
@@ -185,7 +185,7 @@ function shortened(body: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
 }
 
-/** The outcome of a recorded request: the parts that a change of rules can affect. */
+/** The parts of a request's outcome that a change of rules can affect. */
 export interface Outcome {
   readonly verdict: Explanation['verdict'];
   readonly operation?: string;
@@ -196,7 +196,7 @@ export interface Outcome {
   readonly body?: string;
 }
 
-/** Extracts the parts of an explanation that a fixture stores. */
+/** Extracts the outcome from an explanation. */
 export function outcomeOf(
   { verdict, operation, refusal, v2Request, v2Body }: Explanation,
   ruleBook: Pick<RuleBook, 'version' | 'versionField'>,
@@ -268,7 +268,7 @@ function scalars(body: string): ReadonlyMap<string, string> | undefined {
   );
 }
 
-/** The topmost ancestor pointer that is absent from the other body: a whole new object is one difference. */
+/** The topmost ancestor pointer that is absent from the other body, so that a whole new object is one difference. */
 function topmost(pointer: string, other: ReadonlyMap<string, string>): string {
   let top = pointer;
   while (top !== '') {

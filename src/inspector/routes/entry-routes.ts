@@ -21,13 +21,13 @@ import { stateOf } from './stat-routes.ts';
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
 
-/** Milliseconds between two checks of the ring: the entries of one interval are sent together. */
+/** Milliseconds between two checks of the ring. */
 const POLL_INTERVAL_MS = 100;
 
 /** Checks between two states; when nothing has changed, a comment keeps the connection alive. */
 const POLLS_PER_STATE = 20;
 
-/** Maximum entries read per check: a reader gets up to 10,000 a second. */
+/** Maximum entries read per check, so at most 10,000 a second. */
 const MAX_ENTRIES_PER_POLL = 1000;
 
 const encoder = new TextEncoder();
@@ -140,12 +140,12 @@ export function keptBy(keeper: Keeper | undefined, own: string | undefined, id: 
   return `The replica ${name} keeps this exchange. Its page shows it: ${admin}/?view=traffic&entry=${encodeURIComponent(id)}`;
 }
 
-/** The host of a replica, whose name is host and process. */
+/** The host of a replica, whose name consists of host and process. */
 function hostOf(name: string): string {
   return name.split('/')[0] ?? '';
 }
 
-/** Says that an exchange is not kept here, and who else may keep it. */
+/** Says that an exchange is not kept here, and that other replicas may keep it. */
 function notKept(replica: ReplicaView | undefined): string {
   if (replica === undefined || replica.replicas === 1) return 'No exchange with this request id is kept.';
   const { name, replicas } = replica;
@@ -183,7 +183,7 @@ function harHeaders(seq: number): Readonly<Record<string, string>> {
   };
 }
 
-/** A reader of the previous run receives every entry of this one. */
+/** The last `seq` that a reader received; 0 for a reader of the previous run, which gets every entry of this one. */
 function resumeAt(eventId: string | undefined, { run }: InspectorParts): number | undefined {
   if (eventId === undefined || eventId === '') return undefined;
   const dash = eventId.lastIndexOf('-');
@@ -197,9 +197,9 @@ function wholeNumber(text: string | undefined): number | undefined {
 /** The parts of a stream of entries. */
 interface StreamParts {
   readonly ring: Ring;
-  /** The text of what is kept of an exchange. */
+  /** Returns the kept text of an exchange. */
   readonly contentOf: (seq: number) => string;
-  /** The entry as a reader gets it. */
+  /** Returns an entry as readers receive it. */
   readonly shown: (seq: number, entry: Entry) => NumberedEntry;
   /** Identifies this run in event ids, so that a reader of the previous run starts over. */
   readonly run: string;
@@ -209,13 +209,13 @@ interface StreamParts {
   readonly state: () => State;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Called when the reader comes; the returned function when it leaves. */
+  /** Called when the reader connects; the returned function when it leaves. */
   readonly watch?: (() => () => void) | undefined;
 }
 
 /**
- * Streams entries as server-sent events. The ring is the only buffer: the stream does not wait for a slow reader, and reports
- * missed entries in a `gap`.
+ * Streams entries as server-sent events. The ring is the only buffer: the stream does not wait for a slow reader, but reports the
+ * entries that it missed in a `gap`.
  */
 function entryStream(parts: StreamParts): Response {
   let stop: (() => void) | undefined;

@@ -35,16 +35,16 @@ const OMITTED: ReadonlySet<string> = new Set([
   'tracestate',
 ]);
 
-/** Turns of the event loop to wait for the entry of the new exchange, which is written after its response. */
+/** Maximum turns of the event loop to wait for the entry of the new exchange, which is made after the response. */
 const TURNS = 200;
 
 const MASKED = 'Values are masked (GATEWAY_CAPTURE_MASK), so this is not the request that was sent.';
 const NO_VALUES = 'The values of this request are not kept: only GATEWAY_CAPTURE=bodies keeps them.';
 
 /**
- * Adds `POST /entries/:seq/resend`, which sends a kept request to V2 again, as the gateway made it, with the API key in
- * `{"key": …}`: keys are never kept. It goes through the gateway as V2 traffic, so its limits and its log apply. Only where the
- * setting allows it, and only when the values of the request are known.
+ * Adds `POST /entries/:seq/resend`, which sends a kept request to V2 again, as the gateway made it. The API key is in `{"key": …}`,
+ * because keys are never kept. The request goes through the gateway as V2 traffic, with its limits and its log. The route requires a
+ * setting, and works only when the values of the request are known.
  */
 export function resendRoute(app: Hono, parts: InspectorParts): void {
   app.post('/entries/:seq{[0-9]+}/resend', async (c) => {
@@ -97,7 +97,8 @@ function requestOf(
       : source;
   if (state === 'structure' || state === 'withheld' || target.includes('…')) return NO_VALUES;
   if (entry.route === 'none') return 'The request is for neither version.';
-  if (entry.route === 'webhook') return "A webhook is V2's to send again: its signature holds for 5 minutes.";
+  if (entry.route === 'webhook')
+    return 'Only V2 can send a webhook again: its signature is valid for 5 minutes.';
   const outcome = rewriteAgain(entry, kept, rules, bytes);
   if (outcome?.verdict === 'refused') return `The request would be refused: ${refusalText(outcome.refusal)}`;
   if (entry.route === 'migrate' && rules === undefined)
@@ -116,7 +117,7 @@ function requestOf(
   };
 }
 
-/** The field that has the key at V2; none where V2 has it in the query, which is kept without values. */
+/** The field for the key at V2; none where V2 expects it in the query, which is kept without values. */
 function keyFields(
   key: string | undefined,
   book: RuleBook | undefined,
@@ -125,7 +126,7 @@ function keyFields(
   return field === undefined ? [] : [[field[0].toLowerCase(), field[1]]];
 }
 
-/** The field that names V2's release, and its value; undefined where none does. */
+/** The field for V2's release, with its value; undefined where the rule book has none. */
 function versionField(book: RuleBook): readonly [name: string, value: string] | undefined {
   const name = versionHeader(book);
   return name === undefined || book.version === undefined ? undefined : [name, book.version];

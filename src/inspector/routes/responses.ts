@@ -3,7 +3,7 @@ import { readDecimal } from '../../http/header-list.ts';
 /** Characters serialised and sent per turn of the event loop. */
 const PART_CHARACTERS = 64 * 1024;
 
-/** Levels of a value whose members and elements are serialised one by one; deeper values are serialised whole. */
+/** Levels of nesting whose members and elements are serialised one by one; deeper values are serialised whole. */
 const OPENED_LEVELS = 3;
 
 const encoder = new TextEncoder();
@@ -63,7 +63,7 @@ export function partsResponse(
   return new Response(body, { headers: all });
 }
 
-/** Yields to everything else that is due. */
+/** Lets all other due work run first. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 0);
@@ -98,10 +98,10 @@ export function* jsonParts(value: unknown, level = 0): Generator<string, void, u
   yield isList ? ']' : '}';
 }
 
-/** The values that a query parameter takes: one of these words, or what a test accepts, described in words. */
+/** The valid values of a query parameter: one of these words, or those that a test accepts, with a description. */
 type Accepted = readonly string[] | { readonly accepts: (value: string) => boolean; readonly words: string };
 
-/** Names the first query parameter whose value a route does not take, in a sentence; undefined when there is none. */
+/** Names the first query parameter with an invalid value, in a sentence; undefined when there is none. */
 export function queryFault(
   query: Readonly<Record<string, string>>,
   parameters: Readonly<Record<string, Accepted>>,
@@ -117,10 +117,10 @@ export function queryFault(
   return undefined;
 }
 
-/** The reason that a request body was not read, with the response status. */
+/** The reason why a request body was not read. */
 type BodyFault = 'too-large' | 'too-slow';
 
-/** Reads the body of a request as text, up to `limit` bytes and within ten seconds; never buffers more than that. */
+/** Reads the body of a request as text, of at most `limit` bytes and within ten seconds. */
 export async function readBody(request: Request, limit: number): Promise<{ text: string } | BodyFault> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) return 'too-large';
   const reader = request.body?.getReader();
@@ -130,7 +130,7 @@ export async function readBody(request: Request, limit: number): Promise<{ text:
     return await Promise.race([readAll(reader, limit), timeout.expired]);
   } finally {
     timeout.clear();
-    // The unread rest is discarded, and so is its outcome.
+    // Discards the unread rest.
     reader.cancel().catch(() => {});
   }
 }
@@ -171,7 +171,7 @@ export function failureBody(status: keyof typeof TITLES, code: string, detail: s
   return { errors: [{ status: String(status), title: TITLES[status], detail, code }] };
 }
 
-/** Responds that a body was not read, and closes the connection, because the rest of the body may still arrive. */
+/** Responds that a body was not read, and closes the connection, since the rest of the body may still arrive. */
 export function bodyFailure(fault: BodyFault, limit: number): Response {
   const status = fault === 'too-large' ? 413 : 408;
   const detail =
@@ -179,7 +179,6 @@ export function bodyFailure(fault: BodyFault, limit: number): Response {
   return Response.json(failureBody(status, fault, detail), { status, headers: { Connection: 'close' } });
 }
 
-/** Responds 429: too many requests at the moment, retry after a second. */
 export function tooManyRequests(): Response {
   const detail = 'Try again in a second.';
   return Response.json(failureBody(429, 'too-many-requests', detail), {

@@ -47,10 +47,10 @@ const MAX_FAULTS = 20;
 /** Maximum bytes of a request to name a client. */
 const NAME_BYTES = 2048;
 
-/** Milliseconds for which a plan holds: a log is not read again for each look. */
+/** Milliseconds for which a plan is reused, so that the log is not read for each request. */
 const PLAN_MS = 60_000;
 
-/** Bytes below which a plan may be one of a small log. */
+/** Maximum bytes of a plan from a small log. */
 const SMALL_PLAN_BYTES = 64 * 1024;
 
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
@@ -118,7 +118,7 @@ function isZone(name: string): boolean {
   }
 }
 
-/** The report of what this gateway, or all replicas, counted. */
+/** Makes the report from the counts of this gateway or of all replicas. */
 async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<Report> {
   const now = new Date(parts.time()).toISOString();
   const { tally, gaps } = await parts.totals.tally(pause);
@@ -145,7 +145,7 @@ async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<
   return await makeReportInSteps(tally, options, pause);
 }
 
-/** Returns what makes plans for the end of V1; one that was just made is not made again. */
+/** Returns a function that makes plans for the end of V1, and reuses recent ones. */
 function endPlans(parts: InspectorParts): (zone: string, lead: number | undefined) => Promise<Response> {
   const { planEnd, time, names } = parts;
   const plans = new Map<string, { readonly until: number; readonly made: ReturnType<RunInThread> }>();
@@ -186,7 +186,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
   };
 }
 
-/** A small log is read at once, and after the first requests it says something else each time. */
+/** A small log is read quickly, and each new request changes its plan. */
 function isOfSmallLog(bytes: Uint8Array): boolean {
   if (bytes.length > SMALL_PLAN_BYTES) return false;
   const { exchanges = 0 }: EndPlan = JSON.parse(new TextDecoder().decode(bytes));
@@ -255,7 +255,7 @@ export function stateOf(parts: InspectorParts): State {
   };
 }
 
-/** Names this replica where there are others. */
+/** This replica, where there are others. */
 function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
   const { name, replicas = 1 } = replica ?? {};
   return name === undefined || replicas === 1 ? {} : { replica: { name, replicas } };
@@ -275,7 +275,7 @@ function refusedRuleBook(
   };
 }
 
-/** The guide of one client, from the entries still in the ring. */
+/** The guide for one client, from the entries still in the ring. */
 async function guideOf(
   client: string,
   { view, rules, names }: InspectorParts,
@@ -288,9 +288,8 @@ async function guideOf(
 }
 
 function noGuide({ totals }: InspectorParts): string {
-  if (totals.coverage().kind === 'gateway')
-    return 'No recent V1 request comes from a single matching client.';
-  return 'No recent V1 request to this replica comes from a single matching client; a guide comes from the requests that one replica keeps.';
+  if (totals.coverage().kind === 'gateway') return 'No single client with recent V1 requests matches.';
+  return 'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps.';
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
@@ -299,8 +298,8 @@ function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
 }
 
 /**
- * Adds `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (no
- * `name` takes it away) and returns the updated view. The media type is required, because another site's form cannot send it.
+ * Adds `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (without
+ * `name`, the name is removed) and returns the updated view. The media type is required, because another site's form cannot send it.
  */
 export function clientRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/clients', (c) => c.json(clientsView(parts)));

@@ -9,7 +9,7 @@ import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 
 const URL = 'https://api.example/api/v1/clients';
-const FLAT = 'There is no member data: the body is flat already.';
+const FLAT = 'There is no member data: the body is already flat.';
 const PARTS = [{ key: 'a', name: 'a', value: 'b' }];
 const MULTIPART = [{ name: 'Content-Type', value: 'multipart/form-data; boundary=x' }];
 

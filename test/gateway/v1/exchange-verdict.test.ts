@@ -70,7 +70,7 @@ test.each(['{"id":1,"due_date":"2026-12-01"}', '[{"due_date":"2026-12-01"}]', '{
       expect(entry).toMatchObject({ verdict: 'unchanged', responseNote: 'response-no-resource' });
       entrySchema.parse(entry);
       expect(accountOf(entry).at(-1)).toBe(
-        'The response has no resource where the rule book says that inverse finds it: the client got it as V2 sent it.',
+        'The response has no resource at the place that the rule book gives for inverse: the client got it as V2 sent it.',
       );
     }
   },

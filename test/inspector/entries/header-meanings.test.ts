@@ -85,7 +85,7 @@ const PLAYED: Readonly<Record<string, RegExp>> = {
   'content-length': /of a body that the gateway edits, that of the edited one/,
   location: /for V1 clients under V1's prefix/,
   'x-api-version': /the gateway sets it on V1 requests/,
-  'x-request-id': /kept, or made by the gateway/,
+  'x-request-id': /the client.s own, or made by the gateway/,
   'x-gateway-error': /a response that the gateway itself made/,
 };
 

@@ -15,7 +15,7 @@ const ORDER = '{"data":{"property":{"suburb":"Enmore"}}}';
 const CLIENT = 'fedcba9876543210';
 const YESTERDAY = Date.now() - 86_400_000;
 const SIGNALS = { sunset: YESTERDAY, links: [], attributes: false };
-const OBSERVE = 'The mode is observe: V1 gets the request as it came, and V2 nothing.';
+const OBSERVE = 'The mode is observe: V1 gets the request as it came, and V2 gets nothing.';
 
 test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefined]>([
   ['migrate', {}, {}, undefined],
@@ -31,7 +31,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
     { default: { mode: 'shadow' }, clients: { [CLIENT]: { mode: 'migrate' } } },
     {},
     [
-      'The mode is shadow: V1 gets the request as it came; of reads, V2 gets a migrated copy whose response no client sees.',
+      'The mode is shadow: V1 gets the request as it came; V2 gets a migrated copy of reads, whose response no client sees.',
       '1 client has another mode.',
     ],
   ],
@@ -40,7 +40,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
     { default: { mode: 'canary', share: 25 } },
     {},
     [
-      'The mode is a canary: 25 % of the clients are migrated; of the others, V1 gets the request as it came.',
+      'The mode is a canary: 25 % of the clients are migrated; for the others, V1 gets the request as it came.',
     ],
   ],
   ['a whole canary', { default: { mode: 'canary', share: 100 } }, {}, undefined],

@@ -101,12 +101,12 @@ webhooks:
     ...['null', '[{"suburb":1}]', '"suburb"'].map((property): [object, string, string] => [
       { operation: 'order_post_production', body: `{"data":{"property":${property}}}` },
       'property-address',
-      'property is no object.',
+      'property is not an object.',
     ]),
     [
       { operation: 'create_client', body: '{"name":"x"}' },
       'body-wrapper',
-      'There is no member data: the body is flat already.',
+      'There is no member data: the body is already flat.',
     ],
     [
       { method: 'POST', target: '/api/v1/clients', headers: [['Content-Type', 'text/plain']], body: 'x' },
@@ -160,8 +160,8 @@ policies: { unsupported: forward }`;
       'schema',
       'The body is empty.',
     ],
-    [{ operation: 'create_client', body: ' [{"data":{}}]' }, 'wrapper', 'The body is no object.'],
-    [{ operation: 'create_client', body: '5' }, 'schema', 'The body is no object.'],
+    [{ operation: 'create_client', body: ' [{"data":{}}]' }, 'wrapper', 'The body is not an object.'],
+    [{ operation: 'create_client', body: '5' }, 'schema', 'The body is not an object.'],
     [
       {
         operation: 'create_client',
