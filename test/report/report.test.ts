@@ -385,7 +385,7 @@ test.each([
 // Attack: names that are data, 230,000 of them, after which a report took 1.7 s and 9 MB.
 test('the census keeps the names that come again, and counts those it dropped', () => {
   const tally = new Tally();
-  for (let n = 0; n < 20_000; n += 1) {
+  for (let n = 0; n < 8000; n += 1) {
     const names = Array.from({ length: 10 }, (_, k) => `/data-${n}-${k}`);
     tally.add(v1('c', 0, [], { operation: `o${n % 40}`, status: 422, attributes: ['/name', ...names] }));
   }
@@ -393,8 +393,8 @@ test('the census keeps the names that come again, and counts those it dropped', 
   expect(census.rows.length).toBeLessThanOrEqual(5000);
   expect(JSON.stringify(census).length).toBeLessThan(2_000_000);
   const named = census.rows.filter(({ pointer }) => pointer === '/name');
-  expect(named.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(15_000);
-  expect(census.rows.reduce((sum, { count }) => sum + count, 0) + census.omitted).toBe(220_000);
+  expect(named.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(6000);
+  expect(census.rows.reduce((sum, { count }) => sum + count, 0) + census.omitted).toBe(88_000);
 });
 
 describe('the guide', () => {
