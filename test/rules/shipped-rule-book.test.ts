@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { printSchema, schemas } from '../../config/schemas.ts';
 import { ruleBookSource } from '../../src/rules/rule-book-source.ts';
 import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
@@ -173,10 +172,6 @@ function importsOf(file: string): readonly string[] {
   );
   return imports.flatMap((name) => (name.startsWith('./') ? [name, ...importsOf(name.slice(2))] : [name]));
 }
-
-test.each(schemas)('%s is current; `npm run schemas` makes it so', (file, schema) => {
-  expect(read(file)).toBe(printSchema(schema));
-});
 
 function read(file: string): string {
   return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');

@@ -132,6 +132,11 @@ test('a refused HEAD gets no body', async () => {
     const { text } = await client.end();
     expect(text).toMatch(/HTTP\/1\.1 400 [^]*x-gateway-error: bad-request\r\nConnection: close\r\n\r\n$/);
   }
+  for (const target of ['/api/v1/%2e%2e/v2/x', '/elsewhere', 'http://evil/']) {
+    const client = rawClient(gateway.port);
+    client.write(`HEAD ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`);
+    expect((await client.end()).text).toMatch(/^HTTP\/1\.1 4[^]*\r\n\r\n$/);
+  }
 });
 
 test('a refused HEAD gets no body, however its head arrives', async () => {
