@@ -99,6 +99,12 @@ export async function editRuleBook(
   return { ruleBook: after.ruleBook };
 }
 
+/** The offset of the line after the one with `offset`. */
+export function lineAfter(text: string, offset: number): number {
+  const feed = text.indexOf('\n', offset);
+  return feed === -1 ? text.length : feed + 1;
+}
+
 /** The command did its work, and found nothing wrong. */
 export const SUCCESS = 0;
 /** The command ran, but its result is negative, or an input has the wrong content. */

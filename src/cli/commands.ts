@@ -620,7 +620,7 @@ export function completion(command: Command): void {
 }
 
 /** Heading of the options for output and exit codes. */
-export const OUTPUT = 'Output:';
+const OUTPUT = 'Output:';
 
 /**
  * Adds `--rules` and `--config`. The rule book's path comes from the flag, `GATEWAY_RULES` or the settings file, in this order. As for
@@ -647,7 +647,7 @@ function addRules(command: Command, sentence = 'rule book'): Command {
 }
 
 /** Adds `--format` with these choices, the first of which is the default, and `--json`, which is short for `--format json`. */
-export function addFormat(command: Command, choices: readonly string[]): Command {
+function addFormat(command: Command, choices: readonly string[]): Command {
   const [initial] = choices;
   return command
     .addOption(
@@ -678,7 +678,7 @@ function readAdmin(text: string): string {
 }
 
 /** Adds the command that runs if none is named. An unknown word is an error, with a suggestion. */
-export function defaultCommand(command: Command, name: string): Command {
+function defaultCommand(command: Command, name: string): Command {
   const initial = command.command(name, { isDefault: true }).allowExcessArguments();
   return initial.hook('preAction', () => {
     const [word] = initial.args;
@@ -689,4 +689,4 @@ export function defaultCommand(command: Command, name: string): Command {
 }
 
 /** The admin listener's address with default settings. */
-export const DEFAULT_ADMIN = 'http://127.0.0.1:8081';
+const DEFAULT_ADMIN = 'http://127.0.0.1:8081';

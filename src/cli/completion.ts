@@ -8,7 +8,7 @@ export function completionScript(shell: keyof typeof SCRIPTS, program: Command):
 }
 
 /** Returns the completion script for bash 3.2 or later. */
-export function bashCompletion(program: CommandSpec, name: string): string {
+function bashCompletion(program: CommandSpec, name: string): string {
   const commands = everyCommand(program);
   const options = commands.flatMap(({ path, options: own }) => own.map((option) => ({ path, option })));
   const withValue = options.filter(({ option }) => option.value !== undefined);
@@ -82,7 +82,7 @@ function words(list: readonly string[]): string {
 }
 
 /** Returns the completion script for zsh, to be sourced or put into a folder of `fpath` as `_capture-gateway`. */
-export function zshCompletion(program: CommandSpec, name: string): string {
+function zshCompletion(program: CommandSpec, name: string): string {
   const commands = everyCommand(program);
   const withValue = commands.flatMap(({ path, options }) =>
     options.filter(({ value }) => value !== undefined).map((option) => ({ path, option })),
@@ -150,7 +150,7 @@ function quoted(text: string): string {
 }
 
 /** Returns the completion script for fish 3 or later. */
-export function fishCompletion(program: CommandSpec, name: string): string {
+function fishCompletion(program: CommandSpec, name: string): string {
   const commands = everyCommand(program);
   const withValue = commands.flatMap(({ path, options }) =>
     options

@@ -153,7 +153,7 @@ function fail(faults: readonly string[], code: number = NOT_STARTED): number {
 }
 
 /** Reads the API key in a file: one word of visible ASCII characters, perhaps with white space around it. */
-export function readKeyFile(file: string): string | CommandFault {
+function readKeyFile(file: string): string | CommandFault {
   let key: string;
   try {
     key = readText(file).trim();
@@ -193,7 +193,7 @@ export function twinText(
 }
 
 /** Prints a report for programs: one JSON object. */
-export function twinJson({ played, alike, missing, different, chosen, skipped }: TwinReport): string {
+function twinJson({ played, alike, missing, different, chosen, skipped }: TwinReport): string {
   const exchanges = different.map(({ script, name, statuses: [v1, gateway], differences }) => {
     return { script, name, statuses: { v1, gateway }, differences };
   });
@@ -364,7 +364,7 @@ export interface RealServices {
 }
 
 /** A stage of two real services, which keeps to their rate limit and waits after a 429. */
-export function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealServices): TwinStage {
+function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealServices): TwinStage {
   const sides = [httpSide(v1), httpSide(gateway)] as const;
   const [one, other] = sides.map((side) => patient(side));
   const pauseMs = 60_000 / rate;

@@ -209,7 +209,7 @@ interface ShippedRuleBook {
  * Returns the shipped rule book, which the build has checked, if `text` is its source; undefined for other texts, and without a build.
  * Reading and checking the YAML would take a tenth of the start of a process.
  */
-export async function shippedRuleBook(text: string): Promise<RuleBook | undefined> {
+async function shippedRuleBook(text: string): Promise<RuleBook | undefined> {
   const built = new URL('../library/shipped-rule-book.js', import.meta.url);
   if (!existsSync(built)) return undefined;
   const { ruleBook, sourceSha256 }: ShippedRuleBook = await import(built.href);

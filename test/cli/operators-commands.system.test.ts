@@ -1,7 +1,7 @@
 /** @module-tag bash */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
+import { appendFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -317,6 +317,17 @@ describe('tail', () => {
     writeFileSync(path, entryLine(sampleEntry(12, 0)));
     expect(await tail.until(/-00000000000c"/)).not.toBeNull();
     await tail.stop();
+  });
+
+  test('follows a pipe until its end', async () => {
+    const path = join(file('l.ndjson', ''), '..', 'pipe');
+    spawnSync('mkfifo', [path]);
+    const tail = command(['tail', path, '--follow', '--format', 'json']);
+    const writer = await open(path, 'w');
+    await writer.write(entryLine(sampleEntry(11, 0)));
+    await tail.until(/-00000000000b"/);
+    await writer.close();
+    expect(await tail.exit).toBe(0);
   });
 
   test('says of a log without a match where values and names are found', async () => {

@@ -34,7 +34,7 @@ export interface TestOptions {
   readonly format: 'text' | 'json';
 }
 
-/** A difference with the message that has it, and the line of the file where the expected part stands. */
+/** A difference, its message, and the line of the expected part in the file. */
 interface LocatedDifference extends Difference {
   readonly message: 'V2 request' | 'response';
   readonly line: number;
@@ -47,11 +47,11 @@ interface CaseOutcome {
   readonly differences: readonly LocatedDifference[];
 }
 
-/** The cases of a file, played. */
+/** The results of a file. */
 interface FileOutcome {
   readonly file: string;
   readonly cases: readonly CaseOutcome[];
-  /** The text with the messages that came in place of those that were expected. */
+  /** The text with the actual messages instead of the expected ones. */
   readonly updated: string;
 }
 
@@ -89,7 +89,7 @@ async function run(paths: readonly string[], options: TestOptions): Promise<Comm
   return undefined;
 }
 
-/** The files that paths name; of a folder, every `.txt` in it and below. */
+/** The files that paths name; a folder counts for every `.txt` file below it. */
 function filesOf(paths: readonly string[]): readonly string[] | CommandFault {
   const files: string[] = [];
   for (const path of paths) {
@@ -178,11 +178,11 @@ function lineOf({ lines, at }: TextCase, mark: Mark, expected: TextMessage, part
   if (part === 'first line') return first;
   const field = expected.headers.findIndex(([name]) => name.replace(/^!/, '') === part);
   if (field >= 0 && part !== 'body') return first + 1 + field;
-  // Behind the fields and the empty line; a case that expects no body has neither.
+  // After the fields and the empty line; without an expected body there is no empty line.
   return expected.body === '' ? first : first + 2 + expected.headers.length;
 }
 
-/** Puts the messages that came in place of the lines that were expected. All other lines stay. */
+/** Replaces the lines of the expected messages with the actual ones. */
 function replaceMessages(
   lines: (string | readonly string[])[],
   textCase: TextCase,
@@ -264,10 +264,10 @@ function sideLines(
   return text.split('\n').map((line) => paint(style, `    ${sign} ${visible(line)}`));
 }
 
-/** Characters of a long line that are shown around a difference. */
+/** Number of characters of a long line around a difference. */
 const AROUND = 40;
 
-/** Two lines, with a mark under the characters that differ. Equal beginnings and ends of long lines are cut. */
+/** Two lines with marks under the differing characters; equal beginnings and ends of long lines are cut. */
 function markedLines(expected: string, actual: string, paint: ReturnType<typeof painter>): readonly string[] {
   const [one, other] = [Array.from(visible(expected)), Array.from(visible(actual))];
   let start = 0;
@@ -289,7 +289,7 @@ function markedLines(expected: string, actual: string, paint: ReturnType<typeof 
   ];
 }
 
-/** Control characters as escapes, so that each has a width and does nothing to a terminal. */
+/** Escapes control characters, so that each has a width and none acts on a terminal. */
 function visible(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
 }

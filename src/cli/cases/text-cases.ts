@@ -24,10 +24,10 @@ export interface TextMessage {
 export type Mark = '>' | '=' | '*' | '<';
 
 /**
- * A whole exchange as text. `> ` is the V1 request, `= ` what V2 gets (none: nothing may reach it), `* ` what V2
- * responds (by default 200 with `{"data":{}}`), `< ` what the client gets. First a line `METHOD target` or a status,
- * then header fields, then an empty line, then the body; `= ` and `< ` check the fields they name and the whole body,
- * a body of `…` is not checked. `! name: value` is an option of the run, `# ` the title, `## ` a comment.
+ * A whole exchange as text. `> ` marks the V1 request, `= ` the V2 request (without it, nothing may reach V2), `* ` V2's response (by
+ * default 200 with `{"data":{}}`), and `< ` the client's response. A message is a line `METHOD target` or a status, header fields, an
+ * empty line, and a body. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is
+ * an option of the run, `# ` the title, `## ` a comment.
  */
 export interface TextCase {
   readonly title: string;
@@ -38,7 +38,7 @@ export interface TextCase {
   readonly options: Readonly<Record<string, string>>;
   /** Number of the line with the title, from 1. */
   readonly at: number;
-  /** Numbers of the lines of each message, from 1; the last one is included. */
+  /** First and last line of each message, from 1. */
   readonly lines: Readonly<Partial<Record<Mark, { readonly first: number; readonly last: number }>>>;
 }
 
@@ -48,7 +48,7 @@ const PLAIN_ANSWER: TextMessage = {
   body: '{"data":{}}',
 };
 
-/** Why a file of text cases cannot be read; the message starts with the number of the line. */
+/** Why a file of text cases cannot be read. */
 export class TextCaseFault extends Error {
   readonly line: number;
 
@@ -59,7 +59,7 @@ export class TextCaseFault extends Error {
   }
 }
 
-/** Reads the text cases of a file: each starts with a title, and what stands before the first one is a comment. Throws `TextCaseFault`. */
+/** Reads the text cases of a file. Each starts with a title; text before the first title is a comment. Throws `TextCaseFault`. */
 export function readTextCases(text: string): readonly TextCase[] {
   const lines = text.split('\n');
   const starts = lines.flatMap((line, index) => (line.startsWith('# ') ? [index] : []));
@@ -125,17 +125,17 @@ function readMessage([line = '', ...rest]: readonly string[]): TextMessage {
   return { line, headers, body: empty === -1 ? '' : rest.slice(empty + 1).join('\n') };
 }
 
-/** A part of a message that is not as a case expects it. */
+/** A part of a message that differs from the expected one. */
 export interface Difference {
   /** The first line, the body, or the name of a header field. */
   readonly part: string;
-  /** Undefined for what must not be there. */
+  /** Undefined if the part must be absent. */
   readonly expected: string | undefined;
-  /** Undefined for what is not there. */
+  /** Undefined if the part is absent. */
   readonly actual: string | undefined;
 }
 
-/** Returns the parts of `message` that are not as `expected` says. */
+/** Returns the parts of `message` that differ from `expected`. */
 export function messageDifferences(expected: TextMessage, message: TextMessage): readonly Difference[] {
   const found: Difference[] = [];
   if (message.line !== expected.line)
@@ -153,13 +153,13 @@ export function messageDifferences(expected: TextMessage, message: TextMessage):
   return found;
 }
 
-/** The values of a field. A case holds after any change of rules that it is not about, so tags are those without the rules that they name. */
+/** The values of a field. Tags lose the hash of the rules, so that a change of other rules does not break the case. */
 function valuesOf({ headers }: TextMessage, name: string): readonly string[] {
   const values = headers.filter(([other]) => other === name).map(([, value]) => value);
   return name === 'etag' ? values.map((value) => unmarkedTag(value)) : values;
 }
 
-/** The lines of the message with which `expected` holds: its own fields with the values that came, and its own comments on the body. */
+/** The lines that make `expected` match `message`: its own fields with the actual values, and the body unless it is `…`. */
 export function updatedLines(mark: Mark, expected: TextMessage | undefined, message: TextMessage): string[] {
   const named = expected?.headers.map(([name]) => name.replace(/^!/, '')) ?? [];
   const fields = [...new Set(named)].map((name) => {
@@ -171,29 +171,29 @@ export function updatedLines(mark: Mark, expected: TextMessage | undefined, mess
   return lines.map((line) => `${mark} ${line}`.trimEnd());
 }
 
-/** What a case led to: the request that V2 got, if any, and the response of the client. */
+/** The V2 request of a case, if any, and the client's response. */
 export interface PlayedCase {
   readonly sent: TextMessage | undefined;
   readonly response: TextMessage;
-  /** Errors that no failure describes: bugs of the gateway. */
+  /** Unexpected errors: bugs in the gateway. */
   readonly bugs: readonly unknown[];
 }
 
-/** The address of V2, in the links of its responses. */
+/** The host of V2 in the links of its responses. */
 const V2_HOST = 'v2.test';
 
-/** Ends without their refusals. */
+/** Announces the ends, but refuses nothing after them. */
 function announcedOnly({ operations, changes }: Ends): Ends {
   const announced = Object.entries(operations).map(([id, { gone: _gone, ...end }]) => [id, end] as const);
   return { operations: Object.fromEntries(announced), changes };
 }
 
-/** Bytes for buffered bodies; a case has one. */
+/** Maximum memory for buffered bodies. */
 const BUFFER_BYTES = 256 * 1024 * 1024;
 
 /**
- * Plays cases through the gateway itself, with its decision and its plans, but without sockets: V2 is the response of the case. Modes,
- * brownouts, pins and the sunset of the rule book depend on the day and the client, and are left out.
+ * Plays cases through a gateway without sockets, whose V2 sends the response in the case. Modes, brownouts, pins and the sunset are left
+ * out, because they depend on the day and the client.
  */
 export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<PlayedCase> {
   const { rollout, ...rest } = ruleBook;
@@ -261,7 +261,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
   };
 }
 
-/** Methods whose requests have a length even without a body. */
+/** Methods whose requests carry a length even without a body. */
 const WITH_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 async function sentMessage({ method, target, headers, body }: UpstreamRequest): Promise<TextMessage> {
@@ -280,7 +280,7 @@ function messageOf(line: string, headers: HeaderList, body: Uint8Array): TextMes
   return { line, headers: fields, body: new TextDecoder().decode(body) };
 }
 
-/** The exchange of a case: its body is there at once, and its response is kept. */
+/** The exchange of a case: the body is complete from the start, and the response is kept. */
 class CaseExchange implements Exchange {
   readonly method: string;
   readonly target: string;

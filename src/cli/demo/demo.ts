@@ -12,13 +12,13 @@ import { startServing } from '../serve/serving.ts';
 import { givenSettings } from '../settings-file.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 
-/** An attribute that V1 had deprecated and V2 has dropped. Its name is invented: no document lists any. */
+/** An attribute that V1 had deprecated and V2 has dropped. The name is invented, because no document lists one. */
 export const DEPRECATED_ATTRIBUTE = 'legacy_code';
 
-/** Dated releases of the embedded V2 in the demo; no later one than the first is known, and it differs as the reference says. */
-export const DEMO_RELEASES = ['2025-01-01', '2026-06-01'] as const;
+/** Dated releases of the demo's V2. Only the first is a real one; the reference service invents the difference. */
+const DEMO_RELEASES = ['2025-01-01', '2026-06-01'] as const;
 
-/** One V1 request of the demo; `{property}` in the path stands for the property that the floor plan order created. */
+/** A V1 request in the demo; `{property}` in the path is replaced by the property that the floor plan order created. */
 export interface DemoRequest {
   readonly operation: string;
   readonly method: 'POST' | 'PATCH';
@@ -26,7 +26,7 @@ export interface DemoRequest {
   readonly body: string;
 }
 
-/** One V1 request for each of the seven operations, as an integration sends them today. */
+/** A V1 request for each of the seven operations, as integrations send them today. */
 export const DEMO_REQUESTS: readonly DemoRequest[] = [
   {
     operation: 'create_client',
@@ -79,15 +79,15 @@ export const DEMO_REQUESTS: readonly DemoRequest[] = [
   },
 ];
 
-/** A V1 request with a deprecated attribute: only a rule book that strips it gets it past V2. */
-export const STRIPPED_REQUEST: DemoRequest = {
+/** A V1 request with a deprecated attribute: V2 refuses it unless the rule book strips the attribute. */
+const STRIPPED_REQUEST: DemoRequest = {
   operation: 'update_property, with a deprecated attribute',
   method: 'PATCH',
   path: '/properties/{property}',
   body: `{"data": {"property_type": "loft", "${DEPRECATED_ATTRIBUTE}": "HL-7"}}`,
 };
 
-/** Plays the demo with these flags, and keeps serving until a signal. */
+/** Plays the demo with these flags, then serves until a signal. */
 export async function runDemo(flagsGiven: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { GATEWAY_UPSTREAM: _, ...environment } = process.env;
   const given = definedOnly(flagsGiven);
@@ -112,7 +112,7 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
   }
   await play(started.running.origin, started.ruleBooks.current);
   const { origin, adminOrigin } = started.running;
-  // Before the sentence that names Ctrl-C: somebody may press it at once.
+  // Before the sentence that names Ctrl-C, which a reader may press at once.
   const ended = liveUntilSignal(started.life);
   const end = `${styleText('bold', 'Still serving')} on ${origin}; these requests are on ${adminOrigin}. Stop with Ctrl-C.\n`;
   print(wrapLines(end, terminalOf(process.stdout).columns, 0));
@@ -165,7 +165,7 @@ interface V2Request {
   readonly body: string;
 }
 
-/** Sends a V2 request, which the gateway passes unchanged, and prints it with the response. */
+/** Sends a V2 request through the gateway, which passes it unchanged, and prints it with the response. */
 async function compare(origin: string, request: V2Request): Promise<void> {
   const response = await send(origin, request.line, request.body, request.version);
   print(describeComparison({ ...request, response }));
@@ -203,10 +203,10 @@ export interface DemoResponse {
   readonly text: string;
 }
 
-/** A V2 request, what it is sent for, and the response. */
+/** A V2 request, its purpose, and the response. */
 export interface DemoComparison {
   readonly title: string;
-  /** Such as `POST /api/v2/clients`. */
+  /** Method and path, such as `POST /api/v2/clients`. */
   readonly line: string;
   /** The version header of the request; undefined without one. */
   readonly version: string | undefined;
@@ -214,8 +214,8 @@ export interface DemoComparison {
   readonly response: DemoResponse;
 }
 
-/** The V1 request, the V2 request that the gateway makes of it, and the reason of each edit. */
-export function describeRewrite(
+/** The V1 request, the V2 request that the gateway makes from it, and the reason for each edit. */
+function describeRewrite(
   request: DemoRequest,
   path: string,
   rules: CompiledRuleBook,
@@ -244,13 +244,13 @@ export function describeRewrite(
   ].join('\n');
 }
 
-/** The status and the body of a response to a V1 request. */
-export function describeResponse({ status, text }: DemoResponse): string {
+/** Status and body of the response to a V1 request. */
+function describeResponse({ status, text }: DemoResponse): string {
   return `  ${styleText(colourOf(status), `response ${status}`)} ${styleText('dim', text.trim())}\n`;
 }
 
-/** A V2 request without the gateway's help, and the response to it. */
-export function describeComparison({ title, line, version, body, response }: DemoComparison): string {
+/** A V2 request that the gateway did not rewrite, and the response. */
+function describeComparison({ title, line, version, body, response }: DemoComparison): string {
   const served = response.release === null ? '' : `, served by release ${response.release}`;
   return [
     styleText('bold', title),
@@ -262,8 +262,8 @@ export function describeComparison({ title, line, version, body, response }: Dem
   ].join('\n');
 }
 
-/** A read of one resource: what the V1 client gets, and what V2 says. */
-export function describeRead(operation: string, path: string, v1: DemoResponse, v2: DemoResponse): string {
+/** A read of one resource: the V1 client's response, and V2's. */
+function describeRead(operation: string, path: string, v1: DemoResponse, v2: DemoResponse): string {
   return [
     styleText('bold', operation),
     `  V1  ${styleText('red', `GET /api/v1${path}`)}  ${styleText(colourOf(v1.status), `status ${v1.status}`)}`,
@@ -309,10 +309,10 @@ export interface TemporaryRuleBook {
 }
 
 /**
- * Writes the shipped rule book to a temporary file, with `attribute` in the `strip` rule of its change `removed-attributes`, as an
- * operator would list it. Undefined when the shipped rule book cannot be read, or has no such rule: the start says why.
+ * Writes the shipped rule book to a temporary file, with `attribute` added to the `strip` rule of its change `removed-attributes`, as an
+ * operator would. Undefined if the shipped rule book cannot be read or has no such rule; the start then says why.
  */
-export async function writeDemoRuleBook(attribute: string): Promise<TemporaryRuleBook | undefined> {
+async function writeDemoRuleBook(attribute: string): Promise<TemporaryRuleBook | undefined> {
   const shipped = await loadRuleBook(settings.rules.value);
   if ('faults' in shipped) return undefined;
   const text = withStripped(shipped.text, attribute);

@@ -13,21 +13,21 @@ import type { ProcessLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
 import { DEPRECATED_ATTRIBUTE } from './demo.ts';
 
-/** Selects the clients of a share, the same ones in every tour. It guards nothing: the keys of the fleet are made up. */
+/** Selects the same clients for a share in every tour. No real secret: the keys of the fleet are made up. */
 const SECRET = 'the secret of the tour';
 
-/** The rule book that ships, wherever the demo is started. */
+/** The shipped rule book, independent of the working directory. */
 const SHIPPED_RULES = new URL('../../../config/rules.yaml', import.meta.url);
 
-/** How the stage is set up. */
+/** Options of the stage. */
 export interface StageOptions {
-  /** The program that starts reference services: its launcher or its main. */
+  /** Path of the program that starts reference services: the launcher or the main module. */
   readonly program: string;
   readonly listen: string;
   readonly adminListen: string;
 }
 
-/** Everything that the tour plays on: V1, V2, a gateway before both, the fleet, and a temporary folder with all files. */
+/** The services of the tour: V1, V2, a gateway before both, the fleet, and a temporary folder for all files. */
 export interface Stage {
   readonly folder: string;
   readonly rulesPath: string;
@@ -40,11 +40,11 @@ export interface Stage {
   readonly names: ReadonlyMap<string, string>;
   /** Stops everything and removes the folder. */
   readonly close: () => Promise<void>;
-  /** Does the same at once, when the process is about to exit. */
+  /** Does the same synchronously, before the process exits. */
   readonly abandon: () => void;
 }
 
-/** Starts the stage; returns the faults when the gateway cannot start, and leaves nothing behind. */
+/** Starts the stage; if the gateway cannot start, cleans up and returns the faults. */
 export async function openStage(
   options: StageOptions,
 ): Promise<Stage | { readonly faults: readonly string[] }> {
@@ -70,12 +70,12 @@ export async function openStage(
     const names = new Map(FLEET.map(({ name, key }) => [hash(key), name]));
     writeFileSync(join(folder, 'names.json'), JSON.stringify(Object.fromEntries(names)));
     const common = ['--db', join(folder, 'data.db'), '--deprecated', DEPRECATED_ATTRIBUTE];
-    // One after the other: the first makes the tables.
+    // One after the other, because the first creates the tables.
     const v1 = await ReferenceProcess.start(options.program, ['--dialect', 'v1', ...common]);
     services.push(v1);
     const v2 = await ReferenceProcess.start(options.program, ['--dialect', 'v2', ...common]);
     services.push(v2);
-    // As a file, which is read before the first request comes.
+    // A file is read before the first request arrives; a URL might not be.
     const descriptionPath = join(folder, 'v2.json');
     writeFileSync(descriptionPath, await (await fetch(`${v2.origin}/api/v2/openapi.json`)).text());
     const started = await startServing(
@@ -91,7 +91,7 @@ export async function openStage(
           'client-names': join(folder, 'names.json'),
           'client-secret': SECRET,
           capture: 'bodies',
-          // All clients are the tour's own: nobody sends on a connection that is about to close.
+          // All clients belong to the tour, so none sends on a connection that is about to close.
           drain: '2000',
         },
         environment: {},
@@ -123,14 +123,14 @@ export async function openStage(
   }
 }
 
-/** The tour tells what the gateway does. */
+/** Discards the gateway's messages: the tour reports them itself. */
 const QUIET: ProcessLog = { write: () => {}, flush: () => Promise.resolve() };
 
-/** Milliseconds between two looks at a gateway that has not yet noticed what is waited for, and the time after which it never will. */
+/** Milliseconds between two readings of the gateway, and until the tour gives up. */
 const POLL_MS = 20;
 const NEVER_MS = 20_000;
 
-/** Reads what a gateway says of itself, and changes its rollout, through its admin listener. */
+/** Reads a gateway's state and changes its rollout through the admin listener. */
 class TourAdmin {
   readonly origin: string;
   private readonly client: AdminClient;
@@ -145,21 +145,21 @@ class TourAdmin {
     return this.read<RolloutView>('/rollout');
   }
 
-  /** V1 requests by the service that they were sent to, since the start. */
+  /** Number of V1 requests since the start, by the service that they were sent to. */
   async sentTo(): Promise<NonNullable<RolloutView['requests']>> {
     const { requests } = await this.rollout();
     if (requests === undefined) throw new Error('The gateway does not count its requests.');
     return requests;
   }
 
-  /** Chooses a mode; throws with the gateway's reason when it refuses. */
+  /** Chooses a mode; throws the gateway's reason if it refuses. */
   async choose(request: RolloutRequest): Promise<RolloutView> {
     const refusal = await this.refusalOf(request);
     if (refusal !== undefined) throw new Error(refusal);
     return this.rollout();
   }
 
-  /** Chooses a mode; returns the reason when the gateway refuses. */
+  /** Chooses a mode; returns the gateway's reason if it refuses. */
   async refusalOf(request: RolloutRequest): Promise<string | undefined> {
     const { statusCode, body } = await this.client.ask('/rollout', {}, JSON.stringify(request));
     const text = await body.text();
@@ -178,12 +178,12 @@ class TourAdmin {
     return this.read<RulesView>('/rules');
   }
 
-  /** Number of the latest entry: entries are numbered from 1. */
+  /** Number of the latest entry, from 1. */
   async latest(): Promise<number> {
     return (await this.read<EntriesPage>('/entries?limit=1')).latest;
   }
 
-  /** Entries after the one with the number `after`, that a filter accepts. */
+  /** Entries after number `after` that the filter accepts. */
   async entriesAfter(after: number, filter = ''): Promise<readonly Entry[]> {
     const entries: Entry[] = [];
     let before: number | undefined;
@@ -198,7 +198,7 @@ class TourAdmin {
     return entries;
   }
 
-  /** Waits until a reading fulfils a condition, and returns it; throws when it never does. */
+  /** Waits for a reading that fulfils a condition, and returns it; throws if none does in time. */
   async until<Reading>(read: () => Promise<Reading>, holds: (reading: Reading) => boolean): Promise<Reading> {
     const end = performance.now() + NEVER_MS;
     for (;;) {
@@ -220,13 +220,13 @@ class TourAdmin {
   }
 }
 
-/** A client of the tour: an integration that was written for V1. */
+/** A client in the tour: an integration written for V1. */
 interface FleetClient {
   readonly name: string;
   readonly key: string;
   /** Path of its resource, below `/api/v1`. */
   readonly path: string;
-  /** Body of a write; `{n}` is a number that no other has. */
+  /** Body of a write; `{n}` is replaced by a unique number. */
   readonly body: string;
 }
 
@@ -235,7 +235,7 @@ const FLOOR_PLAN = `{"data": {"external_id": "FP-{n}", "property": {"display_nam
 const POST_PRODUCTION = `{"data": {"external_id": "PP-{n}", "transition_type": "slide", "property": {"display_name": "House {n}", ${ADDRESS}}}}`;
 const OLD_CLIENT = `{"data": {"name": "Vendor {n}", "${DEPRECATED_ATTRIBUTE}": "V-{n}"}}`;
 
-/** The clients of the tour. Each writes its resource and reads the list of it; two of them send an attribute that V2 does not have. */
+/** The clients of the tour. Each writes and lists one resource; two of them send an attribute that V2 has dropped. */
 export const FLEET: readonly FleetClient[] = [
   client('Acacia Estates', '/orders/floor_plans', FLOOR_PLAN),
   client('Blue Gum Living', '/orders/floor_plans', FLOOR_PLAN),
@@ -255,7 +255,7 @@ function client(name: string, path: string, body: string): FleetClient {
   return { name, key: name.toLowerCase().replaceAll(' ', '-'), path, body };
 }
 
-/** What a client got. */
+/** The response to a client. */
 export interface FleetResponse {
   readonly client: FleetClient;
   readonly isWrite: boolean;
@@ -263,9 +263,9 @@ export interface FleetResponse {
   readonly headers: Headers;
 }
 
-/** Sends requests as the clients of the fleet do. */
+/** Sends the requests of the fleet. */
 class Fleet {
-  /** Requests that were sent so far. */
+  /** Number of requests so far. */
   sent = 0;
   private readonly origin: string;
 
@@ -273,7 +273,7 @@ class Fleet {
     this.origin = origin;
   }
 
-  /** Every client writes, then reads, `rounds` times; the clients run side by side. */
+  /** Lets every client write, then read, `rounds` times; clients run concurrently. */
   async send(rounds: number): Promise<readonly FleetResponse[]> {
     const all = FLEET.map(async (client) => {
       const responses: FleetResponse[] = [];
@@ -284,7 +284,7 @@ class Fleet {
     return (await Promise.all(all)).flat();
   }
 
-  /** Every client reads once, one after the other; `after` is awaited between them. */
+  /** Lets every client read once, one after the other; awaits `after` between them. */
   async readInTurn(
     after: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<readonly FleetResponse[]> {
@@ -312,7 +312,7 @@ class Fleet {
   }
 }
 
-/** The operation that the rule book of the tour lacks at first, as the first rule book of an operator may. */
+/** The operation that the tour's rule book lacks at first, as an operator's first one may. */
 export const UNDECLARED_OPERATION = 'list_floor_plan_orders';
 
 const DECLARATION = new RegExp(`^  ${UNDECLARED_OPERATION}:.*\\n`, 'm');
@@ -340,7 +340,7 @@ export function addToRuleBook(rulesPath: string, lines: string): void {
   writeFileSync(rulesPath, `${readFileSync(rulesPath, 'utf8').trimEnd()}\n\n${lines}\n`);
 }
 
-/** Lets a gateway read its rule book, as it does by itself a second after the file has changed; returns the hash in force. */
+/** Lets a gateway reload its rule book at once instead of within a second; returns the hash in force. */
 export async function reloadRules(serving: Serving): Promise<string> {
   const before = serving.ruleBooks.current.ruleBook.hash;
   await serving.life.reloadFile('rule-book');
@@ -349,11 +349,11 @@ export async function reloadRules(serving: Serving): Promise<string> {
   return hash;
 }
 
-/** Time for a reference service to start, in milliseconds. */
+/** Milliseconds for a reference service to start. */
 const START_TIMEOUT_MS = 20_000;
 const REFERENCE_POLL_MS = 10;
 
-/** A reference service in a process of its own: started, stopped, and started again at the same address with other flags. */
+/** A reference service in its own process, which can restart at the same address with other flags. */
 class ReferenceProcess {
   readonly origin: string;
   private readonly program: string;
@@ -367,7 +367,7 @@ class ReferenceProcess {
     this.origin = started.origin;
   }
 
-  /** Starts `program reference` with these flags on a free port; rejects with what it said when it does not start. */
+  /** Starts `program reference` with these flags on a free port; rejects with its stderr if it does not start. */
   static async start(program: string, flags: readonly string[]): Promise<ReferenceProcess> {
     return new ReferenceProcess(
       program,
@@ -404,7 +404,7 @@ interface StartedProcess {
 }
 
 async function spawnReference(program: string, flags: readonly string[]): Promise<StartedProcess> {
-  // Settings of the gateway in the environment are not meant for the services of the tour.
+  // The environment may hold settings that are meant for a gateway, not for the tour's services.
   const environment = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')),
   );
@@ -413,7 +413,7 @@ async function spawnReference(program: string, flags: readonly string[]): Promis
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
-  // Read to the end: the service reports errors there, and would end if nobody took them.
+  // Read to the end, because the service would end if its stderr were closed.
   child.stderr.on('data', (chunk: Buffer) => (said += said.length < MAX_SAID ? String(chunk) : ''));
   const origin = await originOf(child, () => /reference service on (http:\S+)/.exec(said)?.[1]);
   if (origin !== undefined) return { child, origin };
@@ -421,10 +421,10 @@ async function spawnReference(program: string, flags: readonly string[]): Promis
   throw new Error(`A reference service did not start: ${said.trim()}`);
 }
 
-/** Characters of stderr that are kept: those of the start. */
+/** Number of characters kept from the start of stderr. */
 const MAX_SAID = 10_000;
 
-/** Waits for the address that a service prints; undefined when it ends without, or takes too long. */
+/** Waits for the address that a service prints; undefined if it ends first or takes too long. */
 async function originOf(child: ChildProcess, read: () => string | undefined): Promise<string | undefined> {
   const end = performance.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && child.signalCode === null && performance.now() < end) {

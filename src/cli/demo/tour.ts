@@ -20,20 +20,20 @@ import {
 } from './tour-stage.ts';
 
 /** The steps in which V1 responds to every request. */
-export const OBSERVING_STEPS: readonly TourStep[] = [
+const OBSERVING_STEPS: readonly TourStep[] = [
   { title: 'Observe', page: './', play: observe },
   { title: 'Census', page: './?view=retirement', play: takeCensus },
   { title: 'Strip', page: './?view=rules', play: strip },
   { title: 'Shadow', page: './?view=rollout', play: shadow },
 ];
 
-/** Attempts to see something that a busy machine may leave out. */
+/** Attempts to see something that the gateway skips on a busy machine. */
 const MAX_TRIES = 4;
 
 async function observe(stage: Stage): Promise<readonly string[]> {
   const { admin, fleet } = stage;
   await admin.choose({ mode: 'observe' });
-  // On a busy machine the gateway observes fewer bodies, and the census needs several.
+  // The census needs several bodies, and a gateway on a busy machine observes only some.
   for (let tries = 0; tries < MAX_TRIES && (await admin.report()).census.strips.length === 0; tries += 1) {
     await fleet.send(4);
     await settle(stage);
@@ -86,7 +86,7 @@ async function strip(stage: Stage): Promise<readonly string[]> {
   ];
 }
 
-/** Bodies that V2's schema accepted and refused under the rule book in force. */
+/** Numbers of bodies that V2's schema accepted and refused under the rule book in force. */
 async function bodyChecks({ admin }: Stage): Promise<{ readonly valid: number; readonly invalid: number }> {
   const counts = (await admin.rollout()).bodyChecks?.counts ?? [];
   const sum = (kind: 'valid' | 'invalid'): number => counts.reduce((all, each) => all + each[kind], 0);
@@ -121,7 +121,7 @@ async function shadow(stage: Stage): Promise<readonly string[]> {
   ];
 }
 
-/** Says how many reads were not compared, and why, as a busy machine leaves some out. */
+/** Says how many reads were not compared, and why: a busy gateway skips some. */
 async function notCompared({ admin }: Stage, start: number): Promise<readonly string[]> {
   const reasons = (await admin.entriesAfter(start)).flatMap(({ comparison }) =>
     comparison?.verdict === 'unknown' ? [comparison.why ?? 'unknown'] : [],
@@ -149,7 +149,7 @@ function total(shadows: Shadows): Compared {
   return { compared: sum('same') + sum('different'), different: sum('different'), unknown: sum('unknown') };
 }
 
-/** Lets every client read once. Comparisons give way to clients, so the next one waits until its response was compared. */
+/** Lets every client read once, each after the comparison of the last read, because comparisons give way to clients. */
 async function compareReads({ admin, fleet }: Stage): Promise<Shadows> {
   const done = ({ shadows }: { readonly shadows: Shadows }): number => {
     const { compared, unknown } = total(shadows);
@@ -166,14 +166,14 @@ async function compareReads({ admin, fleet }: Stage): Promise<Shadows> {
   return (await admin.rollout()).shadows;
 }
 
-/** Percent of the clients in the canary. */
+/** Percentage of clients in the canary. */
 const SHARE = 30;
 
-/** Rounds of the fleet after which a canary that fails would have been rolled back. */
+/** Rounds of the fleet by which a failing canary must have been rolled back. */
 const MAX_ROUNDS = 40;
 
 /** The steps in which requests go to V2. */
-export const MIGRATING_STEPS: readonly TourStep[] = [
+const MIGRATING_STEPS: readonly TourStep[] = [
   { title: 'Canary', page: './?view=rollout', play: canary },
   { title: 'A fault, and the roll-back', page: './?view=errors', play: fault },
   { title: 'Migrate', page: './?view=hour', play: migrate },
@@ -269,7 +269,7 @@ async function sunset(stage: Stage): Promise<readonly string[]> {
   ];
 }
 
-/** Moves the sunset into the past, as if the day had come. */
+/** Moves the sunset into the past. */
 async function endV1(stage: Stage, from: string, to: string): Promise<void> {
   writeFileSync(stage.rulesPath, readFileSync(stage.rulesPath, 'utf8').replace(`at: ${from}`, `at: ${to}`));
   await reloadRules(stage.serving);
@@ -286,12 +286,12 @@ function headerOf(response: FleetResponse | undefined, name: string): string {
 /** Every step of the tour, in its order. */
 export const TOUR: readonly TourStep[] = [...OBSERVING_STEPS, ...MIGRATING_STEPS];
 
-/** Signals that end the tour, with the exit codes that shells give them. */
+/** Signals that end the tour, with the exit codes of shells. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /**
- * Plays a whole migration and prints each step. On a terminal it waits for Enter after each; in a pipe it goes on. Its files are gone
- * when it ends, whether by itself or by a signal. Sets the exit code.
+ * Plays a whole migration and prints each step. On a terminal it waits for Enter after each. It removes its files at the end or at a
+ * signal, and sets the exit code.
  */
 export async function playTour(options: StageOptions): Promise<void> {
   for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => process.exit(code));
@@ -355,7 +355,7 @@ export interface TourStep {
   readonly title: string;
   /** Place of the page to look at, relative to the admin listener. */
   readonly page: string;
-  /** Carries the step out, and says in sentences what has happened, with the gateway's own numbers. */
+  /** Carries out the step; returns sentences on its result, with the gateway's own numbers. */
   readonly play: (stage: Stage) => Promise<readonly string[]>;
 }
 
@@ -367,8 +367,8 @@ export function listed(names: readonly string[]): string {
   return sorted.length === 0 ? last : `${sorted.join(', ')} and ${last}`;
 }
 
-/** What the report knows of the clients that use V1, as a sentence; classes without a client are left out. */
-export function classSentence({ classes }: Report): string {
+/** The report's classes of V1 clients as a sentence, without the empty ones. */
+function classSentence({ classes }: Report): string {
   const parts = CLASS_PARTS.flatMap(([name, words]) => {
     const clients = classes[name];
     return clients === 0 ? [] : [`${count(clients)} ${words}`];
@@ -383,7 +383,7 @@ const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
   ['unknown', 'not known yet'],
 ];
 
-/** Waits until the gateway has an entry of every request that the fleet sent. */
+/** Waits until the gateway has an entry for every request of the fleet. */
 export async function settle({ admin, fleet }: Stage): Promise<void> {
   await admin.until(
     () => admin.latest(),
@@ -391,8 +391,8 @@ export async function settle({ admin, fleet }: Stage): Promise<void> {
   );
 }
 
-/** Names of the clients whose requests were migrated since the entry with the number `after`, with a status if one is given. */
-export async function migratedSince(
+/** Names of the clients with migrated requests after entry `after`, with this status if given. */
+async function migratedSince(
   { admin, names }: Stage,
   after: number,
   filter = 'route:v1',

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
+import { errorCode } from '../../node/files.ts';
 import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
@@ -75,7 +76,11 @@ async function run(options: InitOptions): Promise<CommandFault | undefined> {
     return {
       fault: `${present.join(', ')}: already here. Name another folder with --dir, or overwrite with --force.`,
     };
-  mkdirSync(join(dir, 'cases'), { recursive: true });
+  try {
+    mkdirSync(join(dir, 'cases'), { recursive: true });
+  } catch (error) {
+    return { fault: `${dir} cannot be written (${errorCode(error)}); name another folder with --dir.` };
+  }
   for (const [path, content] of files) {
     const unwritten = writeOutput(path, content);
     if (unwritten !== undefined) return unwritten;

@@ -13,14 +13,14 @@ import {
 import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import type { ProposedChange } from '../../openapi/draft/propose-changes.ts';
 
-/** A rule book with what was new, and how much that is. */
+/** A rule book with its additions, and their numbers. */
 export interface MergedRuleBook {
   readonly text: string;
   readonly operations: number;
   readonly changes: number;
 }
 
-/** Where the operations of a rule book lead: for those that it moves, method and path of V2 by the shape of V1's. */
+/** The V2 method and path of each operation that a rule book moves, by the shape of its V1 path. */
 export function saidMoves(text: string): SaidMoves {
   const operations = objectIn(parseDocument(text).toJS(), 'operations');
   return new Map(
@@ -34,9 +34,9 @@ export function saidMoves(text: string): SaidMoves {
 }
 
 /**
- * Adds the operations that a rule book does not have, and the changes of members that no rule of it names, at the end of its lists. What
- * a person wrote stays to the byte: a member that a rule names is decided, and a key at the top that it does not have is a question, as
- * it would change what the rules mean. The text is that of a rule book without faults.
+ * Appends the operations that a rule book lacks, and the changes for members that none of its rules names, to its lists. Existing text
+ * stays to the byte: a member that a rule names counts as decided, and a missing top-level key becomes a question, because adding it
+ * would change the meaning of the rules. `text` must be a rule book without faults.
  */
 export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
   const document = parseDocument(text);
@@ -47,7 +47,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const operations = fresh.map((operation) => ({ ...operation, id: known.freeId(operation.id) }));
   const renamed = new Map(fresh.map(({ id }, at) => [id, operations[at]?.id ?? id]));
   const idNow = (id: string): string => ids.get(id) ?? renamed.get(id) ?? id;
-  // A question that is still open is not asked again.
+  // Do not repeat an open question.
   const unasked = proposed.changes.filter(({ id }) => !text.includes(questionOf(id)));
   const changes = unasked.flatMap((change) => newPart(change, proposed.operations, idNow, known));
   const questions = new Map(
@@ -69,14 +69,14 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
     insertionAt(document, text, 'operations', printOperations(added)),
     insertionAt(document, text, 'changes', [...printChanges(added), ...indented(printQuestions(added))]),
   ].filter((insertion) => insertion !== undefined);
-  // From the end, so that the places before stay true.
+  // From the end, so that earlier offsets stay valid.
   const merged = inserted
     .toSorted((one, other) => other.start - one.start)
     .reduce((all, { start, end, lines }) => all.slice(0, start) + lines + all.slice(end), text);
   return { text: merged, operations: operations.length, changes: changes.length };
 }
 
-/** The operations of a rule book, and the names that its rules have, by operation. */
+/** The operations of a rule book, and the names in its rules, by operation. */
 class KnownRules {
   private readonly ids = new Map<string, string>();
   private readonly changeIds = new Set<string>();
@@ -129,7 +129,7 @@ class KnownRules {
   }
 }
 
-/** The names in the paths of rules: all texts in them, and the keys of values by path. */
+/** The names in the paths of rules: every text in them, and the keys of values by path. */
 function namesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split('.');
   if (Array.isArray(value)) return value.flatMap(namesIn);
@@ -142,7 +142,7 @@ function namesIn(value: unknown): readonly string[] {
   });
 }
 
-/** The rules of a change that are new, for the operations for which they are. */
+/** The new rules in a change, for the operations that lack them. */
 function newPart(
   change: ProposedChange,
   operations: readonly ProposedOperation[],
@@ -163,18 +163,18 @@ function newPart(
   return [{ ...change, id: known.freeChangeId(change.id), on: reach }];
 }
 
-/** The name that a printed rule is about. */
+/** The name in a printed rule. */
 function nameIn(text: string): string {
   return /(?:of|rename): "?([^",}]+)"?/.exec(text)?.[1]?.trim() ?? '';
 }
 
-/** The member that a printed response rule is about: the last name of its path. */
+/** The member in a printed response rule: the last name of its path. */
 function memberIn(text: string): string {
   const path = /^\{ \w+: (?:\{.*\}, of: )?"?([^",}]+)"?/.exec(text)?.[1] ?? '';
   return path.trim().split('.').at(-1) ?? '';
 }
 
-/** The keys stand before the operations, or the first key that there is, with the comments above it. */
+/** Inserts the keys before `operations`, or before the first key if that is missing; the comments above stay there. */
 function headInsertion(document: ReturnType<typeof parseDocument>, lines: readonly string[]): Insertion {
   const items = isMap(document.contents) ? document.contents.items : [];
   const keyOf = (item: Pair): unknown => (isScalar(item.key) ? item.key.value : undefined);
@@ -189,7 +189,7 @@ interface Insertion {
   readonly lines: string;
 }
 
-/** Where the lines go: behind the last item of the block, in the place of an empty one, or at the end of the text. */
+/** Inserts the lines after the last item of the block, instead of an empty one, or at the end of the text. */
 function insertionAt(
   document: ReturnType<typeof parseDocument>,
   text: string,

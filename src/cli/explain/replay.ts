@@ -158,12 +158,12 @@ export interface Recording {
 }
 
 /** Prints recordings as JSON Lines. */
-export function printFixture(recordings: readonly Recording[]): string {
+function printFixture(recordings: readonly Recording[]): string {
   return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
 }
 
 /** Reads a fixture. */
-export function readFixture(path: string): readonly Recording[] | CommandFault {
+function readFixture(path: string): readonly Recording[] | CommandFault {
   try {
     const lines = readText(path).split('\n');
     const recordings: Recording[] = [];

@@ -149,7 +149,7 @@ function notesOf(
 }
 
 /** A note about requests whose entries name `others`, rule books other than the current one, if there are any. */
-export function otherBookNotes(
+function otherBookNotes(
   where: 'log' | 'gateway',
   others: readonly string[],
   book: string | undefined,

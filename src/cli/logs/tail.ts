@@ -41,11 +41,11 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
     if (isHeadDue) stdout.write(`${entryHead(terminal)}\n`);
     isHeadDue = false;
   };
-  // Entries that are still to come may take a while.
+  // The first entry may take a while.
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
     for await (const entry of entriesOf(client ?? file, options, lines)) {
-      // A gateway also knows names and what it captured, so it has filtered already.
+      // A gateway filters by itself, because it also knows names and captured exchanges.
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
       printHead();
@@ -60,7 +60,7 @@ async function show(file: string | undefined, options: TailOptions): Promise<Com
   return lines.entries === 0 && lines.others > 0 ? noRewriteLog(file ?? '-', lines.others) : undefined;
 }
 
-/** Says that no entry of a log matches, and where else to look for what a log does not hold. */
+/** Says that no entry of a log matches, and where to find values that no log holds. */
 function nothingFound({ terms }: Filter): string {
   const isElsewhere = terms.some(({ field }) => field === undefined || field === 'client' || field === 'has');
   return `No entry matches.${isElsewhere ? ' A log has no names of clients and no values of bodies: a running gateway finds those that it keeps, with --admin.' : ''}\n`;
@@ -75,11 +75,9 @@ async function* entriesOf(
     yield* streamEntries(source, filter);
     return;
   }
-  const lines =
-    follow === true && source !== undefined && source !== '-'
-      ? followFile(source, true)
-      : linesOf(source ?? '-');
-  for await (const line of lines) {
+  const file = source ?? '-';
+  const isFollowed = follow === true && file !== '-' && (await stat(file)).isFile();
+  for await (const line of isFollowed ? followFile(file) : linesOf(file)) {
     const entry = parseEntry(line);
     if (entry !== undefined) {
       counts.entries += 1;
@@ -92,21 +90,21 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   for await (const { bytes } of readLogFile(file)) yield* bytes.toString('utf8').split('\n');
 }
 
-/** Milliseconds before a lost stream is requested again. */
+/** Milliseconds before reconnecting a lost stream. */
 const RETRY_DELAY_MS = 1000;
 
-/** The listener responded, and refused; the message says why. */
+/** The admin listener refused the request; the message says why. */
 class AdminRefusal extends Error {
   override readonly name = 'AdminRefusal';
 }
 
-/** Exchanges that a running gateway keeps and that are shown before those to come: with a filter, and without. */
+/** Maximum number of earlier entries to show: with a filter, and without. */
 const MAX_FOUND = 100;
 const MAX_RECENT = 10;
 
 /**
- * Yields the newest entries that a running gateway keeps, and follows those to come; resumes after a lost connection where it
- * stopped. Throws when the listener refuses.
+ * Yields the newest entries of a running gateway, then the coming ones; resumes where it stopped after a lost connection. Throws an
+ * `AdminRefusal` if the listener refuses.
  */
 async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
   const limit = filter === '' ? MAX_RECENT : MAX_FOUND;
@@ -151,7 +149,7 @@ interface ServerEvent {
   readonly data: string;
 }
 
-/** Yields events until the stream ends or fails; the caller reconnects either way. */
+/** Yields events until the stream ends or fails. */
 async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<ServerEvent> {
   if (body === undefined) return;
   let text = '';
@@ -164,7 +162,7 @@ async function* eventsOf(body: AsyncIterable<Uint8Array> | undefined): AsyncGene
       for (const event of events) yield readEvent(event);
     }
   } catch {
-    // Connection reset, or timed out.
+    // Connection reset or timed out; the caller reconnects.
   }
 }
 
@@ -175,15 +173,13 @@ function readEvent(event: string): ServerEvent {
   return { name: fields.get('event') ?? 'message', id: fields.get('id'), data: fields.get('data') ?? '' };
 }
 
-/** Milliseconds between two checks of a growing file. */
+/** Milliseconds between two checks of a followed file. */
 const POLL_INTERVAL_MS = 200;
 
-/**
- * Yields the lines of a file as they are appended, from its end or its beginning; a truncated or replaced file is read from its
- * start.
- */
-export async function* followFile(path: string, fromStart: boolean): AsyncGenerator<string> {
-  let { size, ino } = fromStart ? { size: 0, ino: (await stat(path)).ino } : await stat(path);
+/** Yields the lines of a file, then those appended to it; starts again when the file is truncated or replaced. */
+async function* followFile(path: string): AsyncGenerator<string> {
+  let { ino } = await stat(path);
+  let size = 0;
   let rest = '';
   const decoder = new TextDecoder();
   for (;;) {

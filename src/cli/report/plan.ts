@@ -30,6 +30,7 @@ import {
   endWith,
   FAILURE,
   isFault,
+  lineAfter,
   noRewriteLog,
   openRuleBook,
   unreadable,
@@ -291,7 +292,7 @@ function write(
 }
 
 /** Formats a plan for a terminal. */
-export function planTerminal(plan: Plan, terminal: Terminal): string {
+function planTerminal(plan: Plan, terminal: Terminal): string {
   const paint = painter(terminal);
   const { columns } = terminal;
   const parts = planParts(plan).map(({ title, sentences, table }) =>
@@ -455,12 +456,6 @@ function lineStart(text: string, at: number): number {
 
 function columnOf(text: string, at: number): number {
   return at - lineStart(text, at - 1);
-}
-
-/** The offset of the line after the one with `offset`. */
-function lineAfter(text: string, offset: number): number {
-  const feed = text.indexOf('\n', offset);
-  return feed === -1 ? text.length : feed + 1;
 }
 
 /** One line for each brownout, with its local time in a comment, since the file has UTC. */

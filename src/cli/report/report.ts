@@ -42,6 +42,7 @@ import {
   editRuleBook,
   endWith,
   isFault,
+  lineAfter,
   noRewriteLog,
   openRuleBook,
   unreadable,
@@ -293,7 +294,7 @@ const PARTS: readonly (readonly [
 ];
 
 /** Returns the fault of `report` options that exclude each other. */
-export function reportOptionFault(options: ReportOptions): CommandFault | undefined {
+function reportOptionFault(options: ReportOptions): CommandFault | undefined {
   const { format, client } = options;
   if (options.apply === true && options.census !== true) return { fault: '--apply requires --census.' };
   const asked = PARTS.filter(([part]) => options[part] === true);
@@ -381,12 +382,6 @@ function endOfChanges(text: string): { readonly offset: number; readonly indent:
     offset = end;
   }
   return { offset, indent };
-}
-
-/** The offset of the line after the one with `offset`. */
-function lineAfter(text: string, offset: number): number {
-  const feed = text.indexOf('\n', offset);
-  return feed === -1 ? text.length : feed + 1;
 }
 
 const COLOURS: Readonly<Record<ClientClass, Style>> = {

@@ -187,7 +187,7 @@ export async function startFaults(
 const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
 
 /** True if an invalid setting would mislead `startFaults`. */
-export function misleads(invalid: ReadonlySet<string>): boolean {
+function misleads(invalid: ReadonlySet<string>): boolean {
   return READ.some(({ name }) => invalid.has(name));
 }
 

@@ -443,7 +443,7 @@ export interface ServingParts {
 const FLUSH_TIMEOUT_MS = 300;
 
 /** Returns the functions that reload, stop and flush a serving gateway. */
-export function servingLifeCycle(parts: ServingParts): LifeCycle {
+function servingLifeCycle(parts: ServingParts): LifeCycle {
   const { running, settings, log, files, certificates, rewriteLog } = parts;
   const warnOfEnds = (): void => {
     for (const line of certificates.dueLines(Date.now())) log.write(line);

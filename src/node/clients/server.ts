@@ -369,7 +369,7 @@ interface FirstByteOptions {
 }
 
 /** Failed TLS handshakes, by reason. */
-export class HandshakeFailures {
+class HandshakeFailures {
   /** Failures for each reason, including those that never occurred. */
   readonly counts: CountsByReason = Object.fromEntries(ALL_REASONS.map((reason) => [reason, 0]));
 

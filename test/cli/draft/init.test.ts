@@ -46,6 +46,10 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   expect(again.err).toContain('rules.yaml, ');
   expect(again.err).toContain('already here. Name another folder with --dir, or overwrite with --force.');
   expect((await commandRun([...INIT, '--force'])).code).toBe(0);
+  expect(await commandRun([...INIT.slice(0, -1), rules])).toMatchObject({
+    code: 2,
+    err: `${rules} cannot be written (ENOTDIR); name another folder with --dir.\n`,
+  });
 });
 
 test('a rule book with open questions is named by check, and refused by serve', async () => {

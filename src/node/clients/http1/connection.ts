@@ -75,7 +75,7 @@ const nothing = Buffer.alloc(0);
  * since one that gave up sends the same FIN, unless the rule book says `half-close: answer`. After the last response the connection reads
  * and drops any further bytes: closing with unread bytes would reset it, and the client would lose the response (§9.6).
  */
-export class H1Connection implements ConnectionProtocol, ExchangeConnection {
+class H1Connection implements ConnectionProtocol, ExchangeConnection {
   readonly socket: Socket;
   /** When its last response was sent, by the clock of `performance`; before the first one, when the connection was accepted. */
   idleSince = performance.now();

@@ -519,7 +519,7 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
 }
 
 /** A body on an HTTP/2 stream. */
-export class H2Body extends SocketBody {
+class H2Body extends SocketBody {
   /** A frame takes as long to read as a chunk of HTTP/1.1. */
   override readonly pieces = 1;
   isComplete = false;
