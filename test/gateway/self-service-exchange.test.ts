@@ -65,7 +65,7 @@ describe('a V1 client reads its own report', () => {
     });
     const page = await (await ask(gateway, 'acme', HTML)).text();
     expect(page).toContain(
-      'Members of requests or of responses have to change. V2 did not accept the last create_client: 422 at /name.',
+      'Members of requests or responses have to change before V2 can be used. V2 did not accept the last create_client: 422 at /name.',
     );
     expect(page).not.toContain('Only the');
   });
