@@ -236,7 +236,7 @@ export function report(command: Command): void {
 }
 
 /**
- * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 if nobody still uses V1,
+ * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 if no client still uses V1,
  * or a file has lines but no entry; 2 if one cannot be read.
  */
 export function plan(command: Command): void {

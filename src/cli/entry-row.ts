@@ -117,7 +117,7 @@ function detailsOf(entry: Entry): string {
     if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
     parts.push(`response: ${made.join(', ')}`);
   }
-  // The reason of a failure is already before the request.
+  // The reason for a failure is already before the request.
   const reason = reasonWords(entry);
   const refusal = would && failureWords(would);
   if (refusal !== undefined && reason !== `would: ${refusal}`) parts.push(`would: ${refusal}`);

@@ -1,6 +1,7 @@
 import type { State } from '../inspector/api.ts';
 import { causeFilter, type Condition } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/operator-view.ts';
+import { errorCode } from '../node/files.ts';
 import { counted, terminalLines } from '../report/text.ts';
 import { evidenceSentence, latencySentence, reasonSentence } from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
@@ -72,8 +73,10 @@ async function ask(
     );
     status = response.statusCode;
     text = await response.body.text();
-  } catch {
-    return { fault: `No response from ${client.url}; name the admin listener with --admin.` };
+  } catch (error) {
+    return {
+      fault: `No response from ${client.url} (${errorCode(error)}); name the admin listener with --admin.`,
+    };
   }
   if (status === 200)
     return viewIn(text) ?? { fault: `${client.url} is not the admin listener; name that with --admin.` };

@@ -28,7 +28,7 @@ export class BodyMemory implements CollectorMemory {
     return buffer;
   }
 
-  /** Takes back a buffer that nobody reads or writes any more. Ignores buffers of other origin, and those moved to another thread. */
+  /** Takes back a buffer that is no longer in use. Ignores buffers of other origin, and those moved to another thread. */
   release(buffer: Uint8Array): void {
     if (!Buffer.isBuffer(buffer) || !this.acquired.delete(buffer) || buffer.length === 0) return;
     const sameSize = this.free.get(buffer.length);

@@ -10,7 +10,7 @@ import { IS_NODE } from './runtime.ts';
  * set (`allocateYoung`), which V8 ignores where it does not know it, without a way to ask.
  */
 const PARTS = {
-  // Symbols of `net.Socket`: where it reads to, and what it calls. The option `onread` sets them, which only `net.connect` takes.
+  // Symbols of `net.Socket` for its read buffer and callback. The option `onread` sets them, but only `net.connect` takes it.
   kBuffer: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
   kBufferCb: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
   // The handle below a socket or server; the parts behind it are members of that.
@@ -21,7 +21,7 @@ const PARTS = {
   readStart: 'one busy connection may delay the others by more than a turn of the event loop',
   reading:
     'one busy connection may delay the others, and clients that reset a connection while it is not read are noticed late',
-  // Node can shorten no listen queue, and closing a port resets what stands in it.
+  // Node cannot shorten a listen queue, and closing a port resets the connections in it.
   listen: 'a client that connects while the gateway stops may be reset',
   // A port can be tried by listening only, and a client that connects meanwhile would be reset.
   _createServerHandle: 'the gateway listens with one socket, so bursts of new clients wait longer',
@@ -29,7 +29,7 @@ const PARTS = {
   // The public `remoteAddress` is remembered: it does not tell whether there is a peer now.
   getpeername:
     'stopping takes longer, and clients that reset a connection while it is not read are noticed late',
-  // The public `bytesWritten` counts what waits in the process too.
+  // The public `bytesWritten` also counts bytes that wait in the process.
   bytesWritten: 'a slow reader of a large response may be taken for one that does not read',
   writeQueueSize: 'a slow reader of a large response may be taken for one that does not read',
   // The socket, or the handle, below TLS: Node offers neither.
@@ -167,7 +167,7 @@ export class ReusedReadBuffer {
   }
 }
 
-/** Copies borrowed bytes. Few of them go into a buffer that others share too: nothing holds it for long. */
+/** Copies borrowed bytes; a few go into a shared buffer, which nothing holds for long. */
 export function copyOf(bytes: Buffer): Buffer {
   if (bytes.length < POOLED_BYTES) return Buffer.from(bytes);
   const own = Buffer.allocUnsafeSlow(bytes.length);
@@ -196,13 +196,13 @@ function userBufferOf(socket: Socket): UserBuffer | undefined {
   return known;
 }
 
-/** Node exports its symbols to nobody; each socket has them from its construction on. */
+/** Node does not export its symbols, but every socket has them as keys. */
 function symbolOf(socket: Socket, name: 'kBuffer' | 'kBufferCb'): symbol | undefined {
   if (hidden.has(name)) return undefined;
   return Object.getOwnPropertySymbols(socket).find(({ description }) => description === name);
 }
 
-/** The object below a socket or server of Node, which does what Node itself does not offer; undefined on other runtimes. */
+/** The internal object of a socket or server in Node, for features without a public API; undefined on other runtimes. */
 function systemHandle(socket: object): object | undefined {
   return objectIn(socket, '_handle');
 }
@@ -247,7 +247,7 @@ export function bindFault(host: string, port: number): string | undefined {
   if (create === undefined) return 'cannot be asked';
   const handle: unknown = create(host, port, isIPv6(host) ? 6 : 4);
   if (typeof handle !== 'object' || handle === null) return `fault ${String(handle)}`;
-  // libuv keeps EADDRINUSE until somebody asks for the address.
+  // libuv defers EADDRINUSE until the address is read.
   const ask = partOf(handle, 'getsockname');
   const fault: unknown = typeof ask === 'function' ? Reflect.apply(ask, handle, [{}]) : 'cannot be asked';
   const close: unknown = Reflect.get(handle, 'close');

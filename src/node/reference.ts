@@ -61,7 +61,7 @@ export async function startReference(options: ReferenceOptions): Promise<Running
 /** Longer than proxies keep idle connections, so that they close them first. Milliseconds. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Requests that the adapter cannot read, such as with a bad Host, get a response in the envelope too, and are never printed. */
+/** Requests that the adapter cannot read, such as with a bad Host, also get a response in the envelope, and are never printed. */
 function errorHandler(): Response {
   return toResponse(
     refusalResponse(new Refusal(400, 'The request has a target or a Host that cannot be read.')),
@@ -294,7 +294,7 @@ function isRow(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** An option with which the reference service cannot start; the message has its value and the remedy, and follows its name. */
+/** An option that prevents the start of the reference service. The message follows its name, and has its value and the remedy. */
 export class ReferenceFault extends Error {
   override readonly name = 'ReferenceFault';
   readonly option: FaultyOption;

@@ -60,7 +60,7 @@ export async function rehearse(rules: CompiledRuleBook, settings: Settings): Pro
   return rehearsal.entries;
 }
 
-/** A gateway that nobody else can reach for long, and its clients. */
+/** A gateway on a short-lived port, and its clients. */
 class Rehearsal {
   private readonly rules: CompiledRuleBook;
   private readonly upstream: ReturnType<typeof createSocketUpstream>;

@@ -147,6 +147,15 @@ test.each(['<!doctype html>', '{}', 'null'])(
   },
 );
 
+test('says why an address sends no response', async () => {
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const running = command(['rollout', '--admin', origin]);
+  expect(await running.exit).toBe(2);
+  expect(running.stderr()).toBe(
+    `No response from ${origin} (ECONNREFUSED); name the admin listener with --admin.\n`,
+  );
+});
+
 test('a name that two clients have chooses neither', async () => {
   const names = join(folder(), 'names.yaml');
   writeFileSync(names, '0123456789abcdef: Acme\nfedcba9876543210: Acme\n');

@@ -133,7 +133,7 @@ async function playFile(
     const [name] = Object.keys(options);
     if (name !== undefined)
       return {
-        fault: `${file}:${at}: the case “${title}” has the option ${name}, which is none here.`,
+        fault: `${file}:${at}: the case “${title}” has the option ${name}, but this command takes none.`,
         isJunk: true,
       };
   }

@@ -54,7 +54,7 @@ interface CoverageSources {
  */
 export function coverageOf(sources: CoverageSources): Coverage {
   const { ruleBook, v1, v2 } = sources;
-  // Without its module nobody knows what a transform adds, so its operations have no missing members.
+  // A transform may add any member, so its operations have no missing ones.
   const transformed = new Set(
     ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
   );

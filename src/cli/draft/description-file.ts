@@ -222,7 +222,7 @@ function readYamlText(text: string): unknown {
           .replace('Maximum call stack size exceeded', 'it is nested too deeply')
           .replace(/^Source contains multiple documents.*(?= at line)/, 'it has a second document'),
       );
-    // `withNumbers` counts aliases as the values that they stand for.
+    // `withNumbers` counts an alias as its value.
     const value: unknown = document.toJS({ maxAliasCount: -1 });
     let values = 0;
     return withNumbers(value, () => {

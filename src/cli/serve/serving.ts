@@ -270,7 +270,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   return { running, settings, ruleBooks, life };
 }
 
-/** Plays exchanges before ready, on Node only: nobody has measured whether that helps other runtimes. */
+/** Plays exchanges before ready, on Node only: its effect on other runtimes is unmeasured. */
 async function playBeforeReady(
   { current }: RuleBooks,
   settings: Settings,

@@ -79,7 +79,7 @@ export interface Operators {
 }
 
 const DAY_MS = 86_400_000;
-/** Milliseconds between two comparisons of the clock with one that nobody sets. */
+/** Milliseconds between two comparisons of the clock with the monotonic one. */
 const CLOCK_CHECK_MS = 10_000;
 
 /** Returns a sentence if the admin listener has no token though other machines can reach it: it exposes traffic. */

@@ -334,7 +334,7 @@ function closeReset({ accepted }: ClientConnection): void {
 
 /** Milliseconds to wait for a client that sends nothing more. */
 const SILENCE_MS = 1000;
-/** Milliseconds between two checks of a client that goes on sending. */
+/** Milliseconds between two checks of a client that keeps sending. */
 const RATE_CHECK_MS = 5000;
 /** Milliseconds for which a client may go on sending, as in nginx. */
 const LINGER_MS = 30_000;

@@ -4,7 +4,7 @@ import type { FromTransforms, TransformModules } from './thread-messages.ts';
 
 // The transform thread: it runs the code of rule books, and the gateway ends it if that takes too long.
 
-// Drops the output of transforms: nobody reads it, so it would fill the memory.
+// Drops the output of transforms, which would otherwise fill the memory unread.
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
 const { texts }: TransformModules = workerData;

@@ -39,7 +39,7 @@ export interface TwinServices {
   close(): void;
 }
 
-/** Starts the two reference services on free ports of the loopback interface. Their clock stands still. */
+/** Starts the two reference services on free ports of the loopback interface. Their clock is fixed. */
 export async function startTwinServices(): Promise<TwinServices> {
   const [v1, v2] = [new Service('v1'), new Service('v2')];
   const origins = [await v1.listen(), await v2.listen()] as const;

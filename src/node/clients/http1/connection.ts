@@ -297,7 +297,7 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
     return rest.length === 0 ? undefined : rest;
   }
 
-  /** Ends reading: with broken framing, nobody knows where the next request begins. */
+  /** Ends reading: with broken framing, the start of the next request is unknown. */
   private refuseBody(): void {
     const { exchange } = this;
     this.stopReading();

@@ -295,7 +295,7 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
       this.connection.socket.write(text, 'latin1');
   }
 
-  /** True when nobody reads a response any more. */
+  /** True once the client no longer reads the response. */
   get isGone(): boolean {
     return this.isOver || this.connection.socket.destroyed;
   }

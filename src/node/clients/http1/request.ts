@@ -154,7 +154,7 @@ function isTooLarge(target: string, lines: RawHeaders, headerBytes: number): boo
   return counted >= headerBytes;
 }
 
-/** Finds the end of a request (RFC 9112 §6.3), and whether its connection goes on (§9.3). */
+/** Finds the end of a request (RFC 9112 §6.3), and whether its connection persists (§9.3). */
 function readFraming(
   bytes: Buffer,
   { method, target, version }: RequestLine,
