@@ -374,9 +374,9 @@ describe('a perspective without a message says why', () => {
       'v2-request',
       without({ ...nothingSent, status: 0 }, 'failure'),
       'bodies',
-      'Nothing was sent: the exchange with the client ended before.',
+      'Nothing was sent: the exchange with the client ended before that.',
     ],
-    ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway responded itself.'],
+    ['v2-request', nothingSent, 'bodies', 'Nothing was sent: the gateway itself responded.'],
     ['v2-request', toV1, 'bodies', 'Nothing was sent to V2: the mode sends this request to V1.'],
     [
       'v2-request',

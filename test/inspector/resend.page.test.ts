@@ -133,7 +133,7 @@ describe('a kept request', () => {
     await page.getByRole('button', { name: 'Send to V2 again' }).click();
     isGone = true;
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByText('Sent again: it got no complete response.').waitFor();
+    await page.getByText('Sent again, without a complete response.').waitFor();
     expect(await gateway.entry(2)).toMatchObject({ route: 'pass', failure: 'upstream-broken' });
     await browser.closePages();
   });
@@ -143,7 +143,7 @@ describe('a kept request', () => {
     const { page, complaints } = await browser.open(`${services.gateway.adminOrigin}/?view=traffic`);
     await page.locator('.entry').first().click();
     await page.getByRole('button', { name: 'Send to V2 again' }).click();
-    await page.getByText('V2 carries the request out once more.').waitFor();
+    await page.getByText('V2 will carry out the request again.').waitFor();
     await page.getByLabel('API key').fill('key-of-the-operator');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByText('Sent again: the gateway responded with 200.').waitFor();

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 const NOTHING = { path: undefined, response: undefined, failure: undefined };
 
-/** A failure response of the admin listener, or of the page in its place; `status` 0 means no response at all. */
+/** A failure response of the admin listener, or a failure found by the page; `status` 0 means no response. */
 export class AdminFailure extends Error {
   readonly status: number;
 
@@ -43,7 +43,7 @@ export interface Asked<Response> {
   readonly failure: AdminFailure | undefined;
 }
 
-/** Requests `path` now and every `everyMs` while the page is visible; `undefined` requests nothing. */
+/** Requests `path` now, and every `everyMs` while the page is visible; nothing if it is undefined. */
 export function useAsked<Response>(path: string | undefined, everyMs?: number): Asked<Response> {
   const [asked, setAsked] = useState<Asked<Response> & { readonly path: string | undefined }>(NOTHING);
   useEffect(() => {
@@ -73,7 +73,7 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
   return asked.path === path ? asked : NOTHING;
 }
 
-/** Converts any error to a `Failure`. */
+/** Converts any error to an `AdminFailure`. */
 export function asFailure(error: unknown): AdminFailure {
   if (error instanceof AdminFailure) return error;
   return new AdminFailure(0, 'The gateway does not respond.');

@@ -4,7 +4,7 @@ import type { ClientsView } from '../api.ts';
 import { asFailure, postJson } from './admin-client.ts';
 import { el, linkButton, useFocusInside, visibleText } from './parts.ts';
 
-/** What the page knows of the clients; undefined before the first response. */
+/** The known clients; undefined before the first response. */
 export type KnownClients = ClientsView | undefined;
 
 /** Properties of the name of a client. */
@@ -12,11 +12,11 @@ export interface ClientNameProps {
   readonly client: string;
   readonly clients: KnownClients;
   readonly announce: (sentence: string) => void;
-  /** Called with the clients after a name was given. */
+  /** Called with the clients after a name was changed. */
   readonly onNamed: (clients: ClientsView) => void;
 }
 
-/** A client's name with a field to change it; of one without a name its `User-Agent` and address. */
+/** The name of a client, with a field to change it; for a client without one, its `User-Agent` and address. */
 export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
   const [text, setText] = useState<string | undefined>(undefined);
@@ -41,7 +41,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       onNamed(await postJson<ClientsView>('clients', name === '' ? { client } : { client, name }));
       setText(undefined);
       setFault('');
-      announce(name === '' ? `${client} has no name now.` : `${client} is called ${name}.`);
+      announce(name === '' ? `${client} no longer has a name.` : `${client} is called ${name}.`);
     } catch (error) {
       setFault(asFailure(error).message);
     }
@@ -74,7 +74,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
         'small',
         { id: `whose-${client}` },
         visibleText(
-          `Kept in the names file of ${clients.replica}: a replica that reads another file does not know it.`,
+          `Saved in the names file of ${clients.replica}; replicas that read another file do not know it.`,
         ),
       ),
     fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
@@ -90,7 +90,7 @@ function traces(known: ClientsView['clients'][number] | undefined): ReturnType<t
   );
 }
 
-/** Returns the name of a client, where it has one. */
+/** Returns the name of a client, if it has one. */
 export function nameOf(clients: KnownClients, hash: string | undefined): string | undefined {
   return hash === undefined ? undefined : clients?.clients.find(({ client }) => client === hash)?.name;
 }

@@ -11,13 +11,13 @@ import { card, el, linkButton, Loading, part, scrollTable, sentenceList } from '
 
 const REFRESH = 10_000;
 
-/** A plan is made from a whole log, of days and weeks. */
+/** A plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
-/** The operator's zone. */
+/** The operator's time zone. */
 const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** When V1 ends: what the rule book declares and what came of it, and what a plan from the log proposes. */
+/** The end of V1: the dates in the rule book with their effects, and a plan proposed from the log. */
 export function EndView({ go }: { readonly go: Go }): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
@@ -38,7 +38,7 @@ export function EndView({ go }: { readonly go: Go }): VNode {
   );
 }
 
-/** A plan as the command prints it; its clients lead to their exchanges. */
+/** A plan as the command prints it, with links from its clients to their exchanges. */
 function planOf(plan: EndPlan, go: Go): readonly VNode[] {
   const { made, logFile, zone, parts } = plan;
   const [dates, ...others] = parts;
@@ -58,7 +58,7 @@ function planOf(plan: EndPlan, go: Go): readonly VNode[] {
         el(
           'p',
           null,
-          'This writes the plan into a rule book; --lead, --avoid and the logs of others change it:',
+          'This command writes the plan into a rule book; add --lead, --avoid or further logs to change it:',
         ),
         el(
           'pre',
@@ -99,7 +99,7 @@ function tableOf({ title, table }: PlanPart, { clients }: EndPlan, go: Go): VNod
   );
 }
 
-/** The dates of V1's end, the brownouts, and whom each of them met. */
+/** The dates of V1's end, and the brownouts with the clients that they refused. */
 export function endCard(
   { clients, endings = [] }: Report,
   rollout: Rollout | undefined,
@@ -122,7 +122,7 @@ export function endCard(
       ...endings.map((ending) => ending.sentence),
       ...planned,
       ...met.map((one) => one.sentence),
-      ...unmet.map(({ id }) => `Brownout ${id} has met nobody in this time.`),
+      ...unmet.map(({ id }) => `Brownout ${id} has refused nobody in this time.`),
     ]),
     ...more,
   );

@@ -14,10 +14,10 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
   v1: 'V1',
   v2: 'V2',
   would: 'a dry run',
-  schema: 'V2’s schema, V2 was not asked',
+  schema: 'V2’s schema, without V2',
 };
 
-/** The errors of what is kept, grouped by who found them, code and place. */
+/** The errors of the kept exchanges, grouped by finder, code and place. */
 export function ErrorsView({ go, whose }: { readonly go: Go; readonly whose: string | undefined }): VNode {
   const { response, failure } = useAsked<ErrorGroups>('errors', REFRESH_MS);
   if (response === undefined) return part(Loading, { failure, subject: 'the errors' });
@@ -29,7 +29,7 @@ export function ErrorsView({ go, whose }: { readonly go: Go; readonly whose: str
     whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
     card(
       counted(groups.length, 'kind'),
-      `in the ${counted(exchanges, 'exchange')} that are kept; failures are kept for longer than others`,
+      `in ${counted(exchanges, 'kept exchange')}; failures are kept for longer than others`,
       groups.length === 0
         ? el(
             'p',

@@ -12,7 +12,7 @@ import { classes, el, part, sentenceList, VerdictBadge } from './parts.ts';
 
 /** Properties of an explanation. */
 export interface ExplainViewProps {
-  /** The exchange whose request is explained; undefined for one that the operator writes. */
+  /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
   readonly rules: RulesView | undefined;
   readonly hueOf: HueOf;
@@ -30,7 +30,7 @@ const EXAMPLE = `{
   }
 }`;
 
-/** Fields that say how the body was sent: the text here is decoded and laid out again. */
+/** Fields that describe the transferred body, while the text here is decoded and formatted. */
 const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
@@ -56,14 +56,16 @@ export function ExplainView(props: ExplainViewProps): VNode {
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, setFault] = useState('');
   const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+  // The rule book may have other operations than the example's.
+  const { id: chosen } = operations.find(({ id }) => id === operation) ?? operations[0] ?? { id: operation };
   const explain = async (): Promise<void> => {
-    const named = operations.find(({ id }) => id === operation);
+    const named = operations.find(({ id }) => id === chosen);
     const target =
       query === '' || named === undefined
         ? {}
         : { target: targetOf(props.rules?.from ?? '', named.template, query) };
-    const sent: ExplainRequest = source ?? { operation, ...target };
-    // A body that is no text can only be sent as it was read.
+    const sent: ExplainRequest = source ?? { operation: chosen, ...target };
+    // A body that is not text can only be sent unedited.
     const { bodyBase64, ...others } = sent;
     const request = bodyBase64 === undefined || body !== '' ? { ...others, body } : sent;
     try {
@@ -90,7 +92,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
     el(
       'p',
       { class: 'lead' },
-      'Shows what the gateway would do with a request, by the same plan as live traffic. Nothing is sent.',
+      'Shows how the gateway would handle a request, by the same plan as live traffic. Nothing is sent.',
     ),
     props.link !== undefined && el('p', null, sourceWords(props.link, detail, failure?.message)),
     el(
@@ -107,7 +109,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         id: 'explain-paste',
         rows: 3,
         spellcheck: false,
-        placeholder: 'curl …, fetch(…) or Invoke-WebRequest, as browsers copy it',
+        placeholder: 'curl …, fetch(…) or Invoke-WebRequest, as copied from a browser',
         value: pasted,
         onInput: ({ currentTarget }) => setPasted(currentTarget.value),
       }),
@@ -128,7 +130,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         'select',
         {
           id: 'explain-operation',
-          value: source === undefined ? operation : '',
+          value: source === undefined ? chosen : '',
           onChange: ({ currentTarget }) => {
             setOperation(currentTarget.value);
             setSource(undefined);
@@ -143,7 +145,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         operations.map(({ id, method, template }) =>
           el(
             'option',
-            { key: id, value: id, selected: source === undefined && id === operation },
+            { key: id, value: id, selected: source === undefined && id === chosen },
             `${id} – ${method} ${template}`,
           ),
         ),
@@ -172,8 +174,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
   );
 }
 
-/** The files that a command sends are on the operator's machine. */
-/** The requests that were read, to choose from, with what is said about them and about the others. */
+/** The requests that were read, to choose from, with notes and faults. */
 function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number: number) => void): VNode {
   const sentences = [
     ...faults.map(({ name, fault }) => (requests.length + faults.length === 1 ? fault : `${name}: ${fault}`)),
@@ -196,7 +197,7 @@ function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number:
   );
 }
 
-/** The kept request, without fields whose values are not known. */
+/** The kept request, without the fields whose values are masked. */
 function requestOf({ v1Request }: EntryDetail): ExplainRequest | undefined {
   if (v1Request === undefined) return undefined;
   const { method, target, headers } = v1Request;
@@ -220,11 +221,11 @@ function sourceWords(
   const { state } = detail.v1Request.body;
   const body =
     state === 'structure'
-      ? 'Its values were not kept; types replace them, which changes nothing for the rules.'
+      ? 'Its values were not kept; types replace them, which does not affect most rules.'
       : state === 'withheld'
-        ? 'Its body was not kept: the explanation below is without one.'
+        ? 'Its body was not kept, so the explanation is for a request without one.'
         : '';
-  return `The request ${id}, as it was kept, by the rule book that is in force now. ${body}`;
+  return `The request ${id}, as it was kept, by the rule book now in force. ${body}`;
 }
 
 function targetOf(prefix: string, template: string, query: string): string {
@@ -286,7 +287,7 @@ function liveNotes(live: readonly string[]): VNode {
   return el(
     'section',
     { class: 'response no', 'aria-label': 'Live traffic' },
-    el('p', null, 'Live traffic is not handled like this at the moment, or not all of it:'),
+    el('p', null, 'At the moment, live traffic is not, or not always, handled like this:'),
     sentenceList(live),
   );
 }

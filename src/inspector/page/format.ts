@@ -16,7 +16,7 @@ const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 
 const HUES = 6;
 
-/** Local time to the second, with date and zone where the day is not today: `09:30:00`, `2026-11-22 09:30:00 UTC`. */
+/** Local time to the second, with date and zone for any other day than today: `09:30:00`, `2026-11-22 09:30:00 UTC`. */
 export function dayTime(time: string): string {
   return clockTime(time).replace(/\.\d{3}/, '');
 }
@@ -28,20 +28,20 @@ export function clockTime(time: string): string {
   return isToday(date) ? of : `${date.toLocaleDateString('en-CA')} ${of} ${zoneOf(date)}`;
 }
 
-/** Local time to the second with date and zone, whatever the day: `2026-11-22 09:30:00 GMT+1`. */
+/** Local time to the second, always with date and zone: `2026-11-22 09:30:00 GMT+1`. */
 export function fullTime(time: string): string {
   const date = new Date(time);
   return `${date.toLocaleDateString('en-CA')} ${clock.format(date).slice(0, 8)} ${zoneOf(date)}`;
 }
 
-/** As `clockTime`, cut to the room of a row: of another day, month, day and seconds, such as `11-22 09:30:00`. */
+/** As `clockTime`, but short enough for a row; for another day, with month and day and without milliseconds: `11-22 09:30:00`. */
 export function rowTime(time: string): string {
   return isToday(new Date(time))
     ? clockTime(time)
     : dayTime(time).slice('2026-'.length, '2026-11-22 09:30:00'.length);
 }
 
-/** The zone of the reader, which may change within a year: `UTC`, `GMT+1`. */
+/** The reader's zone at that time: `UTC`, `GMT+1`. */
 function zoneOf(date: Date): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
@@ -81,14 +81,14 @@ export function milliseconds(value: number): string {
   return value < 10 ? value.toFixed(1) : whole.format(value);
 }
 
-/** Says whose exchanges a view shows, where each replica keeps its own. */
+/** Names the replica whose exchanges a view shows; undefined without other replicas. */
 export function whoseWords(replica: State['replica']): string | undefined {
   if (replica === undefined) return undefined;
   const { name, replicas } = replica;
-  return `Of the replica ${name}; the other ${replicas === 2 ? 'keeps its' : `${count(replicas - 1)} keep their`} own.`;
+  return `Exchanges of the replica ${name}; the other ${replicas === 2 ? 'keeps its' : `${count(replicas - 1)} keep their`} own.`;
 }
 
-/** Says in how many exchanges a value is searched for, where a filter has one and others were beyond the sample; undefined elsewhere. */
+/** Says in how many exchanges a value is searched for, if the filter has one and not all exchanges were captured. */
 export function searchedWords(
   state: Pick<State, 'capture' | 'latest' | 'structurePerSecond'> | undefined,
   filter: string,
@@ -107,15 +107,15 @@ export function bytes(value: number): string {
   return `${(value / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** Assigns each change of the rule book its colour, 1 to 6, the same everywhere on the page. */
+/** Returns the colour of a change, 1 to 6, the same everywhere on the page. */
 export type HueOf = (change: string) => number;
 
-/** The class of a mark: the colour of its change, or that of a refusal. */
+/** The class of a mark, by the colour of its change or for a refusal. */
 export function markClass(mark: DiffMark, hueOf: HueOf): string {
   return mark.index < 0 ? 'hue-refused' : `hue-${hueOf(mark.change)}`;
 }
 
-/** Colours follow the order of the rule book; changes of an older book, which a log may still name, are coloured by name. */
+/** Assigns colours in the order of the rule book; changes of an older one, which entries may still name, get theirs by name. */
 export function huesOf(changes: readonly string[]): HueOf {
   const order = new Map(changes.map((change, index) => [change, (index % HUES) + 1]));
   return (change) => order.get(change) ?? (hash(change) % HUES) + 1;

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
+import { VIEWS } from './page-state.ts';
 import { DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
 
 /** Properties of the help. */
@@ -14,9 +15,9 @@ interface HelpDialogProps {
 /** The keys with their actions, for the help. */
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['j k or ↓ ↑', 'next and previous exchange'],
-  ['Home End', 'newest and oldest exchange at hand'],
+  ['Home End', 'newest and oldest exchange in the list'],
   ['Enter', 'open the exchange'],
-  ['Esc', 'close, step back, go live'],
+  ['Esc', 'close, or go live'],
   ['/', 'filter'],
   ['p', 'pause and go live'],
   ['[ ]', 'previous and next perspective'],
@@ -73,7 +74,7 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       null,
       'An exchange must match every term; spaces separate terms. ',
       el('code', null, '-'),
-      ' turns a term round, commas give a choice, a word without a field is looked for in paths, operations, errors, request ids, names of clients and captured bodies: ',
+      ' negates a term, commas separate alternatives, and a word without a field is searched for in paths, operations, errors, request ids, names of clients and captured bodies: ',
       el('code', null, unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')),
     ),
     terms(
@@ -111,7 +112,7 @@ function terms(list: readonly (readonly [string, string])[], tag: 'kbd' | 'code'
   );
 }
 
-/** Each key as a key; the words between keys stay words. */
+/** Shows each key as a key, and the words between keys as words. */
 function keyCaps(keys: string): (VNode | string)[] {
   return keys.split(' ').flatMap((key) => [key === 'or' || key === '–' ? key : el('kbd', { key }, key), ' ']);
 }
@@ -151,7 +152,7 @@ export function useKeys(actions: KeyActions, hasLetters: boolean): void {
   }, []);
 }
 
-/** A field in a dialog that has just closed may keep the focus until the browser redraws. */
+/** The target, unless it is invisible: a field in a dialog that has just closed may keep the focus until the browser redraws. */
 function shown(target: EventTarget | null): EventTarget | null {
   return target instanceof Element && target.checkVisibility() ? target : document.body;
 }
@@ -185,25 +186,17 @@ const LETTERS: Readonly<Record<string, Action>> = {
   ']': ({ perspective }) => perspective(1),
   c: ({ copy }) => copy('v1'),
   C: ({ copy }) => copy('v2'),
-  1: ({ view }) => view(0),
-  2: ({ view }) => view(1),
-  3: ({ view }) => view(2),
-  4: ({ view }) => view(3),
-  5: ({ view }) => view(4),
-  6: ({ view }) => view(5),
-  7: ({ view }) => view(6),
-  8: ({ view }) => view(7),
+  ...Object.fromEntries(VIEWS.map((_, index): [number, Action] => [index + 1, ({ view }) => view(index)])),
 };
 
-/** How much room a row takes. */
 type Density = 'comfortable' | 'compact';
 
-/** What an operator has chosen for this browser. */
+/** An operator's choices for this browser. */
 interface Preferences {
   readonly density: Density;
   /** Share of the list beside an exchange, in percent. */
   readonly listShare: number;
-  /** False where single letters are no keys. */
+  /** False where the page does not handle single letters. */
   readonly hasLetters: boolean;
 }
 
@@ -216,13 +209,13 @@ const [DENSITY, SHARE, LETTERS_KEY] = [
   'capture-gateway.letters',
 ];
 
-/** The preferences, kept in the browser; the document carries the density for the style sheet. */
+/** The preferences, saved in the browser; the document has the density for the style sheet. */
 export function usePreferences(): readonly [Preferences, Prefer] {
   const [preferences, setPreferences] = useState(readPreferences);
   const { density } = preferences;
   useEffect(() => {
     document.documentElement.dataset['density'] = density;
-    // Rows are measured again.
+    // Makes the list measure its rows again.
     dispatchEvent(new Event('resize'));
   }, [density]);
   const prefer: Prefer = (change) => {

@@ -29,13 +29,13 @@ export function InspectorPage(): VNode {
   const [view, setView] = useState(NOTHING_YET);
   const live = useMemo(() => new LiveEntries(setView), []);
   const [active, setActive] = useState<number | undefined>(place.entry?.seq);
-  // Kept here, so that a look at another view loses nothing.
+  // Here, so that it survives a visit to another view.
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [preferences, prefer] = usePreferences();
   const { density, listShare, hasLetters } = preferences;
   const [announcement, announce] = useAnnouncement(place.view);
-  // The first view shows no change by its colour, and the rule book is a fifth of all that the page would load.
+  // The first view does not need the rule book, which would be a fifth of the page's data.
   const rules = useAsked<Rules>(place.view === 'overview' ? undefined : 'rules', RULES_EVERY);
   const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
   const [named, setNamed] = useState<ClientsView | undefined>(undefined);
@@ -167,7 +167,7 @@ export function InspectorPage(): VNode {
   );
 }
 
-/** A sentence for screen readers, and for the foot of the page unless the page shows the same already. */
+/** A sentence for screen readers and, unless the page shows it elsewhere, for the foot of the page. */
 interface Announcement {
   readonly text: string;
   readonly isSpoken?: boolean;
@@ -175,7 +175,7 @@ interface Announcement {
 
 const SILENCE: Announcement = { text: '' };
 
-/** Announces one sentence at a time, politely, for a moment; with its view it goes, because it speaks of what is no longer there. */
+/** Announces one sentence at a time, politely, for a moment at most; a change of the view removes it. */
 function useAnnouncement(view: View): readonly [Announcement, Announce] {
   const [announcement, setAnnouncement] = useState(SILENCE);
   useEffect(() => setAnnouncement(SILENCE), [view]);

@@ -7,10 +7,9 @@ import { el, Loading, part, sentence } from './parts.ts';
 
 const REFRESH_MS = 5000;
 
-/** A fact that asks for nothing may be no good one. */
 const LEVEL_NAMES = { bad: 'Bad', note: 'Note', good: 'Info' } as const;
 
-/** The state in a sentence, and what an operator may want to act on, worst first; each sentence leads to where the page shows more. */
+/** The state in a sentence, and facts that an operator may want to act on, worst first, each with a link to the view that shows more. */
 export function OverviewView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<Overview>('overview', REFRESH_MS);
   if (response === undefined) return part(Loading, { failure, subject: 'the overview' });

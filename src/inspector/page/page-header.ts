@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CaptureState, RefusedRuleBook } from '../api.ts';
-import type { Condition, ConditionLevel, Place } from '../conditions.ts';
+import type { Condition, ConditionLevel } from '../conditions.ts';
 import { asFailure, send } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
@@ -31,7 +31,7 @@ interface PageHeaderProps {
 
 const CONNECTIONS = { connecting: 'Connecting', live: 'Connected', lost: 'No response' } as const;
 
-/** The current view, whether the gateway responds, and whether bodies are captured. */
+/** The views, the conditions of the gateway, and whether bodies are captured. */
 export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
   const { state, connection } = view;
   return el(
@@ -64,7 +64,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         state.droppedSpans > 0 &&
         el(
           'span',
-          { class: 'chip warn', title: 'They did not reach the collector in time.' },
+          { class: 'chip warn', title: 'The collector did not receive them in time.' },
           `${count(state.droppedSpans)} spans dropped`,
         ),
       el(
@@ -91,7 +91,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
   );
 }
 
-/** Shows the login again, with nothing of the session left on the page. */
+/** Logs out and reloads, so that the page keeps nothing of the session. */
 async function logOut(): Promise<void> {
   await send('logout', {}).catch(() => undefined);
   location.reload();
@@ -129,7 +129,7 @@ const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   good: 'Good',
 };
 
-/** The worst condition in a few words, or which service responds where nothing is to be noted; opened, how everything stands, each with the way to where the page shows more. */
+/** The worst condition in a few words, or else a service that responds; opened, all conditions with links to the views that show more. */
 function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false {
   const [first] = conditions;
   const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
@@ -164,17 +164,13 @@ function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false
 
 function conditionLink({ place }: Condition, go: Go): VNode | false {
   if (place === undefined) return false;
-  return placeLink(place, go);
-}
-
-/** The way to where the page shows more. */
-function placeLink({ view, filter = '' }: Place, go: Go): VNode {
+  const { view, filter = '' } = place;
   return linkButton(filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges', () =>
     go({ view, filter, entry: undefined }),
   );
 }
 
-/** Says on every view what costs requests now; a refused rule book has a banner of its own. */
+/** Shows, on every view, the conditions that make requests fail now; a refused rule book has its own banner. */
 export function ConditionsBanner({
   conditions,
   go,
@@ -200,7 +196,7 @@ export function ConditionsBanner({
   );
 }
 
-/** Whether values are captured: the one fact that nobody may overlook. */
+/** Whether values are captured, which nobody must overlook. */
 function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, masks }: CaptureState): VNode {
   if (mode === 'off') {
     return el(
@@ -223,7 +219,7 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
   );
 }
 
-/** Says that the rule book on disk is not the one in force; it stands until a good one is read. */
+/** Says that the rule book on disk is not the one in force, until a valid one is read. */
 export function RefusedBanner({
   refused,
   inForce,

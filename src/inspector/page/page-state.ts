@@ -16,13 +16,13 @@ export const VIEWS = [
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
 
-/** The perspectives of one exchange, in the order of its path; `diff` is the first two side by side. */
+/** The perspectives of an exchange, in the order of its messages; `diff` shows the first two side by side. */
 export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'] as const;
 
 /** A perspective of one exchange. */
 export type Perspective = (typeof PERSPECTIVES)[number];
 
-/** A link to an exchange: by its request id, which outlives a restart; `seq` distinguishes several with the same id. */
+/** A link to an exchange by its request id, which outlives a restart; `seq` distinguishes several with the same id. */
 export interface EntryLink {
   readonly id: string;
   readonly seq: number | undefined;
@@ -51,7 +51,7 @@ export function readPlace(search: string): PageState {
   };
 }
 
-/** The view of an address that names none: a filter or an exchange is of the traffic. */
+/** The view of an address that names none; a filter or an exchange belongs to the traffic. */
 function usualView(filter: string, entry: string): View {
   return filter === '' && entry === '' ? 'overview' : 'traffic';
 }
@@ -71,7 +71,7 @@ export function placeAddress(place: PageState): string {
 /** Changes parts of the state; `keep` adds a history entry for the browser's Back button. */
 export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void;
 
-/** Returns what opens the list of the exchanges that match a filter. */
+/** Returns a function that opens the list of the exchanges that match a filter. */
 export function toExchanges(go: Go, filter: string): () => void {
   return () => go({ view: 'traffic', filter, entry: undefined });
 }

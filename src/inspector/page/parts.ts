@@ -12,10 +12,10 @@ interface DataAttributes {
   readonly [name: `data-${string}`]: string | number | undefined;
 }
 
-/** Share of the list until another one is chosen, in percent. */
+/** Default share of the list, in percent. */
 export const DEFAULT_SHARE = 32;
 
-/** An instant of RFC 3339 in UTC, a day, or a number with its unit: a line never ends within one. */
+/** An instant of RFC 3339 in UTC, a day, or a number with its unit, none of which is broken across lines. */
 const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
 
 const REWRITTEN = 'M1.5 8.5 8 2l2 2-6.5 6.5-2.5.5z';
@@ -37,11 +37,11 @@ const SIGNS: Readonly<Record<Outcome, string>> = {
 
 /**
  * Characters that affect the display instead of being readable: control and format characters (bidirectional, zero-width), line
- * separators and lone surrogates. Tabs and line feeds lay a body out.
+ * separators and lone surrogates. Tabs and line feeds are allowed.
  */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Says a sentence at the foot of the page and to screen readers; only to them (`isSpoken`) where the page shows it elsewhere. */
+/** Announces a sentence at the foot of the page and to screen readers; with `isSpoken`, only to them. */
 export type Announce = (sentence: string, isSpoken?: boolean) => void;
 
 /** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
@@ -66,7 +66,7 @@ export function classes(...names: readonly (string | false | undefined)[]): stri
   return names.filter((name) => typeof name === 'string' && name !== '').join(' ');
 }
 
-/** A section of a view under a heading; `note` stands small beside it. */
+/** A section of a view under a heading; `note` is a small text beside it. */
 export function card(heading: string, note: string | undefined, ...children: ComponentChildren[]): VNode {
   return el(
     'section',
@@ -79,7 +79,7 @@ export function card(heading: string, note: string | undefined, ...children: Com
 /** Properties of the completions. */
 interface CompletionListProps {
   readonly options: readonly Completion[];
-  /** Index of the one that Enter would accept; -1 for none. */
+  /** Index of the option that Enter would accept; -1 for none. */
   readonly chosen: number;
   readonly accept: (option: Completion) => void;
 }
@@ -142,7 +142,7 @@ export function CopyButton({ text, label, done, announce, shortcut }: CopyButton
   );
 }
 
-/** Copies a text; true on success. Without TLS, except on localhost, browsers have no clipboard API, only the old command. */
+/** Copies a text; true on success. Without TLS, except on localhost, browsers support only the old command. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -187,10 +187,10 @@ interface PaneSplitterProps {
   readonly onShare: (share: number) => void;
 }
 
-/** Shares of the list that can be chosen, in percent, and one step of the keyboard. */
+/** Minimum and maximum share of the list, and the step of the arrow keys, in percent. */
 const [LOWEST, HIGHEST, STEP] = [15, 75, 2];
 
-/** The border between the list and an exchange: moved by pointer or arrow keys, as the ARIA practices have it for a window splitter. */
+/** The border between the list and an exchange, moved by pointer or arrow keys like a window splitter of the ARIA practices. */
 export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
   const bar = useRef<HTMLDivElement>(null);
   const [isHeld, setIsHeld] = useState(false);
@@ -237,20 +237,20 @@ export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** `number` stands to the right; `head` names its row. */
+  /** `number` aligns right; `head` names its row. */
   readonly kind?: 'number' | 'head';
   readonly cellClass?: string;
   readonly title?: (row: Row) => string;
 }
 
-/** The rows of a table; `keyOf` returns a text that no other row has. */
+/** The rows of a table; `keyOf` returns a unique text. */
 interface TableRows<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly classOf?: (row: Row) => string;
 }
 
-/** A table that scrolls by itself, by keyboard too; `label` names it. */
+/** A table that scrolls on its own, also by keyboard; `label` names it. */
 export function scrollTable<Row>(
   label: string,
   columns: readonly Column<Row>[],
@@ -279,12 +279,12 @@ function tableCell<Row>({ name, kind, cell, cellClass, title }: Column<Row>, row
   return el('td', { key: name, class: kind ?? cellClass, title: title?.(row) }, cell(row));
 }
 
-/** A button that reads as a link; `label` is its name for assistive technology where the text says too little. */
+/** A button that looks like a link; `label` is its name for assistive technology if the text does not suffice. */
 export function linkButton(text: ComponentChildren, onClick: () => void, label?: string): VNode {
   return el('button', { type: 'button', class: 'link', 'aria-label': label, onClick }, text);
 }
 
-/** A list of sentences about the gateway, each once. */
+/** A list of different sentences about the gateway. */
 export function sentenceList(sentences: readonly string[]): VNode {
   return el(
     'ul',
@@ -293,7 +293,7 @@ export function sentenceList(sentences: readonly string[]): VNode {
   );
 }
 
-/** A sentence about the gateway: instants are times of the reader's zone, and figures keep their units on their line. */
+/** A sentence about the gateway, with instants in the reader's zone, and figures on one line with their units. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
   return text.split(WHOLE).map((piece, index) => {
     if (index % 2 === 0) return visibleText(piece);
@@ -302,7 +302,7 @@ export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)
   });
 }
 
-/** A text of code whose lines end between its words only, never after a `?` or `-` within one. */
+/** Code that breaks only between words, never after a `?` or `-` within one. */
 export function unbrokenWords(text: string): (VNode | string)[] {
   return text
     .split(' ')
@@ -312,7 +312,7 @@ export function unbrokenWords(text: string): (VNode | string)[] {
     ]);
 }
 
-/** An outcome as words with a symbol, so that it is readable without colour; dashed for a dry run. */
+/** An outcome with a symbol, readable without colour; dashed for a dry run. */
 export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode {
   const isDryRun = outcome.startsWith('would-');
   const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
@@ -332,13 +332,13 @@ export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode 
 }
 
 /**
- * Returns the `ref` of a part that opens in the place of its opener: the focus goes to its first field when it opens, and to the
- * opener when it closes.
+ * Returns the `ref` of a part that replaces its opener. The focus moves to the first field when the part opens, and to the opener when
+ * it closes.
  */
 export function useFocusInside(isOpen: boolean): (node: HTMLElement | null) => void {
   const place = useRef<HTMLElement | null>(null);
   const was = useRef(isOpen);
-  // Before the browser paints: whoever types on at once types into the field.
+  // Before the browser paints, so that text typed at once goes into the field.
   useLayoutEffect(() => {
     if (was.current !== isOpen) place.current?.querySelector<HTMLElement>('input, button')?.focus();
     was.current = isOpen;
@@ -356,7 +356,7 @@ export function visibleText(text: string): string | (string | VNode)[] {
     const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     parts.push(
       text.slice(shown, match.index),
-      el('span', { class: 'unprintable', title: 'A character that cannot be seen' }, `U+${code}`),
+      el('span', { class: 'unprintable', title: 'An invisible character' }, `U+${code}`),
     );
     shown = match.index + match[0].length;
   }

@@ -40,7 +40,7 @@ const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
-/** Minimum number of slots: the bars of a chart of two days would be too wide. */
+/** Minimum number of slots, since the bars of two days alone would be too wide. */
 const MIN_SLOTS = 14;
 
 const FIRST = 30;
@@ -49,8 +49,8 @@ const FIRST = 30;
 const CLIENT_CLASSES = {
   'field-work': 'members of requests or responses have to change',
   'unwrap-only': 'only the wrapper is in the way',
-  'url-only': 'nothing was edited: a new address is all they need',
-  unknown: 'the log does not say yet',
+  'url-only': 'nothing was edited: they need only a new address',
+  unknown: 'the log does not show it yet',
   gone: 'no V1 request lately',
 } as const;
 
@@ -74,7 +74,7 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
     card(
       'Burn-down by day',
       report.clients.some(({ client }) => client === NO_KEY)
-        ? 'requests without a key are in no bar: their clients cannot be counted'
+        ? 'without requests that have no key, whose clients cannot be counted'
         : undefined,
       part(BurnDown, { days: report.days }),
     ),
@@ -83,7 +83,7 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
   );
 }
 
-/** Whose traffic the report counts. */
+/** Names the gateway or replicas whose traffic the report counts. */
 function coverageOf({ coverage }: Report): VNode | undefined {
   if (coverage === undefined) return undefined;
   const { kind, replicas = 1 } = coverage;
@@ -111,7 +111,7 @@ function responseBanner(report: Report): VNode {
       el(
         'p',
         null,
-        `${counted(report.v2, 'V2 request')} in this time: nobody can say what V1 clients need. The command report reads the logs of earlier times.`,
+        `${counted(report.v2, 'V2 request')} in this time. The needs of V1 clients are not known; the command report reads earlier logs.`,
       ),
     );
   }
@@ -148,7 +148,7 @@ function exportsOf(): VNode {
   );
 }
 
-/** Clients on V1 by day: those whose requests or responses were edited, or would have been, and those of whom no edit was seen. */
+/** Clients on V1 by day: those whose requests or responses were edited, or would have been, and those without an edit seen. */
 function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   const ticks = linearTicks(Math.max(...days.map(({ clients }) => clients), 1), 4);
   const max = ticks.at(-1) ?? 1;
@@ -190,7 +190,7 @@ function readout(day: ReportDay | undefined): (VNode | string)[] {
       'span',
       { class: 'legend' },
       el('i', { class: 'swatch fill-unchanged' }),
-      `${plain}without an edit that was seen`,
+      `${plain}without an edit seen`,
     ),
     ...(day === undefined
       ? []
@@ -206,7 +206,7 @@ function summaryOf(days: readonly ReportDay[]): string {
   return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
 }
 
-/** Every attribute name that clients send, with V2's reactions; names that V2 does not take are proposed for stripping. */
+/** Every attribute name that clients send, with V2's reactions and rules that strip the names which V2 refuses. */
 function CensusCard({
   census,
   announce,
@@ -224,11 +224,7 @@ function CensusCard({
     'Attribute census',
     `names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`,
     proposal === ''
-      ? el(
-          'p',
-          { class: 'lead' },
-          'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
-        )
+      ? el('p', { class: 'lead' }, 'No rule to propose: no attribute is certain to be refused by V2.')
       : proposalCard(proposal, announce),
     rows.length > 0 &&
       scrollTable(
@@ -284,7 +280,7 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
   );
 }
 
-/** V1 responds while clients are observed: its verdict and that of V2 are told apart. */
+/** The verdicts of V1, which responds to observed clients, and of V2 are in separate columns. */
 function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column<CensusRow>[] {
   return [
     { name: 'Operation', cell: ({ operation }) => operation },
@@ -301,7 +297,7 @@ function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column
   ];
 }
 
-/** The number of clients, of which only the first are listed. */
+/** The number of clients, as far as the census keeps them. */
 function clientsOf({ clients }: CensusRow): string {
   return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
 }
@@ -310,7 +306,7 @@ function rowPlace({ operation, pointer }: CensusRow): string {
   return `${operation} ${pointer}`;
 }
 
-/** The row that a rule is proposed for: V2 does not take it, and no rule handles it. */
+/** The place of the row for which a strip is proposed. */
 function stripPlace({ operation = '(other)', in: inside, member }: Census['strips'][number]): string {
   return `${operation} /${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`;
 }
@@ -322,7 +318,7 @@ interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' 
   readonly hueOf: HueOf;
 }
 
-/** Every client that ever used V1, with the work it needs to leave it. */
+/** Every client that ever used V1, with the work that it needs before it can leave V1. */
 function ClientsCard(props: ClientsCardProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
@@ -355,7 +351,7 @@ function clientColumns({
       name: 'Client',
       kind: 'head',
       cell: ({ client, name }) => {
-        // A name for assistive technology has the visible text in it (WCAG 2.5.3).
+        // A name for assistive technology contains the visible text (WCAG 2.5.3).
         const shown = client === NO_KEY ? 'no key' : client;
         const label = `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`;
         return [
@@ -423,7 +419,7 @@ function clientColumns({
   ];
 }
 
-/** The changes of its requests, and those that only its responses need. */
+/** The changes that its requests need, and those that only its responses need. */
 function changesOf({
   changes,
   responses,
@@ -439,7 +435,7 @@ function changesOf({
   ];
 }
 
-/** What V2's schema says of bodies that were not sent to V2, with the exchanges that it refuses. */
+/** The verdict of V2's schema on bodies that were not sent to V2, with a link to the refused ones. */
 function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
   const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));

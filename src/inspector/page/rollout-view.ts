@@ -36,12 +36,12 @@ interface RolloutViewProps {
   readonly go: Go;
   readonly announce: (sentence: string) => void;
   readonly rules: RulesView | undefined;
-  /** How the services do. */
+  /** The conditions of the services and the gateway. */
   readonly conditions: readonly Condition[];
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
-  default: 'nobody, the default',
+  default: 'nobody (the default)',
   'rule-book': 'the rule book',
   operator: 'an operator',
   'roll-back': 'a roll-back',
@@ -55,13 +55,13 @@ const MODES: Readonly<Record<ModeView['mode'], string>> = {
   verify: 'Verify: V2 responds, V1 is also asked for reads',
 };
 
-/** Fields that differ, listed for one operation. */
+/** Maximum differing fields listed for an operation. */
 const MAX_FIELDS = 10;
 
-/** Operations and clients with a mode of their own that the heading names. */
+/** Maximum operations and clients with their own modes that the heading names. */
 const MAX_OTHERS = 5;
 
-/** Pointers listed for one client and operation. */
+/** Maximum pointers listed for a client and operation. */
 const MAX_POINTERS = 5;
 
 const COUNTERS = [
@@ -144,7 +144,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
   );
 }
 
-/** Says why the gateway would refuse a command now, in the page's words; undefined when it would not. */
+/** Asks the gateway why it would refuse a command now; undefined when it would not. */
 async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> {
   try {
     await postJson<Rollout>('rollout', { ...request, check: true });
@@ -156,7 +156,7 @@ async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> 
   }
 }
 
-/** A refusal without the flag of the command line: the page asks whether the operator insists. */
+/** Removes the flag of the command line from a refusal; the page has a checkbox instead. */
 function pageWords(refusal: string): string {
   return refusal.replace('insist with --force', 'insist');
 }
@@ -188,7 +188,7 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
     standing.length > 0 ||
     rollout.bodyChecks?.fault !== undefined ||
     rollout.replica?.aloneSince !== undefined;
-  // Green would say that the requests arrive.
+  // A failing service must not be shown in green.
   const isFailing = conditions.some(({ about, level }) => level === 'bad' && /^v[12]$/.test(about));
   const heading = modeHeading(rollout);
   return el(
@@ -213,7 +213,7 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
   );
 }
 
-/** Leads to the exchanges with the failure that rolled a canary back. */
+/** A link to the exchanges with the failure that rolled a canary back. */
 function causeLink(
   { operation = 'everything else', cause }: Pick<CanaryRow, 'operation' | 'cause'>,
   go: Go,
@@ -228,7 +228,7 @@ function causeLink(
   );
 }
 
-/** The mode of most requests, with every operation and client that another mode applies to. */
+/** The default mode, and the operations and clients with other modes. */
 function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixed: boolean } {
   const isOther = ({ mode, share }: ModeView): boolean =>
     mode !== rollout.default.mode || share !== rollout.default.share;
@@ -243,12 +243,12 @@ function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixe
   return { text: `${modeText(rollout.default)}, except ${except}`, isMixed: true };
 }
 
-/** What an operator must know of a replica without its store. */
+/** The effects of a store that this replica does not reach. */
 function aloneSentences({ replica, revision }: Rollout): readonly string[] {
   if (replica?.aloneSince === undefined) return [];
   const { name, aloneSince, aloneReason = '', waiting } = replica;
   return [
-    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} holds, and the counts are of this replica.`,
+    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} applies, and the counts are those of this replica.`,
     ...(waiting === 0
       ? []
       : [`${counted(waiting, 'choice')} made here ${waiting === 1 ? 'waits' : 'wait'} for the store.`]),
@@ -261,7 +261,7 @@ function rollbackSentence(rollback: RollbackView): string {
   return `${stage} of ${share} % went back to observe ${ago(at)}${by === undefined ? '' : `, by ${by}`}: ${reasonSentence(rollback, cause?.name)} It stays until you choose a mode, here or with the command rollout.`;
 }
 
-/** What the table of modes needs for its links and its steps. */
+/** Actions of the table of modes. */
 interface ModeActions {
   readonly go: Go;
   readonly methodOf: (operation: string) => string | undefined;
@@ -330,16 +330,16 @@ interface ModeRow {
   readonly name: string;
   readonly mode: ModeView;
   readonly target: Pick<RolloutRequest, 'operation' | 'client'>;
-  /** Finds the exchanges that it applies to. */
+  /** A filter for the exchanges that it applies to. */
   readonly filter?: string;
 }
 
-/** Shares of a canary on the way forward, in percent. */
+/** Shares of the successive steps of a canary, in percent. */
 const SHARES = [5, 25, 50];
 
 /**
- * The steps of a row: back is always to V1's responses, in one step; forward goes by a comparison of reads and by shares of the
- * clients, each of which is checked before it is carried out.
+ * The steps that a row offers: back to V1's responses at once, and forward by a comparison of reads and by growing shares of the
+ * clients. Each is checked before it is carried out.
  */
 function stepsOf(
   { mode: { mode, share = 0 }, target: { operation, client } }: ModeRow,
@@ -363,12 +363,12 @@ function modeText({ mode, share }: ModeView): string {
   return share === undefined ? MODES[mode] : `${MODES[mode]}: ${share} % of the clients are migrated`;
 }
 
-/** Who changed what, when and why: operators, roll-backs, and rule books that were read again. */
+/** The changes by operators, roll-backs and reloads of the rule book, with times and reasons. */
 function changesCard({ changes = [] }: Rollout): VNode | false {
   if (changes.length === 0) return false;
   return card(
     'Changes',
-    'the last ones, newest first; rule books since the start of this gateway',
+    'newest first; rule books since the start of this gateway',
     table<ChangeRecord>(
       [
         {
@@ -439,7 +439,7 @@ interface CanaryRow {
   readonly cause?: RollbackView['cause'] | undefined;
 }
 
-/** Each replica counts its own; Retirement adds them up. */
+/** Names the replica of the counts; Retirement has the sums of all. */
 function ofReplica(replica: Rollout['replica']): string {
   return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
@@ -448,7 +448,7 @@ function shadowsCard({ shadows, replica }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
   return card(
     'Reads sent to both services',
-    `${ofReplica(replica)}since the start, noise left out`,
+    `${ofReplica(replica)}since the start, without noise`,
     table<Rollout['shadows'][number]>(
       [
         { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
@@ -486,7 +486,7 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
     el('p', { key: text }, el('strong', null, 'Warning: '), visibleText(text)),
   );
   if (counts.length === 0)
-    return card(title, undefined, warned, el('p', null, 'None was seen yet under this rule book.'));
+    return card(title, undefined, warned, el('p', null, 'None yet under this rule book.'));
   return card(
     title,
     `${ofReplica(replica)}since the start or the last change of the rule book`,
@@ -543,7 +543,6 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     );
 }
 
-/** A window without a request says nothing about failures. */
 function countText(counts: CountView): string {
   return counts.requests === 0 ? 'no request lately' : `${ofAll(counts)} failed`;
 }
@@ -569,7 +568,7 @@ interface RolloutFormProps {
   readonly check: (request: RolloutRequest) => void;
 }
 
-/** Chooses a mode for V1 traffic; it is carried out after a look at the clients that it moves. */
+/** Chooses a mode for V1 traffic; a preview of its effect comes before it is carried out. */
 function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   const hasV1 = rollout.v1Origin !== undefined;
   const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
@@ -618,10 +617,12 @@ function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   );
 }
 
-/** Says in its field what is wrong with a share; the browser does not send the form until it is right. */
+/** The fault of a share, shown at its field; the browser does not submit the form until it is corrected. */
 function shareFault(share: string): string | undefined {
   const value = share.trim() === '' ? 1 : Number(share);
-  return value > 0 && value <= 100 ? undefined : `A share is above 0 and at most 100 %, not ${share.trim()}.`;
+  return value > 0 && value <= 100
+    ? undefined
+    : `The share must be above 0 and at most 100 %, not ${share.trim()}.`;
 }
 
 function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
@@ -707,13 +708,13 @@ interface RolloutDialogProps {
   readonly carryOut: (checked: CheckedCommand, said: Said) => Promise<void>;
 }
 
-/** What an operator adds to a command. */
+/** An operator's additions to a command. */
 type Said = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
 
-/** Under this name the browser remembers who the operator is. */
+/** The key under which the browser saves the operator's name. */
 const WHO_KEY = 'capture-gateway.operator';
 
-/** Names the clients that a command moves, and carries it out when the operator confirms it. */
+/** Shows the effect of a command, and carries it out when the operator confirms it. */
 function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [fault, setFault] = useState('');
@@ -724,7 +725,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
-    // Closed before it goes, it gives the focus back to what opened it.
+    // Closing a dialog before its removal returns the focus to its opener.
     return () => {
       current?.close();
       if (document.activeElement === document.body) document.getElementById('main')?.focus();
@@ -776,7 +777,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
           checked: isForced,
           onChange: ({ currentTarget }) => setIsForced(currentTarget.checked),
         }),
-        'Insist: go on all the same',
+        'Insist: carry it out anyway',
       ),
     el(
       'div',

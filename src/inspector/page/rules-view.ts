@@ -25,8 +25,9 @@ import {
   visibleText,
 } from './parts.ts';
 
-/** The edited text of a trial; undefined while it is that of the rule book in force. */
+/** The text of a trial. */
 interface TrialDraft {
+  /** Undefined while it is that of the rule book in force. */
   readonly draft: string | undefined;
   readonly setDraft: (draft: string | undefined) => void;
 }
@@ -119,7 +120,7 @@ function assumptions(sentences: readonly string[]): VNode | false {
     el(
       'p',
       { class: 'lead' },
-      'Neither the specification nor the documentation shows these. Confirm them with the service.',
+      'Neither the specification nor the documentation shows these. Confirm them with the owners of the service.',
     ),
     el(
       'ul',
@@ -151,7 +152,7 @@ interface RulesTrialProps extends TrialDraft {
   readonly announce: (sentence: string) => void;
 }
 
-/** Edits the rule book as a trial: tells which of the kept exchanges would differ, and exports the change as a patch. */
+/** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
 function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): VNode {
   const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
   const [fault, setFault] = useState('');
@@ -276,14 +277,14 @@ function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): str
   return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
 }
 
-/** The limits of the trial, so that nobody takes it for more than it is. */
+/** The limits of the trial. */
 function notes(
   { kept, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
     patch === ''
-      ? `The text is that of the rule book in force, ${against}.`
+      ? `The text is unchanged from the rule book in force, ${against}.`
       : `Compared with the rule book in force, ${against}.`,
     ...(tried < kept
       ? [
@@ -295,7 +296,7 @@ function notes(
       : `Responses were compared for ${count(responses)} of them: for the others V2’s response is not kept.`,
     ...(withoutValues > 0
       ? [
-          `${count(withoutValues)} had no values kept: placeholders replace them, and rules that map values have no effect there.`,
+          `The values of ${count(withoutValues)} are not kept: placeholders replace them, and rules that map values have no effect on those.`,
         ]
       : []),
   ].join(' ');

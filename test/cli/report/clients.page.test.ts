@@ -133,7 +133,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await row.getByRole('button', { name: `Rename ${two}` }).click();
   await row.getByLabel(`Name of ${two}`).fill('');
   await page.keyboard.press('Enter');
-  await page.getByText(`${two} has no name now.`).waitFor();
+  await page.getByText(`${two} no longer has a name.`).waitFor();
   await row.getByText('Other/2, from 127.0.0.1').waitFor();
   expect(readFileSync(path, 'utf8')).not.toContain(two);
   await row.getByRole('button', { name: `Name ${two}` }).click();

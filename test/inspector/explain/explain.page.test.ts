@@ -102,9 +102,27 @@ test('the page tells of the mode that an operator chose, as the request is reall
     const told = page.getByRole('region', { name: 'Live traffic' });
     await told.waitFor();
     expect(await told.innerText()).toContain(
-      'Live traffic is not handled like this at the moment, or not all of it:',
+      'At the moment, live traffic is not, or not always, handled like this:',
     );
     expect(await told.locator('li').allInnerTexts()).toEqual([OBSERVE]);
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('the page explains by the first operation of a rule book without the one of its example', async () => {
+  const operation = { id: 'close_bill', method: 'POST', template: '/bills/{id}/close', assumed: false };
+  const [browser, { gateway }] = await Promise.all([
+    startBrowser(),
+    watchedServices({}, {}, { ruleBook: { operations: [operation], changes: [] } }),
+  ]);
+  try {
+    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+    await page.locator('#explain-operation option', { hasText: 'close_bill' }).waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Explain', exact: true }).click();
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    expect(await page.getByLabel('Operation').inputValue()).toBe('close_bill');
     expect(complaints).toEqual([]);
   } finally {
     await browser.close();

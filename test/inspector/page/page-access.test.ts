@@ -120,8 +120,13 @@ describe('the keyboard', () => {
     await page.getByRole('button', { name: 'Go live' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Pause' }).waitFor();
-    await page.keyboard.press('4');
-    await page.getByRole('heading', { name: 'Rule book' }).waitFor();
+    for (const [key, name] of [
+      ['4', 'Rule book'],
+      ['9', 'Errors'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
   });
 
   test('what is announced goes with its view, and covers no edits', async () => {

@@ -3,6 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ErrorGroups } from '../../../src/inspector/api.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { inspectGateway } from '../../support/inspected-gateway.ts';
+import { exchange } from '../../support/raw-client.ts';
+import { watchedServices } from '../../support/watched-services.ts';
 
 test('the errors of what is kept stand by code and place, each with its exchanges', async () => {
   const [gateway, browser] = await Promise.all([inspectGateway(), startBrowser()]);
@@ -31,5 +33,24 @@ test('the errors of what is kept stand by code and place, each with its exchange
     .getByRole('button', { name: 'Show the exchanges with gateway-wrapper-not-object /data' })
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(2);
+  expect(complaints).toEqual([]);
+});
+
+test('the cause of a failure is named, and leads to the exchanges with it', async () => {
+  const [{ gateway }, browser] = await Promise.all([
+    watchedServices({}, { v2: (socket) => socket.destroy() }),
+    startBrowser(),
+  ]);
+  onTestFinished(() => browser.close());
+  await exchange(gateway.port, 'DELETE /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { cause = '' } = await gateway.entry();
+  expect(cause).toBe('other side closed');
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  await page.locator('.entry').first().click();
+  await page.getByRole('button', { name: cause, exact: true }).click();
+  await expect
+    .poll(() => page.getByLabel('Filter', { exact: true }).inputValue())
+    .toBe('cause:"other side closed"');
+  await expect.poll(() => page.locator('.entry').count()).toBe(1);
   expect(complaints).toEqual([]);
 });

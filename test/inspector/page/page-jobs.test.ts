@@ -208,7 +208,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   const share = page.getByLabel('Share of the clients, in percent');
   await page.getByLabel('Mode', { exact: true }).selectOption('canary');
   await share.fill('150');
-  await page.getByText('A share is above 0 and at most 100 %, not 150.').waitFor();
+  await page.getByText('The share must be above 0 and at most 100 %, not 150.').waitFor();
   await page.getByRole('button', { name: 'Check the change' }).click();
   expect(
     await share.evaluate((one: HTMLInputElement) => [one.validity.valid, one === document.activeElement]),
@@ -645,7 +645,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await page.goto(`${c.adminOrigin}/?view=traffic`);
   for (const view of ['Traffic', 'Errors', 'Last hour']) {
     await page.getByRole('navigation').getByRole('link', { name: view }).click();
-    await page.getByText(`Of the replica ${name}; the other 2 keep their own.`).waitFor();
+    await page.getByText(`Exchanges of the replica ${name}; the other 2 keep their own.`).waitFor();
   }
   expect(await barriers(page)).toEqual([]);
   await page.goto(`${b.adminOrigin}/?view=rollout`);
@@ -662,7 +662,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await page.getByRole('navigation').getByRole('link', { name: 'Retirement' }).click();
   await page.getByRole('button', { name: /^Name [0-9a-f]{16}$/ }).click();
   await page
-    .getByText(`Kept in the names file of ${nameOfB}: a replica that reads another file does not know it.`)
+    .getByText(`Saved in the names file of ${nameOfB}; replicas that read another file do not know it.`)
     .waitFor();
   // The instant in the sentence on the counts is a time of the reader's zone.
   await page.getByRole('navigation').getByRole('link', { name: 'Rule book' }).click();

@@ -61,7 +61,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     await Promise.all([gateway.stop(), browser.close(), reference.close()]);
   });
   const { page: early } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
-  await early.getByText('None was seen yet under this rule book.').waitFor();
+  await early.getByText('None yet under this rule book.').waitFor();
   await browser.closePages();
   const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
   await gateway.send('POST', '/api/v1/orders/post_productions', order);
@@ -78,7 +78,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     expect(text).toContain(
       '12 of 40 migrated requests failed, 1 of 38 on V1. 9 of 12 failures: 422 at /name, from client acme, in create_client. It stays until you choose a mode, here or with the command rollout.',
     );
-    expect(text).not.toContain('None was seen yet under this rule book.');
+    expect(text).not.toContain('None yet under this rule book.');
     expect(text).toMatch(/create_client\s+Observe: V1 responds\s+a roll-back/);
     expect(text).toMatch(/order_floor_plan\s+Canary: 10 % of the clients are migrated\s+an operator/);
     expect(text).toMatch(/acme\s+Migrate/);
@@ -114,7 +114,9 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   rmSync(store, { recursive: true });
   const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);
   await alone.waitFor();
-  expect(await alone.textContent()).toContain('). Revision 4 holds, and the counts are of this replica.');
+  expect(await alone.textContent()).toContain(
+    '). Revision 4 applies, and the counts are those of this replica.',
+  );
   expect(await page.locator('main').innerText()).not.toContain('made here');
   const chosen = await fetch(`${gateway.adminOrigin}/rollout`, {
     method: 'POST',

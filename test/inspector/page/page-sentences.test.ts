@@ -60,7 +60,7 @@ const STATES: readonly {
     view: 'Retirement',
     before: [
       'No V1 request was seen yet.',
-      '0 V2 requests in this time: nobody can say what V1 clients need. The command report reads the logs of earlier times.',
+      '0 V2 requests in this time. The needs of V1 clients are not known; the command report reads earlier logs.',
       'No V1 request has been seen yet.',
       'Clients on V1 by day: none yet.',
     ],
@@ -69,8 +69,8 @@ const STATES: readonly {
       'clients with edits',
       'gone after 14 days without V1, unless a row says otherwise',
       'gone after 42 days',
-      'without an edit that was seen',
-      'No rule to propose: nothing shows for certain that V2 does not take an attribute.',
+      'without an edit seen',
+      'No rule to propose: no attribute is certain to be refused by V2.',
     ],
   },
   {
@@ -188,9 +188,9 @@ test('a trial says how much of what is kept it could try', async () => {
   const tryIt = page.getByRole('button', { name: 'Try it' });
   await tryIt.click();
   await expect.poll(text, PATIENT).toContain('No kept exchange could be tried.');
-  expect(await text()).toContain('The text is that of the rule book in force,');
+  expect(await text()).toContain('The text is unchanged from the rule book in force,');
   expect(await text()).toContain(
-    'Neither the specification nor the documentation shows these. Confirm them with the service.',
+    'Neither the specification nor the documentation shows these. Confirm them with the owners of the service.',
   );
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
   await page.getByLabel('Rule book', { exact: true }).press('End');
@@ -198,9 +198,7 @@ test('a trial says how much of what is kept it could try', async () => {
   await tryIt.click();
   await expect
     .poll(text, PATIENT)
-    .toContain(
-      'had no values kept: placeholders replace them, and rules that map values have no effect there.',
-    );
+    .toContain('are not kept: placeholders replace them, and rules that map values have no effect on those.');
   const dry = await text();
   // The response is kept where the machine had the time to capture it.
   const { v2Response } = (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;

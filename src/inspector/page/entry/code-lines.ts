@@ -21,7 +21,7 @@ interface CodeLinesProps {
 const FOLD_FROM = 80;
 const AROUND = 4;
 
-/** Lines without a mark that are drawn before the operator expands more. */
+/** Maximum lines without a mark that are drawn until the operator expands the rest. */
 const PLAIN_MOST = 400;
 
 const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
@@ -125,7 +125,7 @@ export interface MarkedSpan extends TextSpan {
   readonly isNumbered: boolean;
 }
 
-/** A piece of one line that is drawn in one style. */
+/** A piece of a line in one style. */
 interface Piece {
   readonly text: string;
   readonly kind: TokenKind | undefined;
@@ -142,7 +142,7 @@ interface MarkedLine {
   readonly marks: readonly number[];
 }
 
-/** Splits a text into lines, and lines at the boundaries of tokens and spans; of nested spans the innermost applies. */
+/** Splits a text into lines, and lines at the boundaries of tokens and spans; among nested spans, the innermost applies. */
 export function markedLines(text: string, spans: readonly MarkedSpan[]): readonly MarkedLine[] {
   let from = 0;
   return text.split('\n').map((line, index) => {
@@ -161,7 +161,7 @@ interface Fold {
   readonly from: number;
 }
 
-/** Omits long runs of lines without a mark; `around` lines next to a marked one stay. */
+/** Omits long runs of lines without a mark; `around` lines next to a marked one are kept. */
 export function foldLines(lines: readonly MarkedLine[], around: number): readonly (MarkedLine | Fold)[] {
   const stays = lines.map(() => false);
   lines.forEach(({ marks }, index) => {
@@ -238,7 +238,7 @@ interface Token {
   readonly end: number;
 }
 
-/** Finds the tokens of one line of JSON: strings never span lines, so each line stands alone. Punctuation is omitted. */
+/** Finds the tokens in a line of formatted JSON, in which strings never span lines. Punctuation is omitted. */
 function jsonTokens(line: string): readonly Token[] {
   return [...line.matchAll(TOKEN)].map((match) => ({
     kind: kindOf(match[0], line.slice(match.index + match[0].length)),

@@ -7,16 +7,16 @@ import { classes, el, part, visibleText } from '../parts.ts';
 import { CodeLines, markedLines, type MarkedSpan, markNumber } from './code-lines.ts';
 import { HeaderName, requestLine } from './perspective-view.ts';
 
-/** The result of a request, for live exchanges and explanations alike. */
+/** The result of a request, in a live exchange or an explanation. */
 type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
   /** The heading above the edits. */
   readonly editsTitle: string;
-  /** Who sent the left body, and what became of the right one. */
+  /** The captions of the two bodies. */
   readonly captions: { readonly before: string; readonly after: string };
-  /** Shown in the place of a V2 request that is not there. */
+  /** Shown in place of a missing V2 request. */
   readonly nothingSent: string;
-  /** Shown when there is no diff, or no right side of it. */
+  /** Shown in place of a missing diff, or of its missing right side. */
   readonly missing: string;
 };
 
@@ -75,7 +75,7 @@ function heads(v1: RequestView, v2: RequestView | undefined, nothingSent: string
   );
 }
 
-/** The lines of the V1 request that V2 received changed, or not at all. */
+/** The fields of the V1 request that V2 received with changes, or not at all. */
 function replaced(v1: RequestView, changed: readonly HeaderView[]): readonly HeaderView[] {
   const names = new Set(
     changed.filter(({ change }) => change !== 'added').map(({ name }) => name.toLowerCase()),
@@ -102,12 +102,11 @@ function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): 
 /** Properties of the two bodies. */
 interface DiffViewProps {
   readonly diff: Diff;
-  /** Who sent the left body, and what became of the right one. */
-  readonly captions: { readonly before: string; readonly after: string };
+  readonly captions: Changed['captions'];
   readonly hueOf: HueOf;
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
-  /** The reason that the right side is empty. */
+  /** Shown in place of a missing right side. */
   readonly missing: string;
 }
 
@@ -279,7 +278,7 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
   );
 }
 
-/** The description of the change already stands above the edits. */
+/** Removes the description of the change, which is already above the edits. */
 function ownWords(reason: string, summary: string | undefined): string {
   return summary !== undefined && reason.endsWith(summary) ? reason.slice(0, -summary.length).trim() : reason;
 }

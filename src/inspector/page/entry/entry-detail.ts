@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry.ts';
+import { printFilter } from '../../../rewrite-log/filter.ts';
 import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
 import {
   accountOf,
@@ -37,9 +38,9 @@ interface EntryDetailProps {
 
 const WHY = {
   absent: 'the client sent none',
-  invalid: 'the client’s was not a date',
-  future: 'the client’s was a day still to come',
-  client: 'the client’s own',
+  invalid: 'the client sent no valid date',
+  future: 'the client sent a future date',
+  client: 'sent by the client',
   pin: 'pinned',
 } as const;
 
@@ -113,7 +114,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             'Explain',
           ),
         props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
-        el('small', null, 'curl has $API_KEY in the place of the key'),
+        el('small', null, 'curl commands have $API_KEY in place of the key'),
       ),
     part(PerspectiveTabs, { perspective, origin: originOf(detail), go }),
     el(
@@ -171,15 +172,15 @@ function missingWords(entry: NumberedEntry, note: string | undefined): string {
 }
 
 function unavailableWords(status: number, message: string, id: string): ComponentChildren {
-  // Another replica may keep it: the gateway says so, and where its page is.
+  // The gateway names another replica that keeps it, perhaps with a link to its page.
   const [words = '', address] = message.split(/(?<=^The replica .*: )(?=https?:\/\/\S+$)/);
   if (address !== undefined) return [words, el('a', { href: address, key: 'page' }, address)];
   return status === 404 && !message.startsWith('The replica ')
-    ? `The gateway no longer keeps the exchange ${id}. If the rewrite log of its day is kept, it has the entry: gateway tail <log> --filter id:${id}`
+    ? `The gateway no longer keeps the exchange ${id}. The rewrite log of its day, if kept, has the entry: capture-gateway tail <log> --filter id:${id}`
     : message;
 }
 
-/** What happened, in sentences: who got what, who responded, and what was a dry run. */
+/** The account of the exchange in sentences. */
 function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
   return el(
     'ul',
@@ -188,18 +189,18 @@ function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
   );
 }
 
-/** The facts of an entry, the most requested first. */
+/** The facts of an entry, the most important first. */
 function EntryFacts({
   entry,
   name,
   go,
 }: {
   readonly entry: NumberedEntry;
-  /** The name of its client, where it has one. */
+  /** The name of its client, if it has one. */
   readonly name: string | undefined;
   readonly go: Go;
 }): VNode {
-  const narrow = (term: string): VNode =>
+  const narrow = (term: string, text = term.slice(term.indexOf(':') + 1)): VNode =>
     el(
       'button',
       {
@@ -208,7 +209,7 @@ function EntryFacts({
         title: `Filter by ${term}`,
         onClick: () => go({ filter: term }),
       },
-      term.slice(term.indexOf(':') + 1),
+      visibleText(text),
     );
   const mode = modeOf(entry);
   const failed = failureWords(entry);
@@ -234,7 +235,10 @@ function EntryFacts({
     fact('Duration', durations(entry)),
     failed !== undefined && fact('Failure', el('code', null, visibleText(failed))),
     entry.cause !== undefined &&
-      fact('Cause', narrow(`cause:${/[\\s",]/.test(entry.cause) ? '*' : entry.cause}`)),
+      fact(
+        'Cause',
+        narrow(printFilter([{ negated: false, field: 'cause', values: [entry.cause] }]), entry.cause),
+      ),
     entry.note !== undefined && fact('Note', entry.note),
     entry.attempts !== undefined && fact('Tries', String(entry.attempts)),
   );
@@ -260,7 +264,7 @@ function fact(name: string, value: ComponentChildren): VNode {
   return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));
 }
 
-/** The total duration as a bar, with the share of the service that responded. */
+/** The duration in words and as a bar, with the share of the service. */
 function durations(entry: NumberedEntry): VNode {
   const { totalMs, upstreamMs } = entry;
   const share = upstreamMs === undefined || totalMs <= 0 ? 0 : Math.min(1, upstreamMs / totalMs);
@@ -287,7 +291,7 @@ function durations(entry: NumberedEntry): VNode {
 interface CurlButtonsProps {
   readonly curl: NonNullable<Detail['curl']>;
   readonly announce: (sentence: string) => void;
-  /** True where the keys of the page are theirs. */
+  /** True where keys of the page trigger them. */
   readonly hasShortcuts?: boolean;
 }
 
@@ -319,7 +323,7 @@ interface ResendFormProps {
   readonly announce: (sentence: string) => void;
 }
 
-/** Sends the V2 request of an exchange again; asks first, and for the key, which is never kept. */
+/** Sends the V2 request of an exchange again, after asking for confirmation and for the key, which is never kept. */
 function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
   const [isOpen, setIsOpen] = useState(false);
   const [key, setKey] = useState('');
@@ -338,7 +342,7 @@ function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
       );
       announce(
         status === undefined
-          ? 'Sent again: it got no complete response.'
+          ? 'Sent again, without a complete response.'
           : `Sent again: the gateway responded with ${status}.`,
       );
       setIsOpen(false);
@@ -357,7 +361,7 @@ function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
         void send();
       },
     },
-    el('span', null, 'V2 carries the request out once more. '),
+    el('span', null, 'V2 will carry out the request again. '),
     el('input', {
       type: 'password',
       'aria-label': 'API key',

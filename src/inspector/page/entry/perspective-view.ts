@@ -31,7 +31,7 @@ export function PerspectiveView({
   );
 }
 
-/** The service that was to get the request, or a subscriber of webhooks. */
+/** The service for which the request was, or `webhook` for a subscriber. */
 export function originOf({ entry }: EntryDetail): 'v1' | 'v2' | 'webhook' {
   return entry.route === 'webhook' ? 'webhook' : (entry.origin ?? 'v2');
 }
@@ -43,7 +43,7 @@ const OF_WEBHOOK: Readonly<Partial<Record<Perspective, string>>> = {
   'client-response': 'Response to V2',
 };
 
-/** Returns the name of a perspective; the second response is that of the service which got the request. */
+/** Returns the name of a perspective, by the service that got the request. */
 function perspectiveName(perspective: Perspective, origin: ReturnType<typeof originOf>): string {
   const ofWebhook = origin === 'webhook' ? OF_WEBHOOK[perspective] : undefined;
   if (ofWebhook !== undefined) return ofWebhook;
@@ -86,7 +86,7 @@ function responseLine({ status }: ResponseView): VNode {
   );
 }
 
-/** The headers of one side; each one that differs from the previous side is labelled. */
+/** The headers of one side, with marks for differences from the previous side. */
 function HeaderTable({ headers }: { readonly headers: readonly HeaderView[] }): VNode {
   if (headers.length === 0) return el('p', { class: 'empty' }, 'No headers.');
   return el(
@@ -123,7 +123,7 @@ function HeaderTable({ headers }: { readonly headers: readonly HeaderView[] }): 
   );
 }
 
-/** A body as one side saw it: its values, its structure, or the reason that neither is available. */
+/** A body as one side saw it, its structure, or the reason why neither is available. */
 function BodyPane({ body, label }: { readonly body: BodyView; readonly label: string }): VNode {
   const lines = useMemo(() => markedLines(body.text ?? '', []), [body.text]);
   return el(
@@ -162,7 +162,7 @@ export function requestLine({ method, target }: Pick<RequestView, 'method' | 'ta
   );
 }
 
-/** Says why the message of a perspective is not there. */
+/** Says why the message of a perspective is missing. */
 export function whyMissing(
   { entry, kept, note }: Pick<EntryDetail, 'entry' | 'kept' | 'note'>,
   perspective: Perspective,
@@ -170,8 +170,8 @@ export function whyMissing(
   const isUpstream = perspective === 'v2-request' || perspective === 'v2-response';
   if (isUpstream && entry.upstreamPath === undefined)
     return entry.status === 0 && entry.failure === undefined
-      ? 'Nothing was sent: the exchange with the client ended before.'
-      : 'Nothing was sent: the gateway responded itself.';
+      ? 'Nothing was sent: the exchange with the client ended before that.'
+      : 'Nothing was sent: the gateway itself responded.';
   if (perspective === 'v2-request' && entry.origin === 'v1')
     return entry.comparison === undefined
       ? 'Nothing was sent to V2: the mode sends this request to V1.'
@@ -184,14 +184,14 @@ export function whyMissing(
     : 'The gateway has no record of this side.';
 }
 
-/** Tabs as the ARIA practices recommend: arrow keys wrap around, and only one tab is in the tab order. */
+/** Tabs as the ARIA practices recommend, with arrow keys that wrap around and one tab in the tab order. */
 export function PerspectiveTabs({
   perspective,
   origin,
   go,
 }: {
   readonly perspective: Perspective;
-  /** The service that was to get the request. */
+  /** The service for which the request was. */
   readonly origin: ReturnType<typeof originOf>;
   readonly go: Go;
 }): VNode {
@@ -231,7 +231,7 @@ export function PerspectiveTabs({
   );
 }
 
-/** The name of a header field, explained on hover and focus where its meaning is known. */
+/** The name of a header field, explained on hover and focus if its purpose is known. */
 export function HeaderName({ name }: { readonly name: string }): VNode {
   const id = useId();
   const meaning = headerMeaning(name);

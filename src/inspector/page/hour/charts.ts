@@ -25,9 +25,9 @@ export interface ChartFrameProps {
   readonly ticks: readonly Tick[];
   /** Labels under the chart; each is centred in an equal share of the width. */
   readonly slots: readonly string[];
-  /** Number of slots, from the first, of which nothing is known; none by default. */
+  /** Number of slots at the beginning for which nothing is known; 0 by default. */
   readonly unknown?: number;
-  /** Every how many labels one is drawn, counted from the last. */
+  /** Interval between labels that are drawn, counted from the last slot. */
   readonly labelEvery: number;
   /** Label of the slot under the pointer. */
   readonly readout: (slot: number | undefined) => ComponentChildren;
@@ -36,25 +36,25 @@ export interface ChartFrameProps {
   readonly marks?: readonly { readonly slot: number; readonly words: string }[];
 }
 
-/** Room for a label under the chart, in pixels, for text of the usual size. */
+/** Width of a label under the chart, in pixels, at the usual text size. */
 const LABEL_WIDTH = 44;
 
-/** Size of the text that the measures above are for, in pixels. */
+/** The usual text size, in pixels. */
 const USUAL_TEXT = 14;
 
-/** Height of the window from which on charts grow with it, in pixels, and the most that they grow. */
+/** Height of the window, in pixels, from which charts grow with it, and the maximum factor. */
 const TALL_WINDOW = 900;
 const MOST_STRETCH = 1.6;
 
 const STEPS = [1, 2, 5, 10];
 
-/** The axes of a chart, and the label under the pointer. Drawn at the available width, so that lines stay sharp. */
+/** The axes of a chart, and the label for the slot under the pointer. Drawn at the available width, so that lines are sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
   const { summary, ticks, slots, unknown = 0, readout, draw, marks = [] } = props;
   const frame = useRef<HTMLDivElement>(null);
   const { width, scale, stretch } = useSize(frame);
   const height = props.height * scale * stretch;
-  // Labels that would touch are left out.
+  // Leaves out labels that would touch.
   const every = Math.max(1, Math.ceil((LABEL_WIDTH * scale * slots.length) / Math.max(1, width)));
   const labelEvery = Math.ceil(every / props.labelEvery) * props.labelEvery;
   const [slot, setSlot] = useState<number | undefined>(undefined);
@@ -150,12 +150,12 @@ export function ChartFrame(props: ChartFrameProps): VNode {
 
 interface FrameSize {
   readonly width: number;
-  /** Size of the text in terms of the usual one. */
+  /** Text size relative to the usual one. */
   readonly scale: number;
   readonly stretch: number;
 }
 
-/** The room of a chart: its width, the size of the reader's text, and more height in a tall window. */
+/** The width of a chart, the reader's text size, and the stretch for a tall window. */
 function useSize(frame: { readonly current: HTMLDivElement | null }): FrameSize {
   const [size, setSize] = useState<FrameSize>({ width: 0, scale: 1, stretch: 1 });
   useLayoutEffect(() => {

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { percentWords } from '../../../report/text.ts';
 import type { HourOutcome } from '../../../rewrite-log/history.ts';
 import type { ChangeRecord, RolloutView } from '../../../rollout/rollout-tally.ts';
 import type { HistoryMinute, HistoryView, Quantiles } from '../../api.ts';
@@ -9,7 +10,7 @@ import { type Go, toExchanges } from '../page-state.ts';
 import { card, type Column, el, linkButton, Loading, part, scrollTable, visibleText } from '../parts.ts';
 import { ChartFrame, type ChartFrameProps, linearTicks, logShare, logTicks, type Plot } from './charts.ts';
 
-/** Number of slots of a chart of the last hour, one a minute. */
+/** Number of slots in a chart of the last hour, one for each minute. */
 const HOUR_SLOTS = 60;
 
 const MINUTE_MS = 60_000;
@@ -83,7 +84,7 @@ function changesList(marks: Marks): VNode | false {
 }
 
 function unknownWords(since: string): string {
-  return `The figures begin at ${dayTime(since)}, when this gateway started; it knows nothing earlier.`;
+  return `The figures begin at ${dayTime(since)}, when this gateway started.`;
 }
 
 /** A count for each outcome, linked to its exchanges. */
@@ -100,7 +101,7 @@ function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
     HOUR_OUTCOMES.filter(({ outcome }) => outcome !== 'v1' || totalOf(minutes, 'v1') > 0).map(
       ({ outcome, name, meaning, filter }) => {
         const total = totalOf(minutes, outcome);
-        const shareWords = all === 0 ? '–' : share(total / all);
+        const shareWords = all === 0 ? '–' : percentWords(total / all);
         return tile({ tone: outcome, name, total, words: shareWords, filter, meaning }, go);
       },
     ),
@@ -166,11 +167,6 @@ const HOUR_OUTCOMES: readonly {
 /** Exchanges of an outcome over all of `minutes`. */
 function totalOf(minutes: readonly HistoryMinute[], outcome: HourOutcome): number {
   return minutes.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
-}
-
-function share(part: number): string {
-  if (part > 0 && part < 0.001) return '< 0.1 %';
-  return `${(part * 100).toFixed(1)} %`;
 }
 
 interface Tile {
@@ -295,7 +291,7 @@ function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNod
 interface DurationChartProps {
   readonly marks: Marks;
   readonly minutes: readonly HistoryMinute[];
-  /** `total`: the client's waiting time; `v1`, `v2`: until that service began to respond. */
+  /** `total` is the client's waiting time; `v1` and `v2` are the times until that service began to respond. */
   readonly of: Measured;
 }
 

@@ -23,7 +23,7 @@ import { classes, el, part, VerdictBadge, visibleText } from '../parts.ts';
 interface EntryListProps {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** True while rows arrive, with the list scrolled to its top. */
+  /** True while rows arrive at the top. */
   readonly isLive: boolean;
   readonly active: number | undefined;
   readonly open: EntryLink | undefined;
@@ -32,7 +32,7 @@ interface EntryListProps {
   /** Message for an empty list. */
   readonly empty: string;
   readonly onOpen: (entry: NumberedEntry) => void;
-  /** Called when the reader scrolls away from the top: rows must not move from then on. */
+  /** Called when the reader scrolls away from the top, after which rows must not move. */
   readonly onLeaveTop: () => void;
   readonly onNearEnd: () => void;
 }
@@ -154,7 +154,7 @@ interface EntryRowProps {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly hueOf: HueOf;
-  /** The name of a client, where it has one. */
+  /** Returns the name of a client, if it has one. */
   readonly nameOf: (client: string | undefined) => string | undefined;
   readonly onOpen: (entry: NumberedEntry) => void;
 }
@@ -201,7 +201,7 @@ function cell(name: string, text: string, title?: string): VNode {
   return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
 }
 
-/** The operation, with the reason why it failed; otherwise with method and path when there is room. */
+/** The operation, with the reason for a failure or, if there is room, with method and path. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
   const reason = reasonWords(entry);
@@ -219,7 +219,7 @@ function name(entry: NumberedEntry): VNode {
   );
 }
 
-/** What happened, in sentences, when there is room. */
+/** The account of the exchange, shown if there is room. */
 function account(entry: NumberedEntry): VNode {
   const words = accountOf(entry).join(' ');
   return el('span', { role: 'gridcell', class: 'cell account-cell', title: words }, visibleText(words));
@@ -238,7 +238,7 @@ function requestEdits(entry: NumberedEntry, hueOf: HueOf): VNode[] {
   return editCount(entry) === 0 ? [] : countedEdits(editCount(entry), made, editWords(entry), hueOf);
 }
 
-/** The same of the response. */
+/** The number of edits of the response, in the same way. */
 function responseEdits(entry: NumberedEntry, hueOf: HueOf): VNode {
   const words = responseEditWords(entry) ?? 'The response was not edited.';
   return el(
@@ -288,7 +288,7 @@ function useMeasured(
     measure();
     const observer = new ResizeObserver(measure);
     if (scroller.current !== null) observer.observe(scroller.current);
-    // Another density changes the rows, and not the list.
+    // Another density changes the height of rows, but not that of the list.
     addEventListener('resize', measure);
     return () => {
       observer.disconnect();

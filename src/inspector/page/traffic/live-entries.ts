@@ -22,7 +22,7 @@ export const NOTHING_YET: LiveView = {
   hasOlder: false,
 };
 
-/** Maximum rows drawn per second: more than anybody can read, few enough to stay smooth. */
+/** Maximum rows drawn per second: more than anybody can read, but few enough for smooth drawing. */
 const DRAWN_PER_SECOND = 80;
 
 const SECOND = 1000;
@@ -30,9 +30,7 @@ const SECOND = 1000;
 const FAILURE =
   /"status":(?:0|[45]\d\d)[,}]|"verdict":"(?:refused|different)"|"failure":"|"incomplete":true|"v2":"invalid"/;
 
-/**
- * Follows the gateway's entries: recent ones first, then live ones. Incoming events are not parsed until they are drawn, so that
- */
+/** Follows the gateway's entries: recent ones first, then live ones. Incoming events are parsed only if they are drawn. */
 export class LiveEntries {
   private readonly changed: (view: LiveView) => void;
   private view = NOTHING_YET;
@@ -52,7 +50,7 @@ export class LiveEntries {
     this.changed = changed;
   }
 
-  /** Shows entries that `filter` accepts, live; rows of the previous filter stay until the first ones arrive. */
+  /** Shows the entries that `filter` accepts, live; the previous rows stay until the first page arrives. */
   async follow(filter: string): Promise<void> {
     this.stop();
     const aborter = new AbortController();
@@ -81,7 +79,7 @@ export class LiveEntries {
     this.missed = 0;
   }
 
-  /** Closes the stream: browsers open six connections to a host, and each hidden tab would occupy one. */
+  /** Closes the stream: browsers open at most six connections to a host, and each hidden tab would occupy one. */
   sleep(): void {
     this.stop();
     this.set({ connection: 'connecting' });
@@ -102,7 +100,7 @@ export class LiveEntries {
     if (!this.isComplete && newest !== undefined) void this.load(newest.seq + 1, []);
   }
 
-  /** Resumes live, from now. */
+  /** Resumes the live list. */
   resume(): void {
     if (this.view.paused) void this.follow(this.filter);
   }
@@ -128,7 +126,7 @@ export class LiveEntries {
           hasOlder: page.next !== undefined,
         });
     } catch {
-      // The existing rows stay; the stream reports whether the gateway is unreachable.
+      // The rows stay; the stream shows whether the gateway responds.
     } finally {
       this.isLoading = false;
     }
@@ -217,7 +215,7 @@ export class LiveEntries {
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** One in this many incoming failures, and in this many others, is drawn. */
+  /** Of this many incoming failures, and of this many others, one is drawn. */
   readonly strides: { readonly failures: number; readonly others: number };
   /** Rows before this `seq` are failures only: the gateway keeps them for longer. */
   readonly oldest: number;
@@ -255,8 +253,8 @@ function openEntryStream(address: string, listener: StreamListener): { close(): 
 }
 
 /**
- * Selects the incoming entries of one kind to draw: all of them up to `perSecond`, then one in every `stride`. The selection does
- * not depend on the entries, so the sample is fair.
+ * Selects the incoming entries of one kind to draw: all up to `perSecond`, beyond that one in every `stride`. The selection does not
+ * depend on the entries, so the sample is fair.
  */
 export class Sampler {
   private readonly perSecond: number;
@@ -289,7 +287,7 @@ export class Sampler {
   }
 }
 
-/** Samples failures and other exchanges apart, so that a few failures among many others are all drawn. */
+/** Samples failures and other exchanges separately, so that a few failures among many others are all drawn. */
 export class FailuresFirst {
   private readonly failures = new Sampler();
   private readonly others = new Sampler();
@@ -307,7 +305,7 @@ export class FailuresFirst {
   }
 }
 
-/** As `isNotable`, on unparsed JSON: within a string the quotation marks would be escaped. */
+/** As `isNotable`, on unparsed JSON; quotation marks within its strings are escaped. */
 function isFailure(text: string): boolean {
   return FAILURE.test(text);
 }

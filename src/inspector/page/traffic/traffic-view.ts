@@ -25,12 +25,12 @@ interface TrafficViewProps {
   readonly live: LiveEntries;
   readonly view: LiveView;
   readonly rules: RulesView | undefined;
-  /** Says whose exchanges these are, where each replica keeps its own. */
+  /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;
   readonly active: number | undefined;
   readonly onActive: (seq: number | undefined) => void;
   readonly hueOf: HueOf;
-  /** The name of a client, where it has one. */
+  /** Returns the name of a client, if it has one. */
   readonly nameOf: (client: string | undefined) => string | undefined;
   readonly summaryOf: (change: string) => string | undefined;
   readonly announce: Announce;
@@ -41,13 +41,13 @@ interface TrafficViewProps {
 
 const REFRESH_MS = 5000;
 
-/** Differs from the other, so that a first row has what is kept counted at once. */
+/** Interval while the list is empty. It must differ from the other, so that the first row causes a request at once. */
 const EMPTY_REFRESH_MS = 2500;
 const OPEN_KEY = 'capture-gateway.time';
 
 const LOWEST = '0000-01-01T00:00:00';
 
-/** Milliseconds of the unit that a text of this length ends with. */
+/** Milliseconds in the last unit of a time, by the length of its text. */
 const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
 
 /** Pause in typing before the filter takes effect, in milliseconds. */
@@ -66,7 +66,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
   const openEntry = (entry: NumberedEntry): void => {
     onActive(entry.seq);
     go({ entry: linkTo(entry) }, open === undefined ? 'keep' : 'replace');
-    // Shown, it would cover the edits that the exchange was opened for.
+    // Not shown, since it would cover the edits.
     announce(entrySentence(entry), true);
   };
   return el(
@@ -181,7 +181,7 @@ function emptyWords({ connection, failure, state }: LiveView, filter: string): s
   return 'No exchanges yet. Send a request to the gateway, and it appears here.';
 }
 
-/** Says where words are searched for, and how to ask otherwise. */
+/** Says where words are searched for, and how fields narrow a search. */
 function searchHint(capture: CaptureState | undefined): string {
   const values =
     capture?.mode === 'bodies'
@@ -207,12 +207,12 @@ function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[
 /** Properties of the time bar. */
 interface TimeBarProps {
   readonly filter: string;
-  /** True once the list has a row: what is kept is counted again then. */
+  /** True once the list has a row, which causes another count. */
   readonly hasRows: boolean;
   readonly onFilter: (filter: string) => void;
 }
 
-/** The kept exchanges that match the filter, by time: a bar or a range chosen here becomes a term of the filter. */
+/** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
 function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
   const [isOpen, setIsOpen] = useState(() => localStorage.getItem(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
@@ -255,7 +255,7 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
   );
 }
 
-/** The bars are the options of a list, so that arrow keys move among them and one stop of Tab is enough. */
+/** A bar chart as a list box, in which arrow keys move among the bars and Tab stops only once. */
 function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) => void): VNode {
   const most = Math.max(1, ...bars.map((bar) => bar.count));
   const take = (index: number): void => {
@@ -304,7 +304,7 @@ function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) =>
   );
 }
 
-/** The mark moves without a redraw: sixty bars are drawn every few seconds at most. */
+/** Moves the mark without a redraw of all bars. */
 function mark(list: HTMLElement, index: number): void {
   for (const bar of list.children) bar.setAttribute('aria-selected', String(bar.id === `bar-${index}`));
   list.setAttribute('aria-activedescendant', `bar-${index}`);
@@ -328,7 +328,7 @@ function spanWords(
   const [first, last] = [bars[0], bars.at(-1)];
   if (first === undefined || last === undefined) {
     if (hasRows) return '';
-    return range === undefined ? 'nothing is kept yet' : 'nothing is kept of the chosen time';
+    return range === undefined ? 'nothing is kept yet' : 'nothing is kept for the chosen time';
   }
   const end = new Date(Date.parse(last.time) + step * 1000).toISOString();
   const all = bars.reduce((sum, bar) => sum + bar.count, 0);
@@ -362,19 +362,19 @@ function timeField(
   );
 }
 
-/** The local time as the field has it: `2026-11-22T09:30:00`. */
+/** The local time in the format of the field: `2026-11-22T09:30:00`. */
 function localText(second: number): string {
   const zone = new Date(second * 1000).getTimezoneOffset() * 60;
   return new Date((second - zone) * 1000).toISOString().slice(0, 19);
 }
 
-/** A range of time in whole seconds since 1970; an end that is missing is open, and both ends are included. */
+/** A range of time in whole seconds since 1970, with both ends included; a missing end is open. */
 interface TimeRange {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/** Returns the range that the terms `time:` of a filter leave; undefined without one, or when it cannot be read as one range. */
+/** Returns the range of the terms `time:` in a filter; undefined without such terms, or when they are not a single range. */
 export function timeRangeOf(filter: string): TimeRange | undefined {
   const read = parseFilter(filter);
   if (isFilterFault(read)) return undefined;
@@ -395,7 +395,7 @@ export function timeRangeOf(filter: string): TimeRange | undefined {
   return { ...(start === -Infinity ? {} : { from: start }), ...(end === Infinity ? {} : { to: end }) };
 }
 
-/** Replaces the terms `time:` of a filter by a range; an empty range takes them away. */
+/** Replaces the terms `time:` of a filter by a range; an empty range removes them. */
 export function withTimeRange(filter: string, { from, to }: TimeRange): string {
   const read = parseFilter(filter);
   const others = isFilterFault(read) ? [] : read.terms.filter(({ field }) => field !== 'time');
@@ -414,7 +414,7 @@ function utc(second: number): string {
   return new Date(second * 1000).toISOString().slice(0, 19);
 }
 
-/** The first or last second of a UTC time that may be cut off: `2026-11-22T04` ends at 04:59:59. */
+/** The first or last second of a UTC time that may be abbreviated: `2026-11-22T04` ends at 04:59:59. */
 function secondOf(text: string, end: 'first' | 'last'): number | undefined {
   const given = text.toUpperCase().replace(/[TZ]$/, '').slice(0, LOWEST.length);
   const start = Date.parse(`${given}${LOWEST.slice(given.length)}Z`);
@@ -435,7 +435,7 @@ interface FilterBarProps {
   readonly onFilter: (filter: string) => void;
 }
 
-/** The filter, a combobox: it completes fields and values, and reports invalid terms. */
+/** The filter as a combobox, which completes fields and values, and reports invalid terms. */
 function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(filter);
