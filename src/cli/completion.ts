@@ -33,7 +33,7 @@ ${withValue.map(({ path, option }) => `    ${pattern([{ path, option }], 0)}) ${
   esac
   if [[ $cur == -* ]]; then
     case $at in
-${commands.map((command) => `      '${command.path}') ${words(optionNames(command))} ;;`).join('\n')}
+${commands.map((command) => `      '${command.path}') ${words(command.options.flatMap(({ names }) => names))} ;;`).join('\n')}
     esac
     return
   fi
@@ -46,10 +46,6 @@ ${commands
 }
 complete -F _capture_gateway ${name}
 `;
-}
-
-function optionNames({ options }: CommandSpec): readonly string[] {
-  return options.flatMap(({ names }) => names);
 }
 
 function pattern(

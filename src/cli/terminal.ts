@@ -116,7 +116,7 @@ export function printColumns(
 ): string {
   const all = [head, ...rows];
   const natural = head.map((_, at) => greatest(all, (row) => widthOf(row[at] ?? '')));
-  const least = head.map((_, at) => greatest(all, (row) => longestWord(row[at] ?? '')));
+  const least = head.map((_, at) => greatest(all, (row) => greatest((row[at] ?? '').split(' '), widthOf)));
   const widths =
     columns === undefined ? natural : fit(natural, least, columns - GAP.length * (head.length - 1));
   if (widths === undefined) return rows.map((row) => printBlock(head, row, columns ?? 0)).join('\n');
@@ -127,10 +127,6 @@ export function printColumns(
 export function pad(cell: string, size: number, right: boolean): string {
   const fill = ' '.repeat(Math.max(0, size - widthOf(cell)));
   return right ? fill + cell : cell + fill;
-}
-
-function longestWord(cell: string): number {
-  return greatest(cell.split(' '), widthOf);
 }
 
 /** Unlike `Math.max` with many arguments, it also works for long reports. */

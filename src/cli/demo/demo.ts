@@ -135,8 +135,9 @@ async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
     const [, propertyId = '1'] = /"property_id":(\d+)/.exec(response.text) ?? [];
     if (request.operation === 'order_floor_plan') property = propertyId;
     if (request.operation === 'order_post_production') order = `${path}/${id}`;
+    const { status, text } = response;
     print(
-      `${describeRewrite(request, path, rules, terminalOf(process.stdout).columns)}${describeResponse(response)}\n`,
+      `${describeRewrite(request, path, rules, terminalOf(process.stdout).columns)}  ${styleText(colourOf(status), `response ${status}`)} ${styleText('dim', text.trim())}\n\n`,
     );
   }
   const pin = rules.ruleBook.version;
@@ -242,11 +243,6 @@ function describeRewrite(
     ),
     '',
   ].join('\n');
-}
-
-/** Status and body of the response to a V1 request. */
-function describeResponse({ status, text }: DemoResponse): string {
-  return `  ${styleText(colourOf(status), `response ${status}`)} ${styleText('dim', text.trim())}\n`;
 }
 
 /** A V2 request that the gateway did not rewrite, and the response. */

@@ -67,7 +67,10 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const inserted = [
     keys.length === 0 ? undefined : headInsertion(document, keys),
     insertionAt(document, text, 'operations', printOperations(added)),
-    insertionAt(document, text, 'changes', [...printChanges(added), ...indented(printQuestions(added))]),
+    insertionAt(document, text, 'changes', [
+      ...printChanges(added),
+      ...printQuestions(added).map((line) => `  ${line}`),
+    ]),
   ].filter((insertion) => insertion !== undefined);
   // From the end, so that earlier offsets stay valid.
   const merged = inserted
@@ -218,8 +221,4 @@ function insertionAt(
     return { start, end, lines: `\n${printed}` };
   }
   return { start: text.length, end: text.length, lines: `\n${key}:\n${printed}\n` };
-}
-
-function indented(lines: readonly string[]): readonly string[] {
-  return lines.map((line) => `  ${line}`);
 }

@@ -115,12 +115,12 @@ async function* streamEntries(client: AdminClient, filter: string): AsyncGenerat
   }
   const page: EntriesPage = JSON.parse(await kept.body.text());
   yield* page.entries.toReversed();
-  let last: string | undefined = `${page.run}-${page.latest}`;
+  let last = `${page.run}-${page.latest}`;
   let isFirst = true;
   for (;;) {
     const path = `/entries/stream?filter=${encodeURIComponent(filter)}`;
     const response: Awaited<ReturnType<AdminClient['ask']>> | undefined = await client
-      .ask(path, resume(last))
+      .ask(path, { 'last-event-id': last })
       .catch((error: unknown) => {
         if (isFirst) throw error;
         return undefined;
@@ -137,10 +137,6 @@ async function* streamEntries(client: AdminClient, filter: string): AsyncGenerat
     }
     await wait(RETRY_DELAY_MS);
   }
-}
-
-function resume(last: string | undefined): Record<string, string> {
-  return last === undefined ? {} : { 'last-event-id': last };
 }
 
 interface ServerEvent {

@@ -68,7 +68,9 @@ export async function preflight(
   ];
   if (all.length > 0 || 'faults' in ruleBook || 'fault' in upstreamTls || 'fault' in clientTls) {
     const book = 'faults' in ruleBook ? undefined : ruleBook.rules.ruleBook;
-    return { faults: [...all, ...(misleads(invalid) ? [] : await startFaults(settings, book))] };
+    // An invalid setting would mislead `startFaults`.
+    const isMisled = READ.some(({ name }) => invalid.has(name));
+    return { faults: [...all, ...(isMisled ? [] : await startFaults(settings, book))] };
   }
   return { settings, rulesPath, ruleBook, upstreamTls: upstreamTls.tls, clientTls: clientTls.tls };
 }
@@ -185,11 +187,6 @@ export async function startFaults(
 
 /** Settings that `startFaults` reads. */
 const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
-
-/** True if an invalid setting would mislead `startFaults`. */
-function misleads(invalid: ReadonlySet<string>): boolean {
-  return READ.some(({ name }) => invalid.has(name));
-}
 
 /** Returns the fault of V2's description in a file; an unreachable address does not stop a start. */
 async function descriptionFault(settings: Settings): Promise<string | undefined> {

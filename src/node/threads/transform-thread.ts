@@ -58,7 +58,7 @@ class TransformThread {
 
   constructor(book: RuleBook) {
     this.modules = { texts: textsOf(book.modules ?? {}) };
-    this.budgetMs = budgetOf(book);
+    this.budgetMs = book.limits.transform ?? TRANSFORM_BUDGET_MS;
   }
 
   readonly run: RunTransform = (job) =>
@@ -180,11 +180,6 @@ class TransformThread {
     this.current = undefined;
     current?.done(outcome);
   }
-}
-
-/** Maximum milliseconds of a call. */
-function budgetOf({ limits }: RuleBook): number {
-  return limits.transform ?? TRANSFORM_BUDGET_MS;
 }
 
 /** Runs the transforms of the rule books in force: an exchange finishes with the one that it began with. */

@@ -193,16 +193,10 @@ export class EntryReader {
 
   read({ entries, lists, from }: EntryBatch): readonly Entry[] {
     this.lists.splice(from, Number.POSITIVE_INFINITY, ...lists);
-    const all: unknown = JSON.parse(entries);
-    if (!isEntries(all)) return [];
+    const all: readonly Entry[] = JSON.parse(entries);
     for (const entry of all) putListsBack(entry, this.lists);
     return all;
   }
-}
-
-/** True for any array, because only workers write batches. */
-function isEntries(value: unknown): value is readonly Entry[] {
-  return Array.isArray(value);
 }
 
 /** A worker's call to the first process's store. */
