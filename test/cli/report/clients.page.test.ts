@@ -149,7 +149,13 @@ test('a client is named on the page and by the command, and known by its traces 
   };
   expect(violations.map(({ id }) => id)).toEqual([]);
   await page.keyboard.press('2');
-  await page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' }).waitFor();
+  const cell = page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' });
+  await cell.waitFor();
+  expect(await cell.getAttribute('title')).toBe(`Harcourts Richmond, ${two}`);
+  await page.setViewportSize({ width: 360, height: 740 });
+  const isWhole =
+    '[...document.querySelectorAll(".entry .client")].every((cell) => cell.scrollWidth <= cell.clientWidth)';
+  await expect.poll(() => page.evaluate(isWhole)).toBe(true);
   expect(complaints).toEqual([]);
   const nowhere = await inspected();
   const response = await fetch(`${nowhere.adminOrigin}/clients`, {

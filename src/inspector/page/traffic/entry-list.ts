@@ -161,6 +161,7 @@ interface EntryRowProps {
 
 /** One exchange as a row of the list. */
 function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }: EntryRowProps): VNode {
+  const client = nameOf(entry.client);
   return el(
     'div',
     {
@@ -179,7 +180,11 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       onClick: () => onOpen(entry),
     },
     cell('time', rowTime(entry.time), entry.time),
-    cell('client', nameOf(entry.client) ?? shortClient(entry.client), entry.client),
+    cell(
+      'client',
+      client ?? shortClient(entry.client),
+      client === undefined ? entry.client : `${client}, ${entry.client}`,
+    ),
     name(entry),
     account(entry),
     mode(entry),
