@@ -15,12 +15,9 @@ export const PLAIN: Terminal = { hasColour: false, columns: undefined };
 export type Style = Parameters<typeof styleText>[0];
 
 /** Returns the capabilities of the terminal at `stream`, which may also be a pipe or a file. */
-export function terminalOf(
-  stream: WriteStream,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): Terminal {
+export function terminalOf(stream: WriteStream): Terminal {
   return {
-    hasColour: hasColour(stream, environment),
+    hasColour: hasColour(stream),
     // A terminal of unknown size reports 0.
     columns: (stream.isTTY && stream.columns) || undefined,
   };
@@ -33,10 +30,8 @@ const FORCED: ReadonlySet<string> = new Set(['', '1', '2', '3', 'true']);
  * True if output to `stream` has colour codes: FORCE_COLOR decides, even in a pipe; then a non-empty NO_COLOR; then the terminal's
  * capabilities.
  */
-export function hasColour(
-  stream: WriteStream,
-  { FORCE_COLOR, NO_COLOR, ...rest }: Readonly<Record<string, string | undefined>> = process.env,
-): boolean {
+export function hasColour(stream: WriteStream): boolean {
+  const { FORCE_COLOR, NO_COLOR, ...rest } = process.env;
   if (FORCE_COLOR !== undefined) return FORCED.has(FORCE_COLOR);
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
   return stream.isTTY && stream.hasColors(rest);

@@ -5,19 +5,13 @@ import { temporaryFolder } from './temporary-folder.ts';
 export type { RunningWorkerd } from '../../src/node/twin/twin-services.ts';
 
 /** Bundles the gateway's worker with the rule book in another file, in a copy of the sources; returns the file. */
-export function bundleWorkerWith(rules: string, description?: string): Promise<string> {
-  return worker.bundleWorkerWith(rules, temporaryFolder('sources'), description);
+export function bundleWorkerWith(rules: string): Promise<string> {
+  return worker.bundleWorkerWith(rules, temporaryFolder('sources'));
 }
 
-/**
- * Bundles a worker as a deployment would, into one module; returns its file, and what Wrangler said. `within` is the folder of
- * its sources, and a rule book other than theirs.
- */
-export function bundleWorker(
-  configPath: string,
-  within?: { readonly cwd: string; readonly rules: string },
-): ReturnType<typeof worker.bundleWorker> {
-  return worker.bundleWorker(configPath, temporaryFolder('worker'), within);
+/** Bundles a worker as a deployment would, into one module; returns its file and Wrangler's output. */
+export function bundleWorker(configPath: string): ReturnType<typeof worker.bundleWorker> {
+  return worker.bundleWorker(configPath, temporaryFolder('worker'));
 }
 
 /** Serves a bundled worker on a free port of the loopback interface; it ends with the test. */

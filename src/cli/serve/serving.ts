@@ -507,7 +507,7 @@ async function flush({ rewriteLog, front, log, traces }: ServingParts): Promise<
 /** Runs the gateway until SIGTERM or SIGINT, then exits. A refused start sets exit code 2. */
 export async function serveUntilSignal(
   flags: Readonly<Record<string, string | undefined>>,
-  isForced = false,
+  isForced: boolean,
 ): Promise<void> {
   const given = await givenSettings(flags, process.env);
   const log = stderrLog(given);

@@ -306,9 +306,9 @@ export interface RunningWorkerd {
 
 /**
  * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`, so that other
- * bundles can be made at the same time. `description` is a file or address of V2's OpenAPI. Returns the bundle's file.
+ * bundles can be made at the same time. Returns the bundle's file.
  */
-export async function bundleWorkerWith(rules: string, folder: string, description?: string): Promise<string> {
+export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
   for (const part of ['src', 'config', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
@@ -317,7 +317,6 @@ export async function bundleWorkerWith(rules: string, folder: string, descriptio
   const { file } = await bundleWorker(join(folder, 'config/wrangler.jsonc'), bundle, {
     cwd: folder,
     rules,
-    description,
   });
   return file;
 }
@@ -329,7 +328,7 @@ export async function bundleWorkerWith(rules: string, folder: string, descriptio
 export async function bundleWorker(
   configPath: string,
   folder: string,
-  within?: { readonly cwd: string; readonly rules: string; readonly description?: string | undefined },
+  within?: { readonly cwd: string; readonly rules: string },
 ): Promise<{ readonly file: string; readonly said: string }> {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -352,7 +351,6 @@ export async function bundleWorker(
         CI: 'true',
         NO_COLOR: '1',
         ...(within === undefined ? {} : { GATEWAY_RULES: within.rules }),
-        ...(within?.description === undefined ? {} : { GATEWAY_V2_OPENAPI: within.description }),
       },
     },
   );
