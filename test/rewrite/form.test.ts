@@ -399,7 +399,7 @@ describe('a form that names a method for which other rules apply', () => {
     expect(plan.rewrite(new Uint8Array([0x61, 0x3d, 0xe4, ...bytesOf('&_method=PUT')]))).toEqual(
       refusedFor('PUT'),
     );
-    for (const other of ['_method=DELETE', '_method[x]=PUT', '_methods=PUT', '_method'])
+    for (const other of ['_method=DELETE', '_method[x]=PUT', '_methods=PUT', '_method', ''])
       expect(plan.rewrite(bytesOf(other))).toEqual({
         verdict: 'unchanged',
         body: bytesOf(other),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isReleaseDate } from '../../src/rules/rule-book.ts';
 import { WORDS } from '../../src/rules/rule-book-source.ts';
-import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/rule.ts';
+import { changesValue, REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** The same, as JavaScript's calendar has it. */
@@ -55,4 +55,21 @@ test('texts that are almost a date are release dates only where the calendar has
 test('each rule can be written, and no other', () => {
   expect(WORDS.request.toSorted()).toEqual(REQUEST_RULE_NAMES.toSorted());
   expect(WORDS.response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers', 'inverse'].toSorted());
+});
+
+test('the rules that give a member another value are those that do not only move, rename or remove it', () => {
+  const names = new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES]);
+  expect([...names].filter((name) => !changesValue(name)).sort()).toEqual([
+    'alias',
+    'deprecations',
+    'errors',
+    'flatten',
+    'move',
+    'nest',
+    'only',
+    'rename',
+    'strip',
+    'unnest',
+    'unwrap',
+  ]);
 });
