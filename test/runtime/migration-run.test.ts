@@ -52,7 +52,15 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   const origin = `http://127.0.0.1:${gateway.port}`;
   const admin = `http://127.0.0.1:${gateway.adminPort}/rollout`;
   const view = async (): Promise<RolloutView> => (await (await fetch(admin)).json()) as RolloutView;
+  let stage = 'as it started';
+  let choices = 0;
+  /** Writes without a response yet. */
+  const open = new Set<{ readonly stage: string }>();
   const choose = async (request: RolloutRequest): Promise<void> => {
+    // What is sent while the mode changes is of neither stage, and what was sent before has its response.
+    choices += 1;
+    stage = `before choice ${choices}`;
+    await until(() => [...open].every((begun) => begun.stage === stage));
     const body = JSON.stringify(request);
     const response = await fetch(admin, {
       method: 'POST',
@@ -63,11 +71,11 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   };
 
   const writes: Write[] = [];
-  let stage = 'as it started';
   const loading = { isOn: true };
   const write = async (client: string, number: number): Promise<void> => {
     const name = `${client}/${number}`;
-    const began = stage;
+    const begun = { stage };
+    open.add(begun);
     const response = await fetch(`${origin}/api/v1/clients`, {
       method: 'POST',
       headers: {
@@ -78,7 +86,8 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
       body: JSON.stringify({ data: { name } }),
     });
     await response.arrayBuffer();
-    writes.push({ name, stage: began, status: response.status });
+    open.delete(begun);
+    writes.push({ name, stage: begun.stage, status: response.status });
   };
   const load = Promise.all(
     Array.from({ length: 12 }, async (_, worker) => {
