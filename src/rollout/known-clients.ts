@@ -154,12 +154,18 @@ export class KnownClients {
 
   private keep(digit: string, part: Part): void {
     if (this.writing.has(digit)) return;
-    const work = this.write(digit, part)
-      .catch(() => {
+    const work = this.write(digit, part).then(
+      () => {
+        this.writing.delete(digit);
+        // Learned after the last look at what was pending.
+        if (part.pending.size > 0) this.keep(digit, part);
+      },
+      () => {
+        this.writing.delete(digit);
         this.failedAt = this.parts.time();
         this.unstored.add(digit);
-      })
-      .finally(() => void this.writing.delete(digit));
+      },
+    );
     this.writing.set(digit, work);
     this.parts.later?.(work);
   }

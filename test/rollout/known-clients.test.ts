@@ -56,6 +56,43 @@ test('what one replica learns, every replica knows; whoever learned nothing is n
   );
 });
 
+test('a client that is learned the moment a write ends is stored as well', async () => {
+  // However many promises are between the end of a write and what knows of it.
+  for (let steps = 0; steps < 12; steps += 1) {
+    const store = new MemoryStore(() => 0);
+    let written = (): void => {};
+    const { list } = listsOn({
+      read: (key) => store.read(key),
+      compareAndSet: async (key, before, after) => {
+        const isSet = await store.compareAndSet(key, before, after);
+        if (after.includes('\n')) written();
+        return isSet;
+      },
+    } as Store);
+    const replica = list();
+    const [first, second] = [1, 17].map((number) => `0${hashOf(number).slice(1)}`);
+    await standings(replica, [first ?? '', second ?? '']);
+    const learned = new Promise<void>((resolve) => {
+      written = () => {
+        written = () => {};
+        void (async () => {
+          for (let step = 0; step < steps; step += 1) await Promise.resolve();
+          replica.learn(second ?? '');
+          resolve();
+        })();
+      };
+    });
+    replica.learn(first ?? '');
+    await learned;
+    await replica.settled();
+    expect([steps, ...(await standings(list(), [first ?? '', second ?? '']))]).toEqual([
+      steps,
+      'known',
+      'known',
+    ]);
+  }
+});
+
 test('a client that another replica learned is found after a few seconds', async () => {
   const { clock, list } = listsOn(new MemoryStore(() => 0));
   const [one, other] = [list(), list()];
