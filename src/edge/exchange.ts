@@ -128,7 +128,7 @@ export class EdgeExchange implements Exchange {
     this.disconnect();
   }
 
-  /** Workers report a client that has gone and invalid framing alike; where a front end checks the framing, it is the former. */
+  /** Workers report a client that has gone in the same way as invalid framing; where a front end checks the framing, it is the former. */
   private fault(error: unknown): void {
     if (error instanceof Error && error.message === 'client-timeout') {
       this.handler?.onClientFault('client-timeout');

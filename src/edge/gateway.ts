@@ -311,7 +311,7 @@ function ship(entry: Entry, bindings: EdgeBindings, calls: BindingCalls): void {
     void calls.result('REWRITE_LOG_QUEUE', async () => queue.send(entry, { contentType: 'json' }));
 }
 
-/** Milliseconds after which a binding that fails again is told again. */
+/** Milliseconds after which a binding that fails again is reported again. */
 const TELL_MS = 60_000;
 
 /** What an isolate loses while a binding fails. */

@@ -185,7 +185,7 @@ class PassExchange extends ProxiedExchange {
 /** Starts a V1 exchange; until it has begun, nobody else responds. */
 type StartV1 = (gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision) => void;
 
-/** Chooses how V1 exchanges start by a rule book: once, so that no exchange pays for what its book does not declare. */
+/** Chooses how V1 exchanges start by a rule book: once, so that no exchange pays for parts that its book does not declare. */
 function startFor({ rollout }: RuleBook): StartV1 {
   if (rollout === undefined) return startMigrating;
   return rollout.newcomers === undefined ? startRouted : startJudged;

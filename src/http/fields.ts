@@ -521,7 +521,7 @@ export class HopFields {
   }
 }
 
-/** The name in an element of `Via`: what stands between the version and a comment. */
+/** The name in an element of `Via`, between the version and a comment. */
 function receivedBy(element: string): string | undefined {
   return element
     .split(/[\t ]/)

@@ -57,7 +57,7 @@ export interface RequestHead extends ForwardedFields {
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
    * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
-   * body has no length, because trailers are forwarded then, too.
+   * body has no length, because trailers are then forwarded.
    */
   readonly forwardedHeaders: HeaderList;
   /** Some of `forwardedLines`. */
@@ -80,7 +80,7 @@ export interface HeadLimits {
 
 /**
  * Reads a header section, and refuses anything that two parsers could read differently. `targetBytes` count against the limit of bytes:
- * in HTTP/1.1 the target is part of what is limited.
+ * in HTTP/1.1 the limit includes the target.
  */
 export function readHead(
   headers: HeaderList,

@@ -45,7 +45,7 @@ export function isUnder(path: string, prefix: string): boolean {
   return Number.isNaN(next) || next === SLASH || next === QUESTION_MARK;
 }
 
-/** A request target in origin form that all parsers read alike (RFC 9112 §3.2.1). */
+/** A request target in origin form that all parsers read in the same way (RFC 9112 §3.2.1). */
 export interface Target {
   readonly fault: undefined;
   /** The whole target in origin form, as it is sent on. */
@@ -155,7 +155,7 @@ function isOtherPrefix(path: string, prefixes: Prefixes): boolean {
   });
 }
 
-/** The path as other parsers read it: servers disagree about where a path parameter ends (RFC 3986 §3.3), and on what a slash is. */
+/** The path as other parsers read it: servers disagree about where a path parameter ends (RFC 3986 §3.3), and which characters are slashes. */
 function looseReadings(path: string): readonly string[] {
   if (!/\/\/|;|%/.test(path)) return [];
   const plain = path.replaceAll(/%3b/gi, ';').replaceAll(/%2f/gi, '%2F');
@@ -169,7 +169,7 @@ function looseReadings(path: string): readonly string[] {
   ].map((reading) => reading.replaceAll('%2F', '/').replaceAll(/\/+/g, '/'));
 }
 
-/** Replaces the parameters of each segment by what is `left` of them. */
+/** Replaces the parameters of each segment by `left` of them. */
 function withoutParameters(path: string, left: (parameters: string) => string): string {
   const segments = path.split('/').map((segment) => {
     const at = segment.indexOf(';');

@@ -46,7 +46,7 @@ function unescape(raw: string): string {
     const character = SHORT_ESCAPES[short];
     if (character !== undefined) text += character;
     else if (short === 'u') text += String.fromCharCode(Number.parseInt(raw.slice(at + 2, from), 16));
-    // The character stands for itself, and is kept with what follows.
+    // The character stands for itself; it and the next ones are kept.
     else kept = at + 1;
   }
   return text + raw.slice(kept);

@@ -21,7 +21,7 @@ export function pointerSteps(pointer: string): readonly string[] {
 }
 
 /**
- * The pointer with `*` for every index, since the elements of an array are alike. A member with a numeric name looks like an
+ * The pointer with `*` for every index, since all elements of an array have the same form. A member with a numeric name looks like an
  * index.
  */
 export function generalPointer(pointer: string): string {

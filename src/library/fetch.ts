@@ -21,7 +21,7 @@ type FetchHandler<Rest extends readonly unknown[] = []> = (
 ) => Response | Promise<Response>;
 
 /**
- * Wraps the handler of a V2 service so that it serves V1 clients, too: requests under V1's prefix reach `v2` migrated, all others as
+ * Wraps the handler of a V2 service so that it also serves V1 clients: requests under V1's prefix reach `v2` migrated, all others as
  * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole.
  */
 export function migrateFetch<Rest extends readonly unknown[]>(

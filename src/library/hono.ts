@@ -4,7 +4,7 @@ import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * Returns middleware for a V2 service on Hono that serves V1 clients, too: a request under V1's prefix is migrated and handled by the
+ * Returns middleware for a V2 service on Hono that also serves V1 clients: a request under V1's prefix is migrated and handled by the
  * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`.
  */
 export function migrateV1<E extends Env>(

@@ -827,7 +827,7 @@ class StreamedV1Response implements StreamedResponse {
 }
 
 /**
- * Compiles a rule book, for requests of V1 clients and responses to them. Throws a TypeError for what is no rule book, and for a limit
+ * Compiles a rule book, for requests of V1 clients and responses to them. Throws a TypeError for a value that is no rule book, and for a limit
  * that is no number of bytes.
  */
 export function createMigration(ruleBook: RuleBook, options: MigrationOptions = {}): Migration {

@@ -25,7 +25,7 @@ export class Preflight {
     this.plan = plan;
   }
 
-  /** The preflight that a request is, for what it asks about; undefined for any other request. */
+  /** Reads a preflight: the method, fields and origin that it asks about; undefined for any other request. */
   static of(
     {
       method,
@@ -39,7 +39,7 @@ export class Preflight {
     return new Preflight(asked, operation, rules.headerPlan(operation));
   }
 
-  /** V2's method of what it asks about. */
+  /** V2's method for the request that it asks about. */
   private get v2Method(): string {
     const { operation, method } = this;
     // A HEAD stays one, as the request behind it will.

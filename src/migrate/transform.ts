@@ -281,7 +281,7 @@ function isFinalStatus(status: unknown): status is number {
   return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
 }
 
-/** Undefined where the query stays, null for what is none. */
+/** Undefined where the query stays, null for a value that is no query. */
 function queryText(query: unknown): string | undefined | null {
   if (query === undefined) return undefined;
   if (query instanceof URLSearchParams) return query.toString();

@@ -148,7 +148,7 @@ export interface DescribedMember {
 export function membersOf(schema: unknown, components: Components): readonly DescribedMember[] {
   const members = new Map<string, DescribedMember>();
   collect(schema, { components, isCertain: true, members, open: new Set() });
-  // `required` may stand in another part of `allOf` than the member, and before it.
+  // `required` may be in another part of `allOf` than the member, and before it.
   const needed = new Set(
     partsOf(schema, (part) => {
       const reference = memberOf(part, '$ref');
@@ -229,7 +229,7 @@ const MAX_FLATTENED_DEPTH = 200;
 
 /**
  * The parts of a schema that hold together for each value: itself, what its `$ref` leads to, and those of `allOf`, at any depth. A
- * word such as `readOnly`, `required` or `nullable` holds in whichever part it stands.
+ * word such as `readOnly`, `required` or `nullable` holds in whichever part it is.
  */
 function partsOf(schema: unknown, follow: Follow): readonly JsonObject[] {
   const parts = new Set<JsonObject>();
@@ -295,7 +295,7 @@ function isReadOnly(schema: unknown, follow: Follow, depth = 0): boolean {
 }
 
 /**
- * True for a schema of OpenAPI 3.0 that accepts null: `nullable` stands beside its other words, or in a part that has no type of its
+ * True for a schema of OpenAPI 3.0 that accepts null: `nullable` is beside its other words, or in a part that has no type of its
  * own and so is meant for the whole.
  */
 export function isNullable(schema: JsonObject, follow: Follow): boolean {
@@ -309,7 +309,7 @@ export function isNullable(schema: JsonObject, follow: Follow): boolean {
   );
 }
 
-/** A schema, or what stands for one, and its place in the description. */
+/** A schema or a substitute for one, and its place in the description. */
 export interface Located {
   readonly schema: unknown;
   /** A fragment (RFC 6901 §6), such as `#/components/schemas/Client`. */

@@ -22,7 +22,7 @@ export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patc
 
 const RANGES: ReadonlySet<string> = new Set(['application/*', '*/*']);
 
-/** The prefix of the API that the gateway stands before, without its version. */
+/** The prefix of the API behind the gateway, without its version. */
 const OWN_PREFIX = '/api/';
 
 /** The extension that lists the ids of the changes that a part of V1's description results from. */

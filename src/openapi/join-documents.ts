@@ -12,7 +12,7 @@ import {
 /** A reference that leads nowhere. */
 export interface DeadReference {
   readonly reference: string;
-  /** The address of the document that it stands in. */
+  /** The address of its document. */
   readonly document: string;
   /** The address that it leads to, with its fragment. */
   readonly target: string;
@@ -52,7 +52,7 @@ const PART_MAPS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Members beside a `$ref` that say something for people, and so do no harm where OpenAPI 3.0 ignores what stands there. */
+/** Members beside a `$ref` that say something for people, and so do no harm where OpenAPI 3.0 ignores them. */
 const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'summary', 'title', 'example']);
 
 /** Maximum references in a row, and maximum values that parts of other documents may come to in all. */
@@ -76,7 +76,7 @@ class Join {
   private readonly byId = new Map<string, string>();
   /** What schemas of the first document call themselves by `$id` (JSON Schema 2020-12 §8.2.1). */
   private readonly ids = new Set<string>();
-  /** Members of the description in which its schemas stand. */
+  /** Members of the description that hold its schemas. */
   private readonly home: readonly string[];
   private readonly ignoresSiblings: boolean;
   /** Names of components, by document and pointer. */

@@ -15,7 +15,7 @@ export interface SchemaFault {
 
 /** A keyword that is not checked. */
 export interface LeftOutKeyword {
-  /** Where it stands in the description, as a fragment (RFC 6901 §6). */
+  /** Its place in the description, as a fragment (RFC 6901 §6). */
   readonly at: string;
   readonly why: string;
 }
@@ -179,7 +179,7 @@ export class SchemaChecks {
     };
     if (schema['$ref'] !== undefined) {
       this.reference(node, schema['$ref'], located, open);
-      // OpenAPI 3.0.4 §4.7.23.1: what stands beside a reference is ignored.
+      // OpenAPI 3.0.4 §4.7.23.1: members beside a reference are ignored.
       if (this.isOld) return nullableChecks(compiling);
     }
     for (const [keyword, compile] of KEYWORDS) {
@@ -217,7 +217,7 @@ class Run {
   readonly faults: (SchemaFault & { readonly value: unknown })[] = [];
   /**
    * Keywords passed that were left out, and members missing that need not be there in a request. A schema that accepts a value
-   * because of one may refuse it in truth, so nothing is refused for what it accepts (`not`, `oneOf`, `if`, `maxContains`).
+   * because of one may refuse it in truth, so no body is refused because it accepts one (`not`, `oneOf`, `if`, `maxContains`).
    */
   gaps = 0;
   waived = 0;

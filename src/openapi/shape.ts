@@ -63,7 +63,7 @@ const CONSTRAINTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Formats that say how wide a number is, and nothing of what it means. */
+/** Formats that say how wide a number is, and nothing about its meaning. */
 const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
 
 /** The shape that a schema describes; `open` are the schemas around it. */

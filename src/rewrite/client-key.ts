@@ -5,7 +5,7 @@ import type { ClientField, RuleBook } from '../rules/rule-book.ts';
 /** The place of a client's key in one version, with the text around it. */
 interface KeyPlace {
   readonly field: ClientField;
-  /** The text around the key, with braces in its place; undefined where the key stands alone. */
+  /** The text around the key, with braces in its place; undefined where there is only the key. */
   readonly as: string | undefined;
 }
 

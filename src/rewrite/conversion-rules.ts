@@ -206,7 +206,7 @@ export function compileJoin(rule: JoinRule, base: CompiledRule, names: NameTable
   };
 }
 
-/** Joins the strings of the named members that are there; the joined one stands in the place of the first of them. */
+/** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */
 export function join(rule: CompiledJoin, run: Run, object: DraftObject): Stop | undefined {
   const members = rule.ids.flatMap((id) => find(object, id) ?? []);
   const first = object.members.find((member) => members.includes(member));
@@ -259,7 +259,7 @@ export function compileSplit(rule: SplitRule, base: CompiledRule, names: NameTab
   };
 }
 
-/** Splits the string of the named member: the first part stands in its place, the others at the end; of null, each part is null. */
+/** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
 export function split(rule: CompiledSplit, run: Run, object: DraftObject): Stop | undefined {
   const member = find(object, rule.id);
   if (member === undefined) return undefined;

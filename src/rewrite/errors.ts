@@ -28,7 +28,7 @@ export interface CompiledErrors extends CompiledResponseRule {
   readonly query: QueryPlan | undefined;
   /** Members of an error whose text may contain attribute names. */
   readonly sentences: readonly number[];
-  /** The member with errors by the name of what is wrong; absent in other forms. */
+  /** The member whose errors are keyed by name; absent in other forms. */
   readonly keyed?: { readonly id: number; readonly errors: RailsErrors };
   /** Other members that may contain errors, which the form does not name; absent in the rules of the form. */
   readonly any?: AnyErrors;
@@ -476,7 +476,7 @@ export class RailsErrors {
     ].sort((one, other) => one.start - other.start);
   }
 
-  /** The edits that take the braces off an object which V1 does not have, where all names in it stand around it in V1. */
+  /** The edits that take the braces off an object which V1 does not have, where V1 has all names in it around it. */
   private opened(
     value: Uint8Array,
     { node, name }: Entry,

@@ -72,7 +72,7 @@ export type FieldChange =
 
 /** A field that a rule made. */
 export interface AddedField {
-  /** The field that it stands behind; -1 for none. */
+  /** The field before it; -1 for none. */
   readonly after: number;
   readonly name: readonly NamePart[];
   readonly value: string;
@@ -415,7 +415,7 @@ function nameRanges(body: Uint8Array, start: number, end: number): readonly Rang
   for (let at = start; at < end;) {
     const bracket = bracketAt(body, at, end);
     if (bracket === undefined) {
-      // Nothing stands between a closing bracket and the next opening one.
+      // There is nothing between a closing bracket and the next opening one.
       if (!isInside && ranges.length > 0) return undefined;
       at += 1;
       continue;
@@ -468,7 +468,7 @@ function formEdits(
   const edits: Edit[] = [];
   let hasKept = places[0] !== undefined && places[0].start > 0;
   const additions = Map.groupBy(added, ({ after }) => after);
-  /** Fields that wait for one that is kept, so that an ampersand stands between them. */
+  /** Fields that wait for one that is kept, so that an ampersand is between them. */
   let pending = (additions.get(-1) ?? []).map((field) => printField(field, brackets));
   for (const [k, place] of places.entries()) {
     const change = changes[k] ?? 'unchanged';
@@ -578,7 +578,7 @@ function isInList({ name }: Pick<FormField, 'name'>): boolean {
   return name.some(({ text }) => text === '');
 }
 
-/** The fields that V2 gets: those that rules add stand behind the next one that is kept. */
+/** The fields that V2 gets: those that rules add come behind the next one that is kept. */
 function fieldsAfter(
   { fields: changes, added }: Omit<FormChanges, 'records'>,
   fields: readonly FormField[],
@@ -604,7 +604,7 @@ function isSaid(draft: Draft, model: FormModel, fields: readonly FormField[]): b
   return meaningOf(made) === meaningOf(new FormModel(fields).text);
 }
 
-/** A text that is the same for JSON texts that a form says alike. */
+/** A text that is the same for JSON texts with the same form. */
 function meaningOf(json: Uint8Array): string | undefined {
   const document = JsonDocument.read(json);
   return document instanceof JsonDocument ? meaningAt(document, document.root, true) : undefined;
@@ -761,7 +761,7 @@ class DraftFields {
   private readonly fields: readonly FormField[];
   private readonly result: FieldChange[];
   private readonly added: AddedField[] = [];
-  /** The last field that was visited: what a rule made stands behind it. */
+  /** The last visited field: a rule's new field comes behind it. */
   private last = -1;
 
   constructor(draft: Draft, model: FormModel, fields: readonly FormField[]) {

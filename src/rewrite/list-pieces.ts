@@ -45,7 +45,7 @@ type ListNote = 'response-malformed' | 'response-buffer-full' | 'response-too-la
  * elements in work take memory. Each piece is a response of its own, with the members around the list, so that the plan for the
  * whole response rewrites it; that plan must have rules for elements of this list only.
  *
- * What stands around the list is not checked: `outside` gets it, with an empty list in place of the one that was rewritten.
+ * The response around the list is not checked: `outside` gets it, with an empty list in place of the one that was rewritten.
  */
 export class ListPieces {
   /** Number of lists that were found. */
@@ -329,7 +329,7 @@ export class ListPieces {
       });
   }
 
-  /** Emits what stands outside of the list, as it came. */
+  /** Emits the bytes outside of the list, as they came. */
   private pass(to: number): void {
     if (to <= this.from) return;
     const part = this.emitTo(to);

@@ -514,7 +514,7 @@ export class MappedValues {
   /** Returns the position of the current value of `member` in the map; -1 if it is not in it, or an object or an array. */
   find({ bytes, tape }: Draft, { node, literal, value }: DraftMember): number {
     if (literal !== undefined) return this.positionOf(literal, 0, literal.length);
-    // A rule may have put a list or an object in the place of what the node says.
+    // A rule may have put a list or an object in the place of the node's value.
     return node < 0 || value !== undefined ? -1 : this.positionAt(bytes, tape, node);
   }
 

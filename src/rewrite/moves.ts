@@ -120,7 +120,7 @@ function capture(template: readonly (string | undefined)[], path: string): Captu
   return { values, suffix };
 }
 
-/** Splits off what a path may end with besides its operation. An encoded `.json` is read, too: it is the same (RFC 3986 §6.2.2.2). */
+/** Splits off what a path may end with besides its operation. An encoded `.json` means the same (RFC 3986 §6.2.2.2). */
 function splitSuffix(path: string): { readonly body: string; readonly suffix: string } {
   const slash = path.length > 1 && path.endsWith('/') ? '/' : '';
   const whole = path.slice(0, path.length - slash.length);
@@ -150,7 +150,7 @@ function asIs(text: string): string {
 
 /**
  * A segment of a path may have each of these as data (RFC 3986 §3.3). In a query they separate parameters, the semicolon for older
- * readers, or stand for a space; `#` is in no raw path. Everything else is read alike in both (§3.4).
+ * readers, or stand for a space; `#` is in no raw path. Everything else has the same meaning in both (§3.4).
  */
 function inQuery(segment: string): string {
   return segment.replaceAll(/[&+;]/g, (character) => encodeURIComponent(character));

@@ -28,13 +28,13 @@ const DASH = 0x2d;
 const HELD_FILE_BYTES = 256 * 1024;
 /** Bytes behind the last boundary that are awaited; RFC 2046 §5.1.1 has readers ignore them. */
 const MAX_EPILOGUE = 4096;
-/** Bytes of the header section of one part, and of what stands before the first. */
+/** Bytes of the header section of one part, and of the preamble before the first. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Parts of one body: Rack reads 4,096, PHP 1,000. What becomes of fields is decided at once, on the thread that serves. */
 const MAX_PARTS = 10_000;
 /** Memory that a field takes beside its bytes. */
 const FIELD_BYTES = 512;
-/** Fields that are read again for each file that others stand behind: so many files with a field between them would cost a minute. */
+/** Fields that are read again for each file with fields behind it: so many files with a field between them would cost a minute. */
 const MAX_FIELDS_READ = 200_000;
 /** White space behind a boundary that is read (RFC 2046 §5.1.1). */
 const MAX_PADDING = 64;
@@ -261,7 +261,7 @@ export class MultipartStream implements BodyStream {
     return -1;
   }
 
-  /** Behind a boundary stands the end of its line, or the two hyphens of the last one. */
+  /** A boundary ends with its line, or, if it is the last one, with two hyphens. */
   private readDelimiter(): 'more' | 'next' | Refusal {
     const { rest, delimiter } = this;
     let at = delimiter.length;
@@ -318,7 +318,7 @@ export class MultipartStream implements BodyStream {
 
   private readField(): 'more' | 'next' | Refusal {
     const { rest, contentStart, head } = this;
-    // The CRLF behind an empty header may be that of the next boundary, too: then the part has no content at all.
+    // The CRLF behind an empty header may also be that of the next boundary: then the part has no content at all.
     const next = this.findDelimiter(contentStart - 1);
     if (next === undefined) return this.fault('a bare line feed precedes a boundary');
     if (next === -1 && this.fieldBytes + rest.length > this.rules.limit) return this.tooLarge();
@@ -396,7 +396,7 @@ export class MultipartStream implements BodyStream {
 
   private readFile(): 'more' | 'next' | Refusal {
     const { rest, delimiter } = this;
-    // The CRLF behind the header may be that of a boundary, too: another reader would find a part where this one finds a file.
+    // The CRLF behind the header may also be that of a boundary: another reader would find a part where this one finds a file.
     if (this.fileStart === this.at && startsWith(rest, delimiter, 0))
       return this.fault('a part has no content');
     const next = this.findDelimiter(0);

@@ -6,14 +6,14 @@ const DOT = 0x2e;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
-/** Words behind which a name stands, even one that is an ordinary word. */
+/** Words that come before a name, even one that is an ordinary word. */
 const BEFORE_NAME = /(?:attribute|column|field|key|member|name|param|parameter|property)s? $/i;
 
-/** Verbs of what an error says about a name, and words before a noun, which is none. */
+/** Verbs with which errors speak of a name, and words before a noun, which is none. */
 const BEHIND_NAME = /^ (?:are|can't|cannot|has|have|is|isn't|may|must|needs|should|was|were)(?![\w'])/;
 const BEFORE_NOUN = /(?:^|\W)(?:an?|any|each|no|of|some|that|the|this|what|which|your) $/i;
 
-/** Characters of a text that are read to tell whether a name stands beside them. */
+/** Characters of a text that are read to tell whether they are beside a name. */
 const BEFORE_LENGTH = 16;
 
 /** What validators write before a path into the body that they checked. */
@@ -341,7 +341,7 @@ function squeezed(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** True for a letter of ASCII, a digit or `_`; false for what `charCodeAt` gives at the end of a text. */
+/** True for a letter of ASCII, a digit or `_`; false for the NaN of `charCodeAt` at the end of a text. */
 export function isWordUnit(unit: number): boolean {
   const lower = unit | 0x20;
   return (lower >= 0x61 && lower <= 0x7a) || isDigit(unit) || unit === 0x5f;

@@ -217,7 +217,7 @@ export class Recorder {
     this.patch.push({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
   }
 
-  /** Records that a member moved within the patch, to where nothing stands in the way of its next move. */
+  /** Records that a member moved within the patch, to a place from which its next move is possible. */
   moveAside(from: string, path: string): void {
     this.clearRemoved();
     this.patch.push({ op: 'move', from, path });

@@ -708,7 +708,7 @@ type RestoreBodyLinks = (
   room: number,
 ) => ReturnType<typeof restoreBodyLinks>;
 
-/** A response of which links were turned back, too; the patch would have values. */
+/** A response whose links were turned back as well; a patch would have values. */
 function withLinks(
   outcome: ResponseRewrite,
   links: BodyLinks,

@@ -183,12 +183,12 @@ export class ResponseRun {
     this.patch?.push({ op: 'add', path: this.pointerOf(made), value });
   }
 
-  /** Says in the patch that a member moved, to where nothing stands in the way of its next move. */
+  /** Says in the patch that a member moved, to a place from which its next move is possible. */
   moveAside(from: string, path: string): void {
     this.patch?.push({ op: 'move', from, path });
   }
 
-  /** Called after the text of a member was replaced; `source` is given where V2's own value stands in its place. */
+  /** Called after the text of a member was replaced; `source` is given where V2's own value takes its place. */
   replace(rule: CompiledResponseRule, member: DraftMember, source?: DraftMember): void {
     this.hasTexts = true;
     this.write({ rule, at: member, source, note: undefined });
@@ -405,7 +405,7 @@ class SeenTexts implements SeenNames {
   }
 }
 
-/** A member with the name of the sub-object cannot stand beside it. */
+/** A member with the name of the sub-object cannot be beside it. */
 function isNamed({ id, places }: CompiledUnnest, member: DraftMember): boolean {
   if (member.id === id) return false;
   return places === undefined || (places[member.id] ?? -1) >= 0;

@@ -169,7 +169,7 @@ export function move(rule: CompiledMove, run: Run, object: DraftObject): Stop | 
   return undefined;
 }
 
-/** Where a patch puts a member that stands where an object is made for it; undefined if it stands elsewhere. */
+/** Where a patch puts a member that is in the place of an object made for it; undefined if it is elsewhere. */
 function asideOf(draft: Draft, before: string, target: DraftObject, made: DraftMember): string | undefined {
   const around = objectPointer(draft, target) ?? '';
   if (before !== `${around}/${pointerToken(draft.names.name(made.id))}`) return undefined;

@@ -292,7 +292,7 @@ function declareStrip(
   });
 }
 
-/** The word `inverse` may stand alone, or in the list. */
+/** The word `inverse` may be the whole value, or in the list. */
 function declareResponse(
   source: ChangeSource['response'] = [],
   path: SourcePath,

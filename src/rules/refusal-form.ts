@@ -26,7 +26,7 @@ export const REFUSAL_PLACEHOLDERS = {
 /** A placeholder of a template, without its braces. */
 export type RefusalPlaceholder = keyof typeof REFUSAL_PLACEHOLDERS;
 
-/** A text that is split around its placeholders: at odd places stand their names. */
+/** A text that is split around its placeholders, whose names are at odd places. */
 export function splitPlaceholders(text: string): readonly string[] {
   return text.split(/\{([A-Za-z][\w-]*)\}/);
 }

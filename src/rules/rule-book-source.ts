@@ -1061,7 +1061,7 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
     if (part === undefined && issue.code === 'unrecognized_keys')
       for (const key of issue.keys) delete source[key];
   }
-  // Pins are for a version: without one that is wrong, they would be wrong, too.
+  // Pins are for a version: without a valid version they would be wrong as well.
   const valid = 'version' in value && !('version' in source) ? { ...source, version: '2025-01-01' } : source;
   const indexes = [...changes.keys()].filter((index) => !invalidChanges.has(index));
   return {

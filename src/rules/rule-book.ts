@@ -106,7 +106,7 @@ export interface Change {
   readonly query?: readonly QueryRule[];
   /** Absent without header rules. `every` is any V1 request for them, whatever its method. */
   readonly headers?: readonly HeaderRule[];
-  /** Absent without header rules for responses; what `inverse` stands for is not among them. */
+  /** Absent without header rules for responses; without those that `inverse` stands for. */
   readonly responseHeaders?: readonly ResponseHeaderRule[];
   readonly response: readonly ResponseRule[];
   /** Policies for the rules of this change only, which override those of the rule book. */

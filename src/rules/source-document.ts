@@ -294,7 +294,7 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
       return [{ path, blame: 'value', message: `${label} ${sizeSentence(issue, value)}` }];
     case 'invalid_format':
     case 'custom': {
-      // A secret, or an address with one, may stand in a webhook by mistake: faults are logged.
+      // A secret, or an address with one, may be in a webhook by mistake, and faults are logged.
       const isHidden = typeof value === 'object' || path[0] === 'webhooks';
       const shown = isHidden ? label : `${label} ${show(value)}`;
       return [{ path, blame: 'value', message: `${shown} ${issue.message}` }];

@@ -307,7 +307,7 @@ export interface GatewayOptions {
   readonly selfServiceLink?: string | undefined;
 }
 
-/** Reads the gateway's options from the settings, for Node and the edge alike; `shares` are the defaults of unset ones. */
+/** Reads the gateway's options from the settings, for Node and the edge; `shares` are the defaults of unset ones. */
 export function gatewayOptions(
   settings: Settings,
   shares: Pick<MemoryShares, 'bufferBytes'>,

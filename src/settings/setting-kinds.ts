@@ -78,7 +78,7 @@ export const logTarget: SettingKind<string> = {
 
 /** How a client gets its own report. */
 export interface SelfServiceSetting {
-  /** Below V1's prefix, read alike by every parser, without a query; undefined where no client gets it. */
+  /** Below V1's prefix, read in the same way by every parser, without a query; undefined where no client gets it. */
   readonly path: string | undefined;
   /** True when responses to V1 clients point to it. */
   readonly isLinked: boolean;

@@ -261,7 +261,7 @@ const FIELDS_OF_REFUSALS: ReadonlyMap<string, string> = new Map([
   ['accept-encoding', 'the codings that the runtime of the gateway can decode'],
 ]);
 
-/** The two origins, whose names in links are alike. */
+/** The two origins, whose names in links count as the same. */
 interface Origins {
   readonly v1: string;
   readonly gateway: string;

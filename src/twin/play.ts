@@ -11,7 +11,7 @@ import {
 import { type Choice, choiceOf, isWrite, namesIn, type Script, type ScriptedExchange } from './script.ts';
 import type { NoResponse, Side, TwinRequest, TwinResponse } from './script.ts';
 
-/** The result of one exchange: alike unless there are differences; `skipped` says why it was not played. */
+/** The result of one exchange: the same unless there are differences; `skipped` says why it was not played. */
 export interface PlayedExchange {
   readonly name: string;
   readonly script: string;
@@ -215,7 +215,7 @@ async function encode(plain: Uint8Array<ArrayBuffer>, coding: 'gzip' | 'deflate'
 export interface TwinReport {
   readonly played: number;
   readonly alike: number;
-  /** Those that both services answered with 404, alike: only errors were compared, as on a path that neither has. */
+  /** Those that both services answered with the same 404: only errors were compared, as on a path that neither has. */
   readonly missing: number;
   /** Those that differ, and no choice explains it. */
   readonly different: readonly PlayedExchange[];

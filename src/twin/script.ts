@@ -94,7 +94,7 @@ export function exchange(
   };
 }
 
-/** The names that stand as `${name}` in a text. */
+/** The names that a text has as `${name}`. */
 export function namesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(/\$\{([\w-]+)\}/g), ([, name = '']) => name);
 }

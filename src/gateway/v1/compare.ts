@@ -137,7 +137,7 @@ class Pairing {
   private readonly identities = new Map<string, number>();
   private readonly known = new Map<Field, (number | undefined)[]>();
 
-  /** Elements are told apart without the places that `isLeftOut`. */
+  /** Elements are distinguished without the places that `isLeftOut`. */
   constructor(
     one: number,
     other: number,
@@ -211,7 +211,7 @@ class Pairing {
     if (!isInOrder) this.add(field.place, 'order');
     const left = others.filter(({ at }) => !taken.has(at));
     for (const [index, { field: element }] of unpaired.entries()) {
-      // The length is told already.
+      // The length is reported already.
       if (left[index] !== undefined) this.compare(element, left[index].field);
     }
   }

@@ -258,7 +258,7 @@ export class DryRun {
   }
 }
 
-/** The outcome with what a transform made. */
+/** The outcome with the result of a transform. */
 function withTransform(
   outcome: DryRunOutcome,
   made: TransformResult,

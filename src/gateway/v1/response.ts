@@ -107,7 +107,7 @@ interface ResponseInPieces {
   readonly reason: 'response-too-large' | 'response-buffer-full';
   /** What is to be sent behind the head, which waits for the first piece; undefined once it is sent. */
   waiting: Uint8Array[] | undefined;
-  /** Bytes taken for what waits for the rest of its piece. */
+  /** Bytes taken for a piece whose rest has not arrived. */
   taken: number;
 }
 
@@ -256,7 +256,7 @@ export class ResponseCollector implements UpstreamReceiver {
       owner.data(own(), isLast);
       return false;
     }
-    // Services send white space so that nobody in between gives up on them: it must not wait for what follows.
+    // Services send white space so that nobody in between gives up on them: it must not wait for the bytes behind it.
     const mayWait =
       isLast || length > 0 || coding !== undefined || holdsHead || chunk.length > MAX_BLANK_BYTES;
     if (mayWait || !chunk.every(isWhiteSpace)) return true;

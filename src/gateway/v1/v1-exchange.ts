@@ -547,7 +547,7 @@ export class V1Exchange
     return kept ?? super.headForClient(head);
   }
 
-  /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag is then theirs, too. */
+  /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag then depends on the rules. */
   protected get marksTags(): boolean {
     return (
       !representationPlan(this.requestFacts, this.rules).isEmpty ||

@@ -15,7 +15,7 @@ const MARGIN = 0.05;
 /** The doubt about members that only their types and places make likely. */
 export const NO_LINK = 'neither name, description nor content says that they are the same';
 
-/** Words that tell a unit or a form of a value, wherever they stand. */
+/** Words that tell a unit or a form of a value, wherever they are. */
 const UNITS: ReadonlySet<string> = new Set(
   `cent cents pence pennies minor major dollars euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
   ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
@@ -98,7 +98,7 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'nest',
 ];
 
-/** A rule that converts a value, without the path: its word, and what stands beside it. */
+/** A rule that converts a value, without the path: its word, and the members beside it. */
 export interface Conversion {
   readonly word: 'scale' | 'quote' | 'unquote' | 'prefix' | 'unprefix' | 'date';
   readonly options: readonly (readonly [name: string, value: FoundValue])[];
@@ -607,7 +607,7 @@ function isAlike(one: string, other: string): boolean {
   return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
 }
 
-/** How alike two names are, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
+/** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
 function nameSimilarity(one: string, other: string): number {
   const [words, others] = [wordsOf(one), wordsOf(other)];
   const common = words.filter((word) => others.includes(word)).length;
@@ -876,7 +876,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   return { spelled, guessed, left: old };
 }
 
-/** A value without case and without separators of words; signs, and what stands between digits, mean something. */
+/** A value without case and without separators of words; signs, and characters between digits, mean something. */
 function spelling(value: FoundValue): string {
   return String(value)
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, '_')
@@ -1121,7 +1121,7 @@ function hasRival(one: FoundRename, all: readonly FoundRename[], accepted: reado
 export class Places {
   /** By each end of their paths, in the order of the description. */
   private readonly byEnd = new Map<string, Path[]>();
-  /** References of V2's body that could not be followed: what is there may be such a place, too. */
+  /** References of V2's body that could not be followed: such a place may be there as well. */
   readonly unread: readonly string[];
 
   constructor(v1: Shape, v2: Shape) {

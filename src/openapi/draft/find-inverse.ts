@@ -139,7 +139,7 @@ export function resourceIn(
     if (isCollection && lists.length === 1 && list !== undefined)
       return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
     const [only] = response.members;
-    // An envelope has the name of what the path is about: `{"ticket": {…}}` of `/tickets/{no}`.
+    // An envelope is named after the path's resource: `{"ticket": {…}}` of `/tickets/{no}`.
     const isEnvelope = response.members.size === 1 && only !== undefined && only[1].shape.members.size > 0;
     if (isEnvelope && described.rest.split('/').some((segment) => singular(segment) === singular(only[0])))
       return { at: only[0], shape: only[1].shape, response };

@@ -522,7 +522,7 @@ function compareBodies(v1: Shape, v2: Shape, source: ShapeSource, wrapper: strin
   };
 }
 
-/** Why an unwrap could lose a value: the wrapper may be none, or V2 may have what stands beside it. */
+/** Why an unwrap could lose a value: the wrapper may be none, or V2 may have the members beside it. */
 function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): string | undefined {
   const [unread] = v2.unread;
   if (unread !== undefined) return `${unread} could not be read, and may have it`;
