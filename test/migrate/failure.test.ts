@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Failure, failure, failureOf, tooManyRequests } from '../../src/migrate/failure.ts';
+import { Failure, failure, type FailureCode, failureOf, tooManyRequests } from '../../src/migrate/failure.ts';
 import type { RefusalForm } from '../../src/rules/refusal-form.ts';
 
 const ITEM = failureOf({
@@ -26,6 +26,48 @@ const OWN: RefusalForm = {
 };
 
 const json = (value: unknown): string => JSON.stringify(value);
+
+/** Clients decide by the status whether to try again. */
+const STATUSES: Readonly<Record<FailureCode, number>> = {
+  'bad-request': 400,
+  signed: 400,
+  'bad-target': 400,
+  'bad-framing': 400,
+  'undecodable-body': 400,
+  'no-api-key': 401,
+  'bad-signature': 401,
+  'not-seen': 404,
+  'not-found': 404,
+  'only-get': 405,
+  'only-post': 405,
+  'client-timeout': 408,
+  'body-too-large': 413,
+  'unsupported-charset': 415,
+  'unsupported-coding': 415,
+  'ambiguous-media-type': 415,
+  'expectation-failed': 417,
+  'too-many-requests': 429,
+  'headers-too-large': 431,
+  internal: 500,
+  'not-implemented': 501,
+  'upgrade-refused': 501,
+  'upstream-unreachable': 502,
+  'upstream-closed': 502,
+  'transform-failed': 502,
+  'upstream-invalid': 502,
+  overloaded: 503,
+  'buffer-full': 503,
+  'circuit-open': 503,
+  'no-v1-origin': 503,
+  'upstream-timeout': 504,
+  'unsupported-version': 505,
+  'loop-detected': 508,
+};
+
+test('each failure has its status', () => {
+  const codes = Object.keys(STATUSES) as FailureCode[];
+  expect(Object.fromEntries(codes.map((code) => [code, failure(code).status]))).toEqual(STATUSES);
+});
 
 test.each<[title: string, form: RefusalForm | undefined, failed: Failure, type: string, body: string]>([
   [
