@@ -72,6 +72,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
       setExplanation(await postJson<Explanation>('explain', request));
       setFault('');
     } catch (error) {
+      setExplanation(undefined);
       setFault(asFailure(error).message);
     }
   };
@@ -80,8 +81,10 @@ export function ExplainView(props: ExplainViewProps): VNode {
       const found = await postText<ReadRequests>('explain/read', pasted);
       setRead(found);
       take(found, 0);
+      setExplanation(undefined);
       setFault('');
     } catch (error) {
+      setExplanation(undefined);
       setFault(asFailure(error).message);
     }
   };

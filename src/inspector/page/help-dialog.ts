@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
-import { VIEWS } from './page-state.ts';
+import { keepValue, keptValue, VIEWS } from './page-state.ts';
 import { DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
 
 /** Properties of the help. */
@@ -220,19 +220,19 @@ export function usePreferences(): readonly [Preferences, Prefer] {
   }, [density]);
   const prefer: Prefer = (change) => {
     const next = { ...preferences, ...change };
-    localStorage.setItem(DENSITY, next.density);
-    localStorage.setItem(SHARE, String(next.listShare));
-    localStorage.setItem(LETTERS_KEY, next.hasLetters ? 'on' : 'off');
+    keepValue(DENSITY, next.density);
+    keepValue(SHARE, String(next.listShare));
+    keepValue(LETTERS_KEY, next.hasLetters ? 'on' : 'off');
     setPreferences(next);
   };
   return [preferences, prefer];
 }
 
 function readPreferences(): Preferences {
-  const share = Number(localStorage.getItem(SHARE));
+  const share = Number(keptValue(SHARE));
   return {
-    density: localStorage.getItem(DENSITY) === 'compact' ? 'compact' : 'comfortable',
+    density: keptValue(DENSITY) === 'compact' ? 'compact' : 'comfortable',
     listShare: share >= 15 && share <= 75 ? share : DEFAULT_SHARE,
-    hasLetters: localStorage.getItem(LETTERS_KEY) !== 'off',
+    hasLetters: keptValue(LETTERS_KEY) !== 'off',
   };
 }

@@ -1,5 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
 
+/** The value that the browser has kept for a key; null without one, and in a browser that blocks storage. */
+export function keptValue(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a value for the next visit, if the browser allows it. */
+export function keepValue(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Storage is full or blocked: the choice holds until the page is closed.
+  }
+}
+
 /** The views of the page, in the order of the navigation. */
 export const VIEWS = [
   'overview',

@@ -15,7 +15,7 @@ import { causeFilter, type Condition } from '../conditions.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
-import { type Go, toExchanges } from './page-state.ts';
+import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
 import {
   card,
   type Column,
@@ -719,7 +719,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const dialog = useRef<HTMLDialogElement>(null);
   const [fault, setFault] = useState('');
   const [isForced, setIsForced] = useState(false);
-  const [who, setWho] = useState(() => localStorage.getItem(WHO_KEY) ?? '');
+  const [who, setWho] = useState(() => keptValue(WHO_KEY) ?? '');
   const [why, setWhy] = useState('');
   const [isBusy, setIsBusy] = useState(false);
   useEffect(() => {
@@ -736,7 +736,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     try {
-      localStorage.setItem(WHO_KEY, who);
+      keepValue(WHO_KEY, who);
       await carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) });
     } catch (error) {
       setFault(asFailure(error).message);

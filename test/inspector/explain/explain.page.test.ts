@@ -149,6 +149,8 @@ test('the page reads what browsers copy, names what it cannot read, and explains
     const explained = page.getByRole('region', { name: 'Explanation' });
     await explained.getByText('rewritten').first().waitFor();
     await paste('wget https://x', 'The command is not curl: it begins with wget.');
+    // No explanation stays beside what it does not explain.
+    expect(await explained.count()).toBe(0);
     await paste(
       'curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c',
       'The curl command sends the file f, which cannot be read.',

@@ -44,6 +44,21 @@ test('the page takes at most 8 requests and 96 kB, and only its data the next ti
   expect(bytes - first).toBeLessThan(23_000);
 });
 
+test('the page works in a browser that blocks storage', async () => {
+  const { page } = await browser.open('about:blank');
+  await page.addInitScript(() => {
+    Object.defineProperty(window, 'localStorage', {
+      get: () => {
+        throw new DOMException('The document is sandboxed.', 'SecurityError');
+      },
+    });
+  });
+  await page.goto(`${gateway.adminOrigin}/`);
+  await page.getByText('Connected', { exact: true }).waitFor();
+  await page.keyboard.press('2');
+  await expect.poll(() => page.url()).toContain('view=traffic');
+});
+
 /** A proxy that sends its own idea of the `Host`, as nginx does by default. */
 async function proxyWith(host: (origin: string) => string): Promise<string> {
   const server = createServer((received, response) => {

@@ -13,7 +13,7 @@ import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
 import { count, counted, dayTime, type HueOf, searchedWords } from '../format.ts';
-import { type Go, linkTo, type PageState } from '../page-state.ts';
+import { type Go, keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
 import { type Announce, classes, CompletionList, el, PaneSplitter, part, visibleText } from '../parts.ts';
 import { EntryList } from './entry-list.ts';
 import type { LiveEntries, LiveView } from './live-entries.ts';
@@ -214,7 +214,7 @@ interface TimeBarProps {
 
 /** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
 function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
-  const [isOpen, setIsOpen] = useState(() => localStorage.getItem(OPEN_KEY) !== 'closed');
+  const [isOpen, setIsOpen] = useState(() => keptValue(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
   const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
   const query = new URLSearchParams(filter === '' ? {} : { filter });
@@ -229,7 +229,7 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
       open: isOpen,
       onToggle: ({ currentTarget }) => {
         setIsOpen(currentTarget.open);
-        localStorage.setItem(OPEN_KEY, currentTarget.open ? 'open' : 'closed');
+        keepValue(OPEN_KEY, currentTarget.open ? 'open' : 'closed');
       },
     },
     el(
