@@ -93,7 +93,7 @@ function led(
   const { there } = endsOf(record);
   if (there === undefined) return { place: undefined };
   const rest = place.slice(here.length);
-  // What a value consists of is elsewhere once it is converted.
+  // The parts of a converted value have other places.
   const isWhole = rest === '' || here === there || MOVES.has(record.rule) || COPIES.has(record.rule);
   return isWhole ? { place: there + rest } : undefined;
 }

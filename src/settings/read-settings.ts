@@ -383,8 +383,8 @@ interface MemoryShares {
 /**
  * Divides the available memory, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector,
  * and at most 256 and 64 MiB. The rest is for the runtime and for garbage that is not collected yet. `processes` share the memory
- * for bodies. Each process has at least 32 MiB for them, which the largest response that is rewritten by default needs: without,
- * it would get 503 whenever it is asked for.
+ * for bodies. Each process has at least 32 MiB for them, which the largest response that is rewritten by default needs. Without them
+ * it would get 503 each time.
  */
 export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes = 1): MemoryShares {
   return {
