@@ -95,17 +95,20 @@ export class SharedRollout implements RolloutSharing {
   /** Reads the store and writes waiting changes; resolves when that is done or the store is out of reach. Never rejects. */
   follow(): Promise<void> {
     this.isAskedAgain = true;
-    this.following ??= this.run().finally(() => {
-      this.following = undefined;
-    });
+    this.following ??= this.run();
     return this.following;
   }
 
   private async run(): Promise<void> {
-    while (this.isAskedAgain) {
-      this.isAskedAgain = false;
-      const isReached = await this.parts.contact.attempt('rollout', () => this.synchronize());
-      if (!isReached) this.stayAlone();
+    try {
+      while (this.isAskedAgain) {
+        this.isAskedAgain = false;
+        const isReached = await this.parts.contact.attempt('rollout', () => this.synchronize());
+        if (!isReached) this.stayAlone();
+      }
+    } finally {
+      // In the step that finds nothing more to do: a change that is kept later begins anew.
+      this.following = undefined;
     }
   }
 
