@@ -10,6 +10,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { rawServer, type RawServer } from '../support/raw-server.ts';
 import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
+import { served } from '../support/served.ts';
 
 const PAGE = 'https://app.example';
 const OWN = 'Deprecation, Sunset, Link, Retry-After, x-gateway-error';
@@ -252,50 +253,39 @@ describe('a page of another origin', () => {
     ['a path of nobody', `GET /elsewhere HTTP/1.1\r\n${FROM_PAGE}\r\n`, 404, 'not-found'],
     ['an expectation', `GET /api/v2/x HTTP/1.1\r\n${FROM_PAGE}Expect: x\r\n\r\n`, 417, 'expectation-failed'],
   ])('reads %s', async (_what, request, status, code) => {
-    const v2 = await rawServer(CORS_V2);
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, GET);
-    const response = await exchange(gateway.port, request);
+    const { send } = await served(CORS_V2);
+    await send(GET);
+    const response = await send(request);
     expect(statusOf(response)).toBe(status);
     expect(response.text).toContain(`x-gateway-error: ${code}`);
     expect(response.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
     expect(response.text).toContain(`Access-Control-Expose-Headers: ${OWN}\r\n`);
-    const other = await exchange(gateway.port, request.replace(PAGE, 'https://other.example'));
+    const other = await send(request.replace(PAGE, 'https://other.example'));
     expect(other.text).not.toContain('Access-Control-Allow-Origin');
-    const none = await exchange(gateway.port, request.replace(`Origin: ${PAGE}\r\n`, ''));
+    const none = await send(request.replace(`Origin: ${PAGE}\r\n`, ''));
     expect(none.text).not.toMatch(/access-control|vary/i);
   });
 
   test.each(['/api/v1/clients', '/api/v2/clients'])(
     'reads why V2 is away, and may ask for it: %s',
     async (path) => {
-      const v2 = await rawServer(CORS_V2);
-      const gateway = await gatewayFor(v2.origin, { flags: CONNECT });
+      const { v2, gateway, send } = await served(CORS_V2, { flags: CONNECT });
       const asked = preflight('POST', 'authorization,content-type', path);
-      expect((await exchange(gateway.port, asked)).text).toContain(
-        'Access-Control-Allow-Methods: GET, PUT, POST',
-      );
+      expect((await send(asked)).text).toContain('Access-Control-Allow-Methods: GET, PUT, POST');
       away(v2);
-      const answered = await exchange(gateway.port, asked);
+      const answered = await send(asked);
       expect(statusOf(answered)).toBe(204);
       expect(answered.text).toContain('Access-Control-Allow-Headers: authorization, content-type\r\n');
-      const failed = await exchange(gateway.port, GET.replace('/api/v1/clients', path));
+      const failed = await send(GET.replace('/api/v1/clients', path));
       expect([502, 503]).toContain(statusOf(failed));
       expect(failed.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
-      const unknown = await exchange(gateway.port, asked.replace('POST', 'DELETE'));
+      const unknown = await send(asked.replace('POST', 'DELETE'));
       expect([502, 503]).toContain(statusOf(unknown));
       expect(await gateway.entry(2)).toMatchObject({ verdict: 'served', status: 204, method: 'OPTIONS' });
     },
   );
 
   test('may send the method and the fields of V1 that V2 has others for, while V2 is away too', async () => {
-    const v2 = await rawServer((socket, request) => {
-      const isAsked = request.startsWith('OPTIONS /api/v2/closed/7 ') && request.includes('x-tenant-id');
-      const allowed = isAsked && /^access-control-request-method: PATCH\r$/im.test(request);
-      socket.write(
-        `HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: ${PAGE}\r\n${allowed ? 'Access-Control-Allow-Methods: PATCH\r\nAccess-Control-Allow-Headers: X-Tenant-Id\r\n' : ''}\r\n`,
-      );
-    });
     const operation: Operation = {
       id: 'close',
       method: 'DELETE',
@@ -314,19 +304,25 @@ describe('a page of another origin', () => {
       assumed: false,
     };
     const ruleBook = { operations: [operation], changes: [tenant] };
-    const gateway = await gatewayFor(v2.origin, { flags: CONNECT, ruleBook });
+    const { v2, gateway, send } = await served(
+      (socket, request) => {
+        const isAsked = request.startsWith('OPTIONS /api/v2/closed/7 ') && request.includes('x-tenant-id');
+        const allowed = isAsked && /^access-control-request-method: PATCH\r$/im.test(request);
+        socket.write(
+          `HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: ${PAGE}\r\n${allowed ? 'Access-Control-Allow-Methods: PATCH\r\nAccess-Control-Allow-Headers: X-Tenant-Id\r\n' : ''}\r\n`,
+        );
+      },
+      { flags: CONNECT, ruleBook },
+    );
     const asked = preflight('DELETE', 'x-account', '/api/v1/open/7');
     const allowed = (text: string): unknown => [
       /^access-control-allow-methods: (.*)\r$/im.exec(text)?.[1],
       /^access-control-allow-headers: (.*)\r$/im.exec(text)?.[1]?.toLowerCase(),
     ];
-    expect(allowed((await exchange(gateway.port, asked)).text)).toEqual([
-      'PATCH, DELETE',
-      'x-tenant-id, x-account',
-    ]);
+    expect(allowed((await send(asked)).text)).toEqual(['PATCH, DELETE', 'x-tenant-id, x-account']);
     expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', method: 'OPTIONS', status: 204 });
     away(v2);
-    expect(allowed((await exchange(gateway.port, asked)).text)).toEqual(['DELETE', 'x-account']);
+    expect(allowed((await send(asked)).text)).toEqual(['DELETE', 'x-account']);
   });
 
   test('reads why V2 is away, before V2 ever was there', async () => {
@@ -343,23 +339,21 @@ describe('a page of another origin', () => {
   });
 
   test('reads a brownout, whose preflight crosses', async () => {
-    const v2 = await rawServer(CORS_V2);
     const brownouts = [{ id: 'reminder', share: 100, status: 503 }] as const;
-    const gateway = await gatewayFor(v2.origin, {
+    const { send } = await served(CORS_V2, {
       ruleBook: { rollout: rolloutOf({ mode: 'migrate' }, { brownouts }) },
     });
-    expect(statusOf(await exchange(gateway.port, preflight()))).toBe(204);
-    const response = await exchange(gateway.port, GET);
+    expect(statusOf(await send(preflight()))).toBe(204);
+    const response = await send(GET);
     expect(response.text).toContain('x-gateway-error: brownout');
     expect(response.text).toContain(`Access-Control-Allow-Origin: ${PAGE}\r\n`);
   });
 
   test('reads the dates of the end on V2s own responses', async () => {
-    const v2 = await rawServer(CORS_V2);
     const signals = { since: 0, links: [], attributes: false };
     const rollout = rolloutOf({ mode: 'migrate' }, { signals });
-    const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
-    const response = await exchange(gateway.port, GET);
+    const { send } = await served(CORS_V2, { ruleBook: { rollout } });
+    const response = await send(GET);
     expect(response.text).toContain('Deprecation: @0\r\n');
     expect(response.text).toContain('Access-Control-Expose-Headers: Deprecation, Sunset, Link\r\n');
   });
@@ -396,16 +390,15 @@ describe('a preflight is nobody’s request', () => {
     ['preflights, counts none', preflight(), 'canary'],
     ['requests, is rolled back', GET, 'observe'],
   ])('a canary that answers 500 to %s', async (_what, request, mode) => {
-    const v2 = await rawServer(refuse);
     const v1 = await rawServer(CORS_V2);
     const rollout = rolloutOf({ mode: 'canary', share: 100 });
-    const gateway = await gatewayFor(v2.origin, {
+    const { gateway, send } = await served(refuse, {
       ruleBook: { rollout },
       parts: { v1Origin: { origin: v1.origin, path: '' } },
     });
     for (let n = 0; n < 60; n += 1) {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
-      await exchange(gateway.port, request);
+      await send(request);
     }
     await gateway.entry(60);
     const control = gateway.gateway.rollout;
@@ -438,9 +431,8 @@ describe('a preflight is nobody’s request', () => {
   });
 
   test('the rate limit of its client does not hold it', async () => {
-    const v2 = await rawServer(CORS_V2);
     const shield = { requests: 1, per: 60, wait: 60_000, queue: 100 };
-    const gateway = await gatewayFor(v2.origin, {
+    const { gateway, send } = await served(CORS_V2, {
       rules: compiledTestRuleBook({
         client: { query: 'key' },
         rollout: rolloutOf({ mode: 'migrate' }, { shield }),
@@ -448,7 +440,7 @@ describe('a preflight is nobody’s request', () => {
     });
     const held = async (request: string): Promise<number> => {
       const before = gateway.lines.length;
-      await Promise.all(Array.from({ length: 4 }, () => exchange(gateway.port, request)));
+      await Promise.all(Array.from({ length: 4 }, () => send(request)));
       await gateway.entry(before + 4);
       return gateway
         .entries()

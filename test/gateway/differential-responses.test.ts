@@ -1,9 +1,8 @@
 import { Agent, request } from 'node:http';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { gatewayFor } from '../support/gateway.ts';
-import { rawServer } from '../support/raw-server.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { served } from '../support/served.ts';
 
 const token = fc
   .string({ unit: fc.constantFrom(...'abcXYZ019-_.'.split('')), minLength: 1, maxLength: 10 })
@@ -51,7 +50,7 @@ function write({ method, status, reason, headers, body, framing }: Generated): s
 
 test('for random responses, a client reads the same through the gateway as directly, but for the hop', async () => {
   let response: Generated | undefined;
-  const v2 = await rawServer((socket) => {
+  const { v2, gateway } = await served((socket) => {
     if (response === undefined) return;
     const bytes = Buffer.from(write(response), 'latin1');
     socket.write(bytes.subarray(0, response.pieces));
@@ -61,7 +60,6 @@ test('for random responses, a client reads the same through the gateway as direc
       if (framing === 'close' && method !== 'HEAD' && status !== 204 && status !== 304) socket.end();
     });
   });
-  const gateway = await gatewayFor(v2.origin);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   await fc.assert(

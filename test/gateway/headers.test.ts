@@ -3,6 +3,7 @@ import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { served } from '../support/served.ts';
 
 const V1 = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
 
@@ -18,8 +19,7 @@ function linesOf(received: string | undefined): string[] {
 }
 
 test('headers cross to V2 with order, repetition, spelling and bytes; nothing is invented', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, send } = await served();
   const lines = [
     'X-Z: 1',
     'Cookie: a=1',
@@ -29,7 +29,7 @@ test('headers cross to V2 with order, repetition, spelling and bytes; nothing is
     'Accept-Encoding: br',
     'X-Z: 2',
   ];
-  await exchange(gateway.port, `GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${lines.join('\r\n')}\r\n\r\n`);
+  await send(`GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${lines.join('\r\n')}\r\n\r\n`);
   expect(linesOf(v2.received[0])).toEqual(lines.map((line) => line.replace(/:$/, ': ')));
   expect(v2.received[0]).toContain(`host: 127.0.0.1:${v2.port}\r\n`);
 });
@@ -45,11 +45,10 @@ test('headers cross to the client with order, repetition, spelling and bytes; no
     'Content-Encoding: br',
     'Content-Length: 2',
   ];
-  const v2 = await rawServer((socket) =>
-    socket.write(Buffer.from(`HTTP/1.1 299 Odd Words\r\n${lines.join('\r\n')}\r\n\r\nhi`, 'latin1')),
+  const { send } = await served(
+    Buffer.from(`HTTP/1.1 299 Odd Words\r\n${lines.join('\r\n')}\r\n\r\nhi`, 'latin1'),
   );
-  const gateway = await gatewayFor(v2.origin);
-  const { text } = await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text } = await send('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   const [head = ''] = text.split('\r\n\r\n');
   expect(head.split('\r\n')[0]).toBe('HTTP/1.1 299 Odd Words');
   expect(
@@ -61,13 +60,10 @@ test('headers cross to the client with order, repetition, spelling and bytes; no
 });
 
 test('a response loses the fields of its connection, and those that its Connection lists', async () => {
-  const v2 = await rawServer((socket) =>
-    socket.write(
-      'HTTP/1.1 200 OK\r\nConnection: X-Gone, keep-alive\r\nKeep-Alive: timeout=77\r\nX-Gone: 1\r\nProxy-Authenticate: x\r\nX-Stays: 1\r\nContent-Length: 0\r\n\r\n',
-    ),
+  const { send } = await served(
+    'HTTP/1.1 200 OK\r\nConnection: X-Gone, keep-alive\r\nKeep-Alive: timeout=77\r\nX-Gone: 1\r\nProxy-Authenticate: x\r\nX-Stays: 1\r\nContent-Length: 0\r\n\r\n',
   );
-  const gateway = await gatewayFor(v2.origin);
-  const { text } = await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  const { text } = await send('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   expect(text).toContain('X-Stays: 1');
   expect(text).not.toMatch(/x-gone|timeout=77|proxy-authenticate/i);
 });
@@ -92,9 +88,8 @@ describe('x-api-version of migrated requests', () => {
     ['X-Api-Version: latest\r\n', ['X-Api-Version: 2025-01-01'], 'invalid'],
     ['X-Api-Version:\r\n', ['X-Api-Version: 2025-01-01'], 'invalid'],
   ])('%j', async (given, sent, why) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, `${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
+    const { v2, gateway, send } = await served();
+    await send(`${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
     expect(linesOf(v2.received[0]).filter((line) => /^x-api-version:/i.test(line))).toEqual(sent);
     expect((await gateway.entry()).apiVersion).toEqual({ sent: sent[0]?.slice(15), why });
   });
@@ -129,10 +124,9 @@ describe('x-api-version of migrated requests', () => {
       undefined,
     ],
   ])('version %j of the form %s, where the client sends %j', async (version, form, given, sent, why) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
     const versionField = { ...field, form };
-    const gateway = await gatewayFor(v2.origin, { ruleBook: { version, versionField } });
-    await exchange(gateway.port, `${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
+    const { v2, gateway, send } = await served(ok(), { ruleBook: { version, versionField } });
+    await send(`${V1}${given}Content-Length: 11\r\n\r\n{"data":{}}`);
     expect(linesOf(v2.received[0]).filter((line) => /^x-(?:api-version|rev):/i.test(line))).toEqual(sent);
     const entry = await gateway.entry();
     const value = sent.at(-1)?.slice('x-rev: '.length);
@@ -144,10 +138,9 @@ describe('x-api-version of migrated requests', () => {
     ['X-Api-Version: 2025-01-01\r\nx-api-version: 2025-01-01\r\n', 'x-api-version'],
     ['X-Rev: 1\r\nx-rev: 1\r\n', 'x-rev'],
   ])('twice is two requests to two readers: %j', async (lines, header) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
     const versionField = header === 'x-rev' ? { versionField: field } : {};
-    const gateway = await gatewayFor(v2.origin, { ruleBook: versionField });
-    const { text } = await exchange(gateway.port, `${V1}${lines}Content-Length: 11\r\n\r\n{"data":{}}`);
+    const { v2, send } = await served(ok(), { ruleBook: versionField });
+    const { text } = await send(`${V1}${lines}Content-Length: 11\r\n\r\n{"data":{}}`);
     expect(statusOf({ text })).toBe(400);
     expect(text).toContain(`The header ${header} occurs twice.`);
     expect(v2.received).toEqual([]);
@@ -155,18 +148,11 @@ describe('x-api-version of migrated requests', () => {
 });
 
 test('request id and trace are kept or made on V1, and only fields of the client cross on V2', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway, send } = await served();
   const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-  await exchange(
-    gateway.port,
-    `GET /api/v1/x HTTP/1.1\r\nHost: g\r\nX-Request-Id: a.b:c\r\nTraceparent: ${trace}\r\n\r\n`,
-  );
-  await exchange(
-    gateway.port,
-    'GET /api/v1/x HTTP/1.1\r\nHost: g\r\nX-Request-Id: \u00e9\r\nTraceparent: 00-0-0-0\r\n\r\n',
-  );
-  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  await send(`GET /api/v1/x HTTP/1.1\r\nHost: g\r\nX-Request-Id: a.b:c\r\nTraceparent: ${trace}\r\n\r\n`);
+  await send('GET /api/v1/x HTTP/1.1\r\nHost: g\r\nX-Request-Id: \u00e9\r\nTraceparent: 00-0-0-0\r\n\r\n');
+  await send('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   const requests = v2.received.join('').split(/(?=GET )/);
   expect(linesOf(requests[0])).toEqual([
     'X-Request-Id: a.b:c',
@@ -184,9 +170,8 @@ test('request id and trace are kept or made on V1, and only fields of the client
 });
 
 test('V2 gets the client in the fields that the setting names, and none that the client made up', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
-  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
+  const { v2, send } = await served(ok(), { flags: { forwarded: 'x-forwarded' } });
+  await send('GET /api/v2/x HTTP/1.1\r\nHost: g:1\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n');
   expect(linesOf(v2.received[0])).toEqual([
     'x-forwarded-for: 127.0.0.1',
     'x-forwarded-host: g:1',
@@ -205,10 +190,8 @@ test.each([
   ["Java's HttpClient offers h2c with its first request", 'h2c'],
   ["Apache's HttpClient offers TLS with every one", 'TLS/1.2'],
 ])('%s: the offer is ignored, and nothing of it crosses', async (_client, offer) => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
-  const response = await exchange(
-    gateway.port,
+  const { v2, send } = await served();
+  const response = await send(
     `GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${offer}\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n`,
   );
   expect(statusOf(response)).toBe(200);
@@ -216,14 +199,10 @@ test.each([
 });
 
 test('a redirect is passed on, never followed: the key would go to another origin', async () => {
-  const v2 = await rawServer((socket) =>
-    socket.write('HTTP/1.1 302 Found\r\nLocation: http://evil.example/\r\nContent-Length: 0\r\n\r\n'),
+  const { send } = await served(
+    'HTTP/1.1 302 Found\r\nLocation: http://evil.example/\r\nContent-Length: 0\r\n\r\n',
   );
-  const gateway = await gatewayFor(v2.origin);
-  const response = await exchange(
-    gateway.port,
-    'GET /api/v1/x HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\n\r\n',
-  );
+  const response = await send('GET /api/v1/x HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer k\r\n\r\n');
   expect(response.text).toMatch(/^HTTP\/1\.1 302 Found\r\nLocation: http:\/\/evil\.example\/\r\n/);
 });
 
@@ -242,16 +221,14 @@ test.each([
 ] as const)(
   'equal credentials and types that come twice reach V2 from %s as they were meant',
   async (version, sent) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, {});
+    const { v2, send } = await served(ok(), {});
     const twice = [
       'Authorization: Bearer k',
       'authorization: Bearer k',
       'Content-Type: application/json',
       'content-type: application/json',
     ];
-    const { text } = await exchange(
-      gateway.port,
+    const { text } = await send(
       `POST /api/${version}/clients HTTP/1.1\r\nHost: g\r\n${twice.join('\r\n')}\r\nContent-Length: 11\r\n\r\n{"data":{}}`,
     );
     expect(statusOf({ text })).toBe(200);

@@ -6,6 +6,7 @@ import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../support/raw-server.ts';
 import { secureGateway, sendRequest, session } from '../support/secure-gateway.ts';
 import { HopFields } from '../../src/http/fields.ts';
+import { served } from '../support/served.ts';
 
 async function behind(
   response = ok(),
@@ -109,9 +110,8 @@ async function relay(incoming: IncomingMessage, port: number): Promise<{ status:
 }
 
 test('the version in Via is that of the request', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
-  await exchange(gateway.port, 'GET /api/v2/x HTTP/1.0\r\nHost: g\r\n\r\n');
+  const { v2, send } = await served();
+  await send('GET /api/v2/x HTTP/1.0\r\nHost: g\r\n\r\n');
   const secure = await secureGateway(v2.origin);
   const response = await sendRequest(session(secure), { ':path': '/api/v2/x' });
   expect(v2.received.join('').match(/via:.*/g)).toEqual([

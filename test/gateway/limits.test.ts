@@ -10,27 +10,28 @@ import {
   IndexPool,
   type WatchedExchange,
 } from '../../src/gateway/limits.ts';
-import { gatewayFor } from '../support/gateway.ts';
-import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
-import { ok, rawServer } from '../support/raw-server.ts';
+import { rawClient, statusOf } from '../support/raw-client.ts';
+import { ok } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 import { bodyLimit } from '../support/rule-book.ts';
+import { served } from '../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
 
 test('beyond the requests in flight: 503 at once with Retry-After, and service again when one is over', async () => {
   const release: (() => void)[] = [];
-  const v2 = await rawServer((socket) => void release.push(() => socket.write(ok())));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'max-in-flight': '2' } });
-  const waiting = [exchange(gateway.port, GET), exchange(gateway.port, GET)];
+  const { gateway, send } = await served((socket) => void release.push(() => socket.write(ok())), {
+    flags: { 'max-in-flight': '2' },
+  });
+  const waiting = [send(GET), send(GET)];
   await until(() => release.length === 2);
-  const full = await exchange(gateway.port, GET);
+  const full = await send(GET);
   expect(full.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: overloaded\r\n[^]*Retry-After: 1\r\n/);
   for (const go of release) go();
   expect((await Promise.all(waiting)).map(statusOf)).toEqual([200, 200]);
   await until(() => gateway.gateway.inFlight === 0);
-  const after = exchange(gateway.port, GET);
+  const after = send(GET);
   await until(() => release.length === 3);
   release[2]?.();
   expect(statusOf(await after)).toBe(200);
@@ -42,34 +43,26 @@ test.each([
   ['GET', '/api/v2/x', { route: 'pass', failure: 'overloaded' }],
   ['GET', '/elsewhere', { route: 'none', failure: 'not-found' }],
 ])('a request beyond those in flight is logged as what it was: %s %s', async (method, target, expected) => {
-  const v2 = await rawServer(() => {});
-  const gateway = await gatewayFor(v2.origin, { flags: { 'max-in-flight': '1' } });
+  const { gateway, send } = await served(() => {}, { flags: { 'max-in-flight': '1' } });
   rawClient(gateway.port).write(GET);
   await until(() => gateway.gateway.inFlight === 1);
   const key = 'Authorization: Bearer key';
-  const full = await exchange(
-    gateway.port,
-    `${method} ${target} HTTP/1.1\r\nHost: g\r\n${key}\r\nContent-Length: 0\r\n\r\n`,
-  );
+  const full = await send(`${method} ${target} HTTP/1.1\r\nHost: g\r\n${key}\r\nContent-Length: 0\r\n\r\n`);
   const entry = await gateway.entry();
   expect(entry).toMatchObject({ verdict: 'refused', path: target, status: statusOf(full), ...expected });
   expect(entry.client).toMatch(/^[0-9a-f]+$/);
 });
 
 test('bytes held for rewriting are counted over all requests: beyond them 503, and slow senders take no more than they send', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '20000' } });
+  const { gateway, send } = await served(ok(), { flags: { 'buffer-bytes': '20000' } });
   const slow = rawClient(gateway.port);
   slow.write(`${JSON_FIELDS}Content-Length: 9000\r\n\r\n${' '.repeat(6000)}`);
   await until(() => gateway.gateway.budget.held === 12_000);
-  const second = await exchange(
-    gateway.port,
-    `${JSON_FIELDS}Content-Length: 5000\r\n\r\n${' '.repeat(5000)}`,
-  );
+  const second = await send(`${JSON_FIELDS}Content-Length: 5000\r\n\r\n${' '.repeat(5000)}`);
   expect(second.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: buffer-full\r\n[^]*Retry-After: 1\r\n/);
   slow.socket.destroy();
   await until(() => gateway.gateway.budget.held === 0);
-  const third = await exchange(gateway.port, `${JSON_FIELDS}Content-Length: 11\r\n\r\n{"data":{}}`);
+  const third = await send(`${JSON_FIELDS}Content-Length: 11\r\n\r\n{"data":{}}`);
   expect(statusOf(third)).toBe(200);
   await until(() => gateway.gateway.budget.held === 0);
 });
@@ -80,8 +73,7 @@ test.each([
   ['Content-Length: 27\r\n', 'GET /api/v2/hidden HTTP/1.1'],
   ['Transfer-Encoding: chunked\r\n', '0\r\n\r\nGET /api/v2/hidden HTTP/1.1\r\nHost: g\r\n\r\n'],
 ])('beyond the number of fields: 431 and the end, whatever the last one says (%j)', async (last, rest) => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   for (const version of ['v1', 'v2']) {
     const head = `POST /api/${version}/x HTTP/1.1\r\nHost: g\r\n${'X: 1\r\n'.repeat(100)}${last}\r\n`;
     const client = rawClient(gateway.port);
@@ -99,8 +91,7 @@ describe('slow clients cost nothing but their own connection', () => {
     [JSON_FIELDS, 'a body to rewrite'],
     ['POST /api/v2/x HTTP/1.1\r\nHost: g\r\n', 'a body that streams'],
   ])('%j a body that stops: 408, closed, and V2 gets no whole request (%s)', async (head) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    const { v2, gateway } = await served(ok(), { flags: { 'client-body-timeout': '200' } });
     const client = rawClient(gateway.port);
     client.write(`${head}Content-Length: 100\r\n\r\n{`);
     const response = await client.end();
@@ -111,8 +102,7 @@ describe('slow clients cost nothing but their own connection', () => {
   });
 
   test('a body that drips, within the time for each part, is served', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '1500' } });
+    const { gateway } = await served(ok(), { flags: { 'client-body-timeout': '1500' } });
     const client = rawClient(gateway.port);
     client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
     for (const byte of '{"data":{}}') {
@@ -124,15 +114,17 @@ describe('slow clients cost nothing but their own connection', () => {
 
   test('a reader that stops: its connection is cut, and that to V2', async () => {
     const block = Buffer.alloc(65_536);
-    const v2 = await rawServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
-      const more = (): void => {
-        while (socket.writable && socket.write(block));
-        socket.once('drain', more);
-      };
-      more();
-    });
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '300' } });
+    const { v2, gateway } = await served(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
+        const more = (): void => {
+          while (socket.writable && socket.write(block));
+          socket.once('drain', more);
+        };
+        more();
+      },
+      { flags: { 'client-body-timeout': '300' } },
+    );
     const client = rawClient(gateway.port);
     client.write(GET);
     await client.until(/200 OK/);
@@ -145,12 +137,6 @@ describe('slow clients cost nothing but their own connection', () => {
 
 test('a time of 0 is no limit, not none at all', async () => {
   const block = Buffer.alloc(65_536);
-  const v2 = await rawServer((socket) => {
-    setTimeout(() => {
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${block.length * 200}\r\n\r\n`);
-      for (let count = 0; count < 200; count += 1) socket.write(block);
-    }, 50);
-  });
   const names = [
     'client-headers',
     'client-body',
@@ -160,7 +146,15 @@ test('a time of 0 is no limit, not none at all', async () => {
     'upstream-body',
   ];
   const flags = Object.fromEntries(names.map((name) => [`${name}-timeout`, '0']));
-  const gateway = await gatewayFor(v2.origin, { flags });
+  const { gateway } = await served(
+    (socket) => {
+      setTimeout(() => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${block.length * 200}\r\n\r\n`);
+        for (let count = 0; count < 200; count += 1) socket.write(block);
+      }, 50);
+    },
+    { flags },
+  );
   const client = rawClient(gateway.port);
   client.write(`${JSON_FIELDS}Content-Length: 11\r\n\r\n`);
   await pause(50);
@@ -175,8 +169,7 @@ test('a time of 0 is no limit, not none at all', async () => {
 });
 
 test('a response to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1000) });
+  const { gateway } = await served(ok(), { ruleBook: bodyLimit(1000) });
   const client = rawClient(gateway.port);
   client.write(`${JSON_FIELDS}Content-Length: 1000000000\r\n\r\n`);
   expect(statusOf(await client.until(/body-too-large"/))).toBe(413);
@@ -266,8 +259,7 @@ describe('the watchdog', () => {
   });
 
   test('gives the place of a stuck exchange back, and tells the operator of it', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway } = await served(() => {});
     const client = rawClient(gateway.port);
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
     await until(() => v2.received.length === 1);

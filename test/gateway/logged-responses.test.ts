@@ -5,6 +5,7 @@ import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';
 import { secureGateway, sendRequest, session } from '../support/secure-gateway.ts';
 import { freePort } from '../support/free-port.ts';
+import { served } from '../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -113,8 +114,7 @@ test('what V2 never got is not in the log as sent', async () => {
 });
 
 test('a client that closes its side as the response arrives has got what the log says', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('{}')));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served(ok('{}'));
   for (let count = 0; count < 150; count += 1) {
     const client = rawClient(gateway.port);
     client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi');
@@ -129,10 +129,9 @@ test('a client that closes its side as the response arrives has got what the log
 });
 
 test('an error while an exchange is logged is reported, and no other request notices', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('{}')));
   const error = new Error('the log is broken');
   let count = 0;
-  const gateway = await gatewayFor(v2.origin, {
+  const { gateway } = await served(ok('{}'), {
     parts: {
       record: () => {
         count += 1;
@@ -149,8 +148,7 @@ test('an error while an exchange is logged is reported, and no other request not
 });
 
 test('an error before an exchange has begun resets its connection and is reported', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('{}')));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway, send } = await served(ok('{}'));
   const error = new Error('a bug');
   Object.assign(gateway.gateway.parts, {
     now: () => {
@@ -158,7 +156,7 @@ test('an error before an exchange has begun resets its connection and is reporte
     },
   });
   for (const [, front] of WAYS) {
-    const { text, closed } = await exchange(gateway.port, front + GET);
+    const { text, closed } = await send(front + GET);
     expect([text, closed]).toEqual(['', true]);
   }
   expect(gateway.surprises).toEqual([error, error]);

@@ -6,7 +6,8 @@ import { bookIn } from '../rules/reading.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { inspected } from '../support/inspected.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
-import { ok, rawServer } from '../support/raw-server.ts';
+import { ok } from '../support/raw-server.ts';
+import { served } from '../support/served.ts';
 
 const MARK = 'S3CR3T';
 
@@ -44,12 +45,9 @@ const requests: readonly (readonly [bytes: string, status: number])[] = [
 ];
 
 test('no key, no value, no query value in any line or failure; every line is an entry', async () => {
-  const v2 = await rawServer((socket) =>
-    socket.write(ok(`{"data":{"name":"${MARK}"}}`, `Set-Cookie: ${MARK}\r\n`)),
-  );
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway, send } = await served(ok(`{"data":{"name":"${MARK}"}}`, `Set-Cookie: ${MARK}\r\n`));
   for (const [bytes, status] of requests) {
-    const response = await exchange(gateway.port, bytes);
+    const response = await send(bytes);
     expect([bytes, statusOf(response)]).toEqual([bytes, status]);
     if (status >= 400) expect(response.text).not.toContain(MARK);
   }
@@ -61,11 +59,10 @@ test('no key, no value, no query value in any line or failure; every line is an 
 });
 
 test('a client is the same under every scheme spelling, and another under another key or secret', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway, send } = await served();
   const other = await gatewayFor(v2.origin, { parts: { clientSecret: 'another' } });
   const get = (key: string): string => `GET /api/v2/x HTTP/1.1\r\nHost: g\r\nAuthorization: ${key}\r\n\r\n`;
-  for (const key of ['Bearer a', 'bearer a', 'Bearer b']) await exchange(gateway.port, get(key));
+  for (const key of ['Bearer a', 'bearer a', 'Bearer b']) await send(get(key));
   await exchange(other.port, get('Bearer a'));
   await gateway.entry(3);
   const [first, second, third] = gateway.entries().map(({ client }) => client);
@@ -85,9 +82,8 @@ describe('lines cannot be forged', () => {
       'a request id with quotation marks',
     ],
   ])('%j: %s', async (bytes) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, bytes);
+    const { gateway, send } = await served();
+    await send(bytes);
     await gateway.entry();
     expect(gateway.lines).toHaveLength(1);
     expect(gateway.lines[0]).toMatch(/^[ -~]+\n$/);
@@ -96,12 +92,11 @@ describe('lines cannot be forged', () => {
 });
 
 test('the operator sees a bug, and the client only that there was one', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway, send } = await served();
   gateway.gateway.parts.v2.upstream.send = () => {
     throw new Error(`a bug in ${import.meta.filename}`);
   };
-  const response = await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  const response = await send('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   expect(statusOf(response)).toBe(500);
   expect(response.text).toContain('x-gateway-error: internal');
   expect(response.text).not.toMatch(/bug|\.ts|\/src\//);

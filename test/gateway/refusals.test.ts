@@ -6,6 +6,7 @@ import { bookIn } from '../rules/reading.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { served } from '../support/served.ts';
 
 const BOOK = `
 from: /old
@@ -167,18 +168,16 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
   });
 
   test('V2 that closes the connection', async () => {
-    const v2 = await rawServer((socket) => void socket.destroy());
     const rules = new CompiledRuleBook(await bookIn(`${FORMS[form][0]}${BOOK}`));
-    const gateway = await gatewayFor(v2.origin, { rules });
-    const away = await exchange(gateway.port, POST('/old/orders', '{}'));
+    const { send } = await served((socket) => void socket.destroy(), { rules });
+    const away = await send(POST('/old/orders', '{}'));
     expect(statusOf(away)).toBe(502);
     expect(read(away.text).head).toContain(`Content-Type: ${FORMS[form][1]}\r\n`);
   });
 
   test('library and edge write the same bytes as the gateway', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
     const ruleBook = await bookIn(`${FORMS[form][0]}${BOOK}`);
-    const gateway = await gatewayFor(v2.origin, { rules: new CompiledRuleBook(ruleBook) });
+    const { v2, send } = await served(ok(), { rules: new CompiledRuleBook(ruleBook) });
     const edge = new EdgeServer({
       bindings: { GATEWAY_UPSTREAM: v2.origin, GATEWAY_LOG_FILE: 'off' } as object,
       ruleBook,
@@ -186,7 +185,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
       later: () => {},
     });
     for (const body of ['{"data":1}', '{', '{"data":{"amount":"x"}}']) {
-      const live = await exchange(gateway.port, POST('/old/orders', body));
+      const live = await send(POST('/old/orders', body));
       const [, expected = ''] = live.text.split('\r\n\r\n');
       const headers = { 'content-type': 'application/json', 'x-request-id': 'r-1' };
       const own = createMigration(ruleBook).request('POST', '/old/orders', headers, body);

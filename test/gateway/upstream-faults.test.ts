@@ -11,6 +11,7 @@ import { ownTime } from '../support/own-time.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
+import { served } from '../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const ORDER = '{"data":{"a":1}}';
@@ -127,9 +128,8 @@ const broken: readonly (readonly [bytes: string, status: number, code: string, t
 
 describe('V2 responds something else', () => {
   test.each(broken)('%j: %i %s, %s', async (bytes, status, code) => {
-    const v2 = await rawServer((socket) => socket.end(bytes));
-    const gateway = await gatewayFor(v2.origin);
-    const response = await exchange(gateway.port, post);
+    const { v2, gateway, send } = await served((socket) => socket.end(bytes));
+    const response = await send(post);
     expect(statusOf(response)).toBe(status);
     expect(response.text).toContain(`x-gateway-error: ${code}\r\n`);
     expect(v2.received.filter((text) => text.includes('POST'))).toHaveLength(1);
@@ -137,9 +137,8 @@ describe('V2 responds something else', () => {
   });
 
   test('reset before a response: 502', async () => {
-    const v2 = await rawServer((socket) => socket.resetAndDestroy());
-    const gateway = await gatewayFor(v2.origin);
-    expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+    const { v2, send } = await served((socket) => socket.resetAndDestroy());
+    expect(statusOf(await send(post))).toBe(502);
     expect(v2.received).toHaveLength(1);
   });
 
@@ -171,15 +170,17 @@ describe('V2 responds something else', () => {
 
   test('closed at a DELETE, and unreachable when it is sent again: nobody reads that nothing was sent', async () => {
     const notices: GatewayNotice[] = [];
-    const v2 = await rawServer((socket) => {
-      v2.server.close();
-      socket.destroy();
-    });
-    const gateway = await gatewayFor(v2.origin, {
-      ...SHORT_CONNECT,
-      parts: { onNotice: (notice) => void notices.push(notice) },
-    });
-    const response = await exchange(gateway.port, 'DELETE /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+    const { v2, gateway, send } = await served(
+      (socket) => {
+        v2.server.close();
+        socket.destroy();
+      },
+      {
+        ...SHORT_CONNECT,
+        parts: { onNotice: (notice) => void notices.push(notice) },
+      },
+    );
+    const response = await send('DELETE /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
     expect(v2.received).toHaveLength(1);
     expect(response.text).toContain('x-gateway-error: upstream-closed\r\n');
     expect(response.text).not.toContain('nothing was sent');
@@ -188,9 +189,8 @@ describe('V2 responds something else', () => {
   });
 
   test('no first byte in time: 504, not sent again', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '150' } });
-    const response = await exchange(gateway.port, GET);
+    const { v2, gateway, send } = await served(() => {}, { flags: { 'upstream-headers-timeout': '150' } });
+    const response = await send(GET);
     expect(statusOf(response)).toBe(504);
     expect(v2.received).toHaveLength(1);
     expect(await gateway.entry()).toMatchObject({
@@ -201,23 +201,24 @@ describe('V2 responds something else', () => {
   });
 
   test('a head that drips: 504 when its time is over, however often a byte comes', async () => {
-    const v2 = await rawServer((socket) => {
-      const head = 'HTTP/1.1 200 OK\r\nX: ';
-      socket.write(head);
-      const drip = setInterval(() => socket.write('y'), 20);
-      socket.on('close', () => clearInterval(drip));
-    });
-    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-headers-timeout': '200' } });
-    expect(statusOf(await exchange(gateway.port, GET))).toBe(504);
+    const { gateway, send } = await served(
+      (socket) => {
+        const head = 'HTTP/1.1 200 OK\r\nX: ';
+        socket.write(head);
+        const drip = setInterval(() => socket.write('y'), 20);
+        socket.on('close', () => clearInterval(drip));
+      },
+      { flags: { 'upstream-headers-timeout': '200' } },
+    );
+    expect(statusOf(await send(GET))).toBe(504);
     expect((await gateway.entry()).cause).toBe('no response head in time');
   });
 
   test('an upgrade that nobody asked for: 502 as an invalid response, and the read is not sent again', async () => {
-    const v2 = await rawServer((socket) =>
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    const { v2, gateway, send } = await served(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
     );
-    const gateway = await gatewayFor(v2.origin);
-    expect(statusOf(await exchange(gateway.port, GET))).toBe(502);
+    expect(statusOf(await send(GET))).toBe(502);
     expect(v2.received).toHaveLength(1);
     expect(await gateway.entry()).toMatchObject({
       failure: 'upstream-invalid',
@@ -226,11 +227,10 @@ describe('V2 responds something else', () => {
   });
 
   test('a request that waits for a connection waits no longer than for a first byte', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await gatewayFor(v2.origin, {
+    const { v2, send } = await served(() => {}, {
       flags: { 'upstream-headers-timeout': '300', 'upstream-connections': '1' },
     });
-    const responses = await Promise.all([exchange(gateway.port, GET), exchange(gateway.port, GET)]);
+    const responses = await Promise.all([send(GET), send(GET)]);
     expect(responses.map(statusOf)).toEqual([504, 504]);
     expect(v2.received.filter((text) => text !== '').length).toBeLessThanOrEqual(2);
   });
@@ -242,11 +242,10 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', 'without its last chunk'],
     ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n', 'with a chunk that is none'],
   ])('%j: %s', async (bytes) => {
-    const v2 = await rawServer((socket) => {
+    const { gateway } = await served((socket) => {
       socket.write(bytes);
       setTimeout(() => socket.destroy(), 50);
     });
-    const gateway = await gatewayFor(v2.origin);
     for (const version of ['1.1', '1.0']) {
       const client = rawClient(gateway.port);
       client.write(GET.replace('1.1', version));
@@ -260,8 +259,9 @@ describe('V2 breaks in the body of its response: so does the connection of the c
   });
 
   test('no next byte in time', async () => {
-    const v2 = await rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-body-timeout': '200' } });
+    const { gateway } = await served('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', {
+      flags: { 'upstream-body-timeout': '200' },
+    });
     const client = rawClient(gateway.port);
     client.write(GET);
     const { closed, text } = await client.end();
@@ -274,35 +274,32 @@ describe('V2 breaks in the body of its response: so does the connection of the c
   });
 
   test('longer than its length: the client gets the announced bytes, and nobody gets the rest', async () => {
-    const v2 = await rawServer((socket, _request, number) => {
+    const { send } = await served((socket, _request, number) => {
       socket.write(
         number === 1 ? `${ok('"one"')}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"` : ok('"two"'),
       );
     });
-    const gateway = await gatewayFor(v2.origin);
-    expect((await exchange(gateway.port, GET)).text).toMatch(/"one"$/);
-    expect((await exchange(gateway.port, GET)).text).toMatch(/"two"$/);
+    expect((await send(GET)).text).toMatch(/"one"$/);
+    expect((await send(GET)).text).toMatch(/"two"$/);
   });
 
   test('unsolicited bytes on an idle connection are nobody’s response (response queue poisoning, CVE-2026-48931)', async () => {
-    const v2 = await rawServer((socket, _request, number) => socket.write(ok(`"${number}"`)));
-    const gateway = await gatewayFor(v2.origin);
-    expect((await exchange(gateway.port, GET)).text).toMatch(/"1"$/);
+    const { v2, send } = await served((socket, _request, number) => socket.write(ok(`"${number}"`)));
+    expect((await send(GET)).text).toMatch(/"1"$/);
     v2.sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"');
     await until(() => v2.sockets[0]?.destroyed === true);
-    expect((await exchange(gateway.port, GET)).text).toMatch(/"2"$/);
+    expect((await send(GET)).text).toMatch(/"2"$/);
   });
 });
 
 describe('a kept connection that V2 closes as a request arrives', () => {
   test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('%s is sent again, once', async (method) => {
-    const v2 = await rawServer((socket, _request, number) => {
+    const { gateway, send } = await served((socket, _request, number) => {
       if (number === 2) socket.destroy();
       else socket.write(ok(method === 'HEAD' ? '' : `"${number}"`));
     });
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, GET);
-    const response = await exchange(gateway.port, GET.replace('GET', method));
+    await send(GET);
+    const response = await send(GET.replace('GET', method));
     expect(statusOf(response)).toBe(200);
     expect(await gateway.entry(2)).toMatchObject({ attempts: 2, status: 200 });
   });
@@ -313,13 +310,12 @@ describe('a kept connection that V2 closes as a request arrives', () => {
     ['POST', '/api/v2/x'],
     ['PATCH', '/api/v2/x'],
   ])('%s %s is never sent again: an order must not be placed twice', async (method, path) => {
-    const v2 = await rawServer((socket, _request, number) => {
+    const { v2, send } = await served((socket, _request, number) => {
       if (number >= 2) socket.destroy();
       else socket.write(ok());
     });
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, GET);
-    const response = await exchange(gateway.port, post.replace('POST', method).replace('/api/v1/x', path));
+    await send(GET);
+    const response = await send(post.replace('POST', method).replace('/api/v1/x', path));
     expect(statusOf(response)).toBe(502);
     expect(v2.received.join('').match(new RegExp(`${method} /`, 'g'))).toHaveLength(1);
   });
@@ -329,11 +325,13 @@ test('a server that dies at each byte of its response never gets a POST twice', 
   const whole = ok('{"data":{"id":1}}');
   let posts = 0;
   let cut = 0;
-  const v2 = await rawServer((socket, request) => {
-    if (request.startsWith('POST')) posts += 1;
-    socket.end(whole.slice(0, cut));
-  });
-  const gateway = await gatewayFor(v2.origin, { flags: { breaker: 'off' } });
+  const { gateway } = await served(
+    (socket, request) => {
+      if (request.startsWith('POST')) posts += 1;
+      socket.end(whole.slice(0, cut));
+    },
+    { flags: { breaker: 'off' } },
+  );
   for (cut = 0; cut <= whole.length; cut += 1) {
     const client = rawClient(gateway.port);
     client.write(post);
@@ -370,11 +368,8 @@ test('a server that dies at each byte of the request never gets a POST twice, no
 
 test('the statuses of V2 pass on with their bodies, 429 and its Retry-After too', async () => {
   for (const status of ['400 Bad Request', '429 Too Many Requests', '500 Oops', '503 Service Unavailable']) {
-    const v2 = await rawServer((socket) =>
-      socket.write(ok('{"errors":[]}', 'Retry-After: 7\r\n').replace('200 OK', status)),
-    );
-    const gateway = await gatewayFor(v2.origin);
-    const response = await exchange(gateway.port, post);
+    const { v2, send } = await served(ok('{"errors":[]}', 'Retry-After: 7\r\n').replace('200 OK', status));
+    const response = await send(post);
     expect(response.text).toMatch(
       new RegExp(`^HTTP/1.1 ${status}\r\n[^]*Retry-After: 7\r\n[^]*\\{"errors":\\[\\]\\}$`),
     );
@@ -385,25 +380,27 @@ test('the statuses of V2 pass on with their bodies, 429 and its Retry-After too'
 
 test('a circuit opens when V2 fails again and again, responds at once, and closes when it is back', async () => {
   let sick = true;
-  const v2 = await rawServer((socket) => {
-    if (sick) socket.destroy();
-    else socket.write(ok());
-  });
-  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3', 'breaker-open': '600' } });
+  const { v2, send } = await served(
+    (socket) => {
+      if (sick) socket.destroy();
+      else socket.write(ok());
+    },
+    { flags: { 'breaker-failures': '3', 'breaker-open': '600' } },
+  );
   // Three that open it and the probe that follows at once; one more is a probe if it comes 100 ms later, then 200, then 400.
-  for (let count = 0; count < 4; count += 1) expect(statusOf(await exchange(gateway.port, post))).toBe(502);
+  for (let count = 0; count < 4; count += 1) expect(statusOf(await send(post))).toBe(502);
   let sent = 0;
   let open = { text: '' };
   await until(async () => {
     sent = v2.received.length;
-    open = await exchange(gateway.port, post);
+    open = await send(post);
     return statusOf(open) !== 502;
   });
   expect(open.text).toMatch(/^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/);
   expect(v2.received).toHaveLength(sent);
   sick = false;
-  await until(async () => statusOf(await exchange(gateway.port, post)) === 200);
-  expect(statusOf(await exchange(gateway.port, post))).toBe(200);
+  await until(async () => statusOf(await send(post)) === 200);
+  expect(statusOf(await send(post))).toBe(200);
 });
 
 describe('V2 accepts no connection for the connect time: it is known to be away', () => {
@@ -483,14 +480,16 @@ describe('V2 accepts no connection for the connect time: it is known to be away'
 });
 
 test('probes whose clients disconnect do not keep a circuit open', async () => {
-  const v2 = await rawServer((socket, request) => {
-    if (request.includes('/api/v2/fail')) socket.destroy();
-    else if (!request.includes('/api/v2/hang')) socket.write(ok());
-  });
   const flags = { 'breaker-failures': '1', 'breaker-open': '600000' };
-  const gateway = await gatewayFor(v2.origin, { flags });
+  const { v2, gateway, send } = await served(
+    (socket, request) => {
+      if (request.includes('/api/v2/fail')) socket.destroy();
+      else if (!request.includes('/api/v2/hang')) socket.write(ok());
+    },
+    { flags },
+  );
   const fail = 'POST /api/v2/fail HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\n\r\n';
-  expect(statusOf(await exchange(gateway.port, fail))).toBe(502);
+  expect(statusOf(await send(fail))).toBe(502);
   for (let count = 2; count < 10; count += 1) {
     await until(async () => {
       const client = rawClient(gateway.port);
@@ -501,34 +500,37 @@ test('probes whose clients disconnect do not keep a circuit open', async () => {
       return v2.received.length === count;
     });
   }
-  await until(async () => statusOf(await exchange(gateway.port, GET)) === 200);
+  await until(async () => statusOf(await send(GET)) === 200);
   expect(gateway.gateway.v2.breaker.state).toBe('closed');
 });
 
 test('the circuit counts requests, however often each was sent', async () => {
-  const v2 = await rawServer((socket) => socket.destroy());
-  const gateway = await gatewayFor(v2.origin, { flags: { 'breaker-failures': '3' } });
+  const { send } = await served((socket) => socket.destroy(), {
+    flags: { 'breaker-failures': '3' },
+  });
   const codes: string[] = [];
-  const send = async (): Promise<string> => {
-    const { text } = await exchange(gateway.port, GET);
+  const code = async (): Promise<string> => {
+    const { text } = await send(GET);
     codes.push(/x-gateway-error: (\S+)/.exec(text)?.[1] ?? '');
     return codes.at(-1) ?? '';
   };
-  for (let count = 0; count < 4; count += 1) await send();
+  for (let count = 0; count < 4; count += 1) await code();
   expect(codes).toEqual(codes.map(() => 'upstream-closed'));
   // At once, or after one more probe where the machine took 100 ms for the way here.
-  await until(async () => (await send()) !== 'upstream-closed');
+  await until(async () => (await code()) !== 'upstream-closed');
   expect(codes.at(-1)).toBe('circuit-open');
 });
 
 test('a V2 that resets everything gets no storm: of 100 reads no more than 20 are sent again', async () => {
   let requests = 0;
-  const v2 = await rawServer((socket) => {
-    requests += 1;
-    socket.resetAndDestroy();
-  });
-  const gateway = await gatewayFor(v2.origin, { flags: { breaker: 'off' } });
-  const responses = await Promise.all(Array.from({ length: 100 }, () => exchange(gateway.port, GET)));
+  const { send } = await served(
+    (socket) => {
+      requests += 1;
+      socket.resetAndDestroy();
+    },
+    { flags: { breaker: 'off' } },
+  );
+  const responses = await Promise.all(Array.from({ length: 100 }, () => send(GET)));
   expect(responses.map(statusOf)).toEqual(responses.map(() => 502));
   expect(requests).toBeGreaterThan(100);
   expect(requests).toBeLessThanOrEqual(120);
@@ -559,12 +561,11 @@ describe('all attempts together take no longer than one limit', () => {
   });
 
   test('waiting for a connection that is free', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await gatewayFor(v2.origin, {
+    const { send } = await served(() => {}, {
       flags: { 'upstream-headers-timeout': '500', 'upstream-connections': '1' },
     });
     const spent = ownTime();
-    const responses = await Promise.all([1, 2, 3].map(() => exchange(gateway.port, GET)));
+    const responses = await Promise.all([1, 2, 3].map(() => send(GET)));
     expect(responses.map(statusOf)).toEqual([504, 504, 504]);
     expect(spent()).toBeLessThan(1200);
   });
@@ -594,11 +595,10 @@ test('an early 413 with a reset, again and again, is about the bodies, and never
 });
 
 test('the log distinguishes a request that was sent to a V2 that died from one that was not', async () => {
-  const v2 = await rawServer((socket) => socket.destroy());
-  const gateway = await gatewayFor(v2.origin, SHORT_CONNECT);
-  await exchange(gateway.port, post);
+  const { v2, gateway, send } = await served((socket) => socket.destroy(), SHORT_CONNECT);
+  await send(post);
   v2.server.close();
-  await exchange(gateway.port, post);
+  await send(post);
   expect([await gateway.entry(1), await gateway.entry(2)]).toMatchObject([
     { failure: 'upstream-closed', status: 502, sent: true },
     { failure: 'upstream-unreachable', status: 502, sent: false },

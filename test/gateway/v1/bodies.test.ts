@@ -11,6 +11,7 @@ import { until } from '../../support/until.ts';
 import { listening } from '../../support/listening.ts';
 import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
 import type { Change, Operation, RuleBook } from '../../../src/rules/rule-book.ts';
+import { served } from '../../support/served.ts';
 
 const WRAPPED = '{"data":{"name":"A"}}';
 
@@ -29,10 +30,8 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
     ['deflate', deflateRawSync(WRAPPED)],
     ['br', brotliCompressSync(WRAPPED)],
   ])('%s', async (coding, body) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    const response = await exchange(
-      gateway.port,
+    const { v2, send } = await served();
+    const response = await send(
       post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: ${coding}\r\nContent-MD5: x\r\n`, body),
     );
     expect(statusOf(response)).toBe(200);
@@ -47,10 +46,8 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
     ['deflate', deflateRawSync(WRAPPED)],
     ['br', brotliCompressSync(WRAPPED)],
   ])('%s with bytes behind its end is refused', async (coding, body) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    const response = await exchange(
-      gateway.port,
+    const { v2, send } = await served();
+    const response = await send(
       post(
         '/api/v1/clients',
         `${JSON_FIELDS}Content-Encoding: ${coding}\r\n`,
@@ -63,10 +60,9 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
   });
 
   test('a body in which no rule applies keeps its coding and its bytes', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, send } = await served();
     const body = gzipSync('[1]');
-    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: gzip\r\n`, body));
+    await send(post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: gzip\r\n`, body));
     expect(v2.received[0]).toMatch(/Content-Encoding: gzip\r\n/);
     expect(v2.received[0]?.endsWith(body.toString('latin1'))).toBe(true);
   });
@@ -79,10 +75,8 @@ describe('a coded body is decoded, rewritten, and sent as it is', () => {
     ['zstd', Buffer.from(WRAPPED), 415, 'a coding that nobody here reads'],
     ['gzip, gzip', gzipSync(gzipSync(WRAPPED)), 415, 'a chain of codings (CVE-2026-22036)'],
   ])('%s is refused: %s', async (coding, body, status) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1_000_000) });
-    const response = await exchange(
-      gateway.port,
+    const { v2, send } = await served(ok(), { ruleBook: bodyLimit(1_000_000) });
+    const response = await send(
       post('/api/v1/clients', `${JSON_FIELDS}Content-Encoding: ${coding}\r\n`, body),
     );
     expect(statusOf(response)).toBe(status);
@@ -101,12 +95,8 @@ describe('a body that is not rewritten crosses byte for byte', () => {
     ['POST', JSON_FIELDS, '', 'an empty body'],
     ['POST', JSON_FIELDS, ' [{"data":1}] ', 'an array'],
   ])('%s %j %j: %s', async (method, headers, body) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    const response = await exchange(
-      gateway.port,
-      post('/api/v1/clients', headers, body).replace(/^POST/, method),
-    );
+    const { v2, send } = await served();
+    const response = await send(post('/api/v1/clients', headers, body).replace(/^POST/, method));
     expect(statusOf(response)).toBe(200);
     expect(v2.received[0]?.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(body);
   });
@@ -138,10 +128,9 @@ describe('what the client derived from the body', () => {
   test.each(signatures)(
     'a signed request is noted, and refused where the policy says so: %j',
     async (fields) => {
-      const v2 = await rawServer((socket) => socket.write(ok()));
-      const gateway = await gatewayFor(v2.origin);
+      const { v2, gateway, send } = await served();
       const request = post('/api/v1/clients', `${JSON_FIELDS}${fields}`, WRAPPED);
-      expect(statusOf(await exchange(gateway.port, request))).toBe(200);
+      expect(statusOf(await send(request))).toBe(200);
       expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'signed' });
       expect(v2.received).toHaveLength(1);
       const { policies } = testRuleBook();
@@ -155,25 +144,22 @@ describe('what the client derived from the body', () => {
   );
 
   test('a request that is signed in its query, as AWS has it, is noted', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway, send } = await served();
     const target = '/api/v1/clients?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=00';
-    expect(statusOf(await exchange(gateway.port, post(target, JSON_FIELDS, WRAPPED)))).toBe(200);
+    expect(statusOf(await send(post(target, JSON_FIELDS, WRAPPED)))).toBe(200);
     expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten', note: 'signed' });
   });
 
   test.each(['Bearer k', 'OAuth k', 'Basic Og=='])('a request with the key %s is none', async (key) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
-    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}Authorization: ${key}\r\n`, WRAPPED));
+    const { gateway, send } = await served();
+    await send(post('/api/v1/clients', `${JSON_FIELDS}Authorization: ${key}\r\n`, WRAPPED));
     expect((await gateway.entry()).note).toBeUndefined();
   });
 
   test('digests of a body go with it, and a JSON Patch follows the rules', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, send } = await served();
     const digests = 'Content-MD5: eA==\r\nContent-Digest: sha-256=:eA==:\r\nDigest: sha-256=eA==\r\n';
-    await exchange(gateway.port, post('/api/v1/clients', `${JSON_FIELDS}${digests}`, WRAPPED));
+    await send(post('/api/v1/clients', `${JSON_FIELDS}${digests}`, WRAPPED));
     expect(v2.received[0]).not.toMatch(/digest|md5/i);
     const patching = await gatewayFor(v2.origin);
     const patch = '[{"op":"replace","path":"/data/name","value":1}]';
@@ -199,10 +185,9 @@ describe.each([
     ['a coding', `${JSON_FIELDS}Content-Encoding: zstd\r\n`],
     ['a media type', 'Content-Type: text/plain\r\n'],
   ])('that is empty crosses whatever its head says: %s', async (_what, fields) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway, send } = await served();
     const head = `${front}POST /api/v1/clients HTTP/1.1\r\nHost: g\r\n${fields}Transfer-Encoding: chunked\r\n\r\n`;
-    const empty = await exchange(gateway.port, `${head}0\r\n\r\n`);
+    const empty = await send(`${head}0\r\n\r\n`);
     expect(statusOf(empty)).toBe(200);
     const entry = await gateway.entry();
     expect(entry).toMatchObject({ verdict: 'unchanged' });
@@ -216,8 +201,7 @@ describe.each([
 });
 
 test('a body beyond the limit is refused as soon as it is known: by its length, and by its bytes', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1000) });
+  const { v2, gateway } = await served(ok(), { ruleBook: bodyLimit(1000) });
   const byLength = rawClient(gateway.port);
   byLength.write(`POST /api/v1/x HTTP/1.1\r\nHost: g\r\n${JSON_FIELDS}Content-Length: 1001\r\n\r\n`);
   expect(statusOf(await byLength.until(/errors/))).toBe(413);
@@ -230,9 +214,8 @@ test('a body beyond the limit is refused as soon as it is known: by its length, 
 });
 
 test('a refused body says where it is wrong, in the envelope of the service', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
-  const malformed = await exchange(gateway.port, post('/api/v1/clients', JSON_FIELDS, '{"data":\n{,}}'));
+  const { gateway, send } = await served();
+  const malformed = await send(post('/api/v1/clients', JSON_FIELDS, '{"data":\n{,}}'));
   expect(statusOf(malformed)).toBe(400);
   const [error] = (
     JSON.parse(malformed.text.split('\r\n\r\n')[1] ?? '') as { errors: Record<string, unknown>[] }
@@ -242,7 +225,7 @@ test('a refused body says where it is wrong, in the envelope of the service', as
     code: 'malformed-json',
     meta: { offset: 10, line: 2, column: 2 },
   });
-  const scalar = await exchange(gateway.port, post('/api/v1/clients', JSON_FIELDS, '{"data":1}'));
+  const scalar = await send(post('/api/v1/clients', JSON_FIELDS, '{"data":1}'));
   expect(scalar.text).toMatch(
     /^HTTP\/1\.1 422 [^]*x-gateway-error: wrapper-not-object[^]*"source":\{"pointer":"\/data"\}/,
   );
@@ -327,7 +310,7 @@ test('bodies far beyond any buffer stream through both ways, and memory stays fl
 
 test('a client that stops reading holds back V2, not memory', async () => {
   let written = 0;
-  const v2 = await rawServer((socket) => {
+  const { gateway } = await served((socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
     const more = (): void => {
       while (written < 400 * 1024 * 1024) {
@@ -340,7 +323,6 @@ test('a client that stops reading holds back V2, not memory', async () => {
     };
     more();
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   await client.until(/200 OK/);
@@ -379,12 +361,11 @@ test('an origin that stops reading holds back the client, not memory', async () 
 });
 
 test('an event stream is flushed as it arrives, its head before its first event', async () => {
-  const v2 = await rawServer((socket) => {
+  const { gateway } = await served((socket) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n');
     setTimeout(() => socket.write('9\r\ndata: 1\n\n\r\n'), 150);
     setTimeout(() => socket.write('9\r\ndata: 2\n\n\r\n0\r\n\r\n'), 300);
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   expect((await client.until(/\r\n\r\n/)).text).not.toContain('data');
@@ -393,8 +374,7 @@ test('an event stream is flushed as it arrives, its head before its first event'
 });
 
 test('a client that goes away while it sends aborts the request to V2, which never looks whole', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   for (const [index, framing] of ['Content-Length: 300000', 'Transfer-Encoding: chunked'].entries()) {
     const client = rawClient(gateway.port);
     client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n\r\n`);
@@ -409,8 +389,7 @@ test('a client that goes away while it sends aborts the request to V2, which nev
 });
 
 test('a client that goes away in the middle of its body is one entry of the log, and no refusal', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   for (const path of ['/api/v1/clients', '/api/v2/clients']) {
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const before = gateway.entries().length;
@@ -429,8 +408,7 @@ test('a client that goes away in the middle of its body is one entry of the log,
 });
 
 test('a client that goes away while it waits aborts the request to V2', async () => {
-  const v2 = await rawServer(() => {});
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served(() => {});
   const client = rawClient(gateway.port);
   client.write(post('/api/v1/clients', JSON_FIELDS, WRAPPED));
   await until(() => v2.received.length > 0);
@@ -441,8 +419,7 @@ test('a client that goes away while it waits aborts the request to V2', async ()
 });
 
 test('malformed chunks in the middle of a body: 400 for the client, and no whole request for V2', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   const client = rawClient(gateway.port);
   client.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n');
   client.write(`40000\r\n${'x'.repeat(0x40000)}\r\n3\r\nabc\r\n`);
@@ -464,9 +441,8 @@ test.each([
     '--B--',
   ],
 ])('with override: drop, V2 is not told of another method in %s', async (type, body, sent) => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: { override: 'drop' } });
-  await exchange(gateway.port, post('/api/v1/clients', `Content-Type: ${type}\r\n`, body));
+  const { v2, gateway, send } = await served(ok(), { ruleBook: { override: 'drop' } });
+  await send(post('/api/v1/clients', `Content-Type: ${type}\r\n`, body));
   expect(v2.received.join('').endsWith(`\r\n\r\n${sent}`)).toBe(true);
   expect((await gateway.entry()).edits[0]).toEqual({
     change: 'method-override',
@@ -573,9 +549,8 @@ describe('with override: follow, a form that names another method', () => {
       'passed',
     ],
   ])('%s', async (_why, book, type, body, outcome) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: book });
-    const { text } = await exchange(gateway.port, post('/api/v1/bills/7', `Content-Type: ${type}\r\n`, body));
+    const { v2, gateway, send } = await served(ok(), { ruleBook: book });
+    const { text } = await send(post('/api/v1/bills/7', `Content-Type: ${type}\r\n`, body));
     expect(text.slice(9, 12)).toBe(outcome === 'refused' ? '400' : '200');
     if (outcome !== 'refused') expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
     else {
@@ -590,12 +565,11 @@ describe('with override: follow, a form that names another method', () => {
   });
 
   test('that the header names as well goes by the rules of it', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, {
+    const { v2, send } = await served(ok(), {
       ruleBook: { operations: operations('PATCH /bills/{id}'), changes: [paid] },
     });
     const fields = `Content-Type: ${FORM}\r\nX-HTTP-Method-Override: PATCH\r\n`;
-    await exchange(gateway.port, post('/api/v1/bills/7', fields, 'old=1&_method=patch'));
+    await send(post('/api/v1/bills/7', fields, 'old=1&_method=patch'));
     expect(v2.received.join('').endsWith('\r\n\r\n_method=patch')).toBe(true);
   });
 });
@@ -608,12 +582,11 @@ describe('multipart/form-data is rewritten as it comes', () => {
     `--B\r\nContent-Disposition: form-data; name="${name}"; filename="a.bin"\r\nContent-Type: image/png\r\n\r\n`;
 
   test('a small one is whole, with its length, and is logged by the paths of its fields', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway, send } = await served();
     const file = `${fileHead('data[plan]')}\x00\xff\r\n--b\r\n`;
     const body = Buffer.from(`${field('data[name]', 'A')}${file}--B--\r\n`, 'latin1');
     const sent = `${field('name', 'A')}${file.replace('data[plan]', 'plan')}--B--\r\n`;
-    expect(statusOf(await exchange(gateway.port, post('/api/v1/clients', TYPE, body)))).toBe(200);
+    expect(statusOf(await send(post('/api/v1/clients', TYPE, body)))).toBe(200);
     expect(v2.received.join('').endsWith(`\r\ncontent-length: ${sent.length}\r\n\r\n${sent}`)).toBe(true);
     expect(await gateway.entry()).toMatchObject({
       verdict: 'rewritten',
@@ -625,10 +598,9 @@ describe('multipart/form-data is rewritten as it comes', () => {
   });
 
   test('a file of any size crosses, and reaches V2 before the client has sent all of it', async () => {
-    const v2 = await rawServer((socket, request) => {
+    const { v2, gateway } = await served((socket, request) => {
       if (request.endsWith('0\r\n\r\n')) socket.write(ok());
     });
-    const gateway = await gatewayFor(v2.origin);
     const size = 3 << 20;
     const start = `${field('data[name]', 'A')}${fileHead('plan')}`;
     const client = rawClient(gateway.port);
@@ -667,19 +639,17 @@ describe('multipart/form-data is rewritten as it comes', () => {
     ['with fields beyond the limit', TYPE, `${field('a', 'x'.repeat(70_000))}--B--`, 413, 'body-too-large'],
     ['with a wrapper that is a value', TYPE, `${field('data', 'A')}--B--`, 422, 'wrapper-not-object'],
   ])('one %s is refused, and V2 gets nothing', async (_, type, body, status, code) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(1 << 16) });
-    const response = await exchange(gateway.port, post('/api/v1/clients', type, body));
+    const { v2, gateway, send } = await served(ok(), { ruleBook: bodyLimit(1 << 16) });
+    const response = await send(post('/api/v1/clients', type, body));
     expect([statusOf(response), response.text.includes(`x-gateway-error: ${code}`)]).toEqual([status, true]);
     expect(v2.received).toEqual([]);
     expect(await gateway.entry()).toMatchObject({ verdict: 'refused', failure: code });
   });
 
   test('one that breaks off behind a file that V2 has is never whole to V2', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway, send } = await served(() => {});
     const body = `${fileHead('plan')}${'x'.repeat(2_000_000)}\r\n--B\n`;
-    const response = await exchange(gateway.port, post('/api/v1/clients', TYPE, body));
+    const response = await send(post('/api/v1/clients', TYPE, body));
     expect(statusOf(response)).toBe(400);
     expect(v2.received.join('')).toContain('xxx');
     expect(v2.received.join('')).not.toContain('\r\n0\r\n\r\n');
@@ -687,13 +657,12 @@ describe('multipart/form-data is rewritten as it comes', () => {
   });
 
   test('with the policy forms: forward it crosses byte for byte', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
     const { policies } = testRuleBook();
-    const gateway = await gatewayFor(v2.origin, {
+    const { v2, gateway, send } = await served(ok(), {
       ruleBook: { policies: { ...policies, forms: 'forward' } },
     });
     const body = field('data[name]', 'A');
-    await exchange(gateway.port, post('/api/v1/clients', TYPE, body));
+    await send(post('/api/v1/clients', TYPE, body));
     expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
     expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', note: 'media-type' });
   });

@@ -9,6 +9,7 @@ import { responseRule } from '../../support/response-plan-of.ts';
 import { memoryShares } from '../../../src/settings/read-settings.ts';
 import { bodyLimit, testRuleBook } from '../../support/rule-book.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const MIB = 2 ** 20;
 
@@ -74,14 +75,13 @@ test('objects in a list that no rule reads take no memory', async () => {
 test('what one response of the largest size needs always fits', async () => {
   const elements = Array.from({ length: 380_000 }, () => '{"new":1,"x":{"y":2}}').join(',');
   const body = `{"data":{"list":[${elements}],"new":2}}`;
-  const v2 = await rawServer((socket) => socket.write(ok(body)));
   const changes = ['rename data.list.*.new to old', 'unnest data.list.*.x', 'rename data.new to old'];
   const names: Change = { ...FLOORS, request: [], response: changes.map(responseRule) };
-  const gateway = await gatewayFor(v2.origin, {
+  const { send } = await served(ok(body), {
     flags: { 'buffer-bytes': String(memoryShares(64 * MIB).bufferBytes) },
     ruleBook: { changes: [...testRuleBook().changes, names] },
   });
-  const { text } = await exchange(gateway.port, post(Buffer.from('{"data":{}}')));
+  const { text } = await send(post(Buffer.from('{"data":{}}')));
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
   const rewritten: { data: { list: unknown[]; old: number } } = JSON.parse(text.slice(text.indexOf('{')));
   expect([rewritten.data.list.length, rewritten.data.list.at(-1), rewritten.data.old]).toEqual([

@@ -21,6 +21,7 @@ import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rolloutOf } from '../../support/two-services.ts';
+import { type Served, served } from '../../support/served.ts';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const LANES = { own: '', behind: '\r\n' } as const;
@@ -47,16 +48,13 @@ interface Played {
 }
 
 async function play(response: string | Buffer, lane: keyof typeof LANES = 'own'): Promise<Played> {
-  const v2 = await rawServer((socket) => void socket.write(response));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway, send } = await served(response);
   return {
     gateway,
     v2,
     get: async (headers = 'Authorization: Bearer k\r\n') => {
       const request = `GET /api/v1/openapi.json HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${headers}\r\n`;
-      const [head = '', body = ''] = (await exchange(gateway.port, LANES[lane] + request)).text.split(
-        '\r\n\r\n',
-      );
+      const [head = '', body = ''] = (await send(LANES[lane] + request)).text.split('\r\n\r\n');
       return { head, body };
     },
   };
@@ -158,9 +156,8 @@ test('a coding that V2 uses anyway is taken off', async () => {
 });
 
 test('a description larger than the limit passes unchanged, and the log says so', async () => {
-  const v2 = await rawServer((socket) => void socket.write(ok(text)));
   const { limits } = testRuleBook();
-  const gateway = await gatewayFor(v2.origin, { ruleBook: { limits: { ...limits, response: 20 } } });
+  const { gateway } = await served(ok(text), { ruleBook: { limits: { ...limits, response: 20 } } });
   const response = await fetch(`${gateway.origin}/api/v1/openapi.json`);
   expect(await response.text()).toBe(text);
   expect((await gateway.entry()).responseNote).toBe('response-too-large');
@@ -223,10 +220,9 @@ function largeDescription(bytes: number, number = 1): string {
 // Attack: a client asks for the description of a large service, which takes seconds to derive, and everybody else waits.
 test('a large description is derived while others are served', async () => {
   const large = largeDescription(2_000_000);
-  const v2 = await rawServer(
+  const { gateway } = await served(
     (socket, head) => void socket.write(head.includes('openapi') ? ok(large) : ok('{}')),
   );
-  const gateway = await gatewayFor(v2.origin);
   const order: string[] = [];
   const read = async (path: string): Promise<string> => {
     const body = await (await fetch(`${gateway.origin}/api/v1/${path}`)).text();
@@ -244,8 +240,7 @@ test('a large description is derived while others are served', async () => {
 
 test('a description that takes more memory to derive than there is passes unchanged, and the log says so', async () => {
   const large = largeDescription(200_000);
-  const v2 = await rawServer((socket) => void socket.write(ok(large)));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'buffer-bytes': '2MiB' } });
+  const { gateway } = await served(ok(large), { flags: { 'buffer-bytes': '2MiB' } });
   expect(await (await fetch(`${gateway.origin}/api/v1/openapi.json`)).text()).toBe(large);
   expect((await gateway.entry()).responseNote).toBe('response-buffer-full');
   await expect.poll(() => gateway.gateway.budget.held).toBe(0);
@@ -382,24 +377,18 @@ async function load(files: Readonly<Record<string, string>>): Promise<CompiledRu
   return outcome.rules;
 }
 
-async function serve(
-  body: string,
-  files: Readonly<Record<string, string>>,
-  headers = '',
-): Promise<{ readonly gateway: TestGateway; readonly v2: RawServer }> {
-  const v2 = await rawServer((socket) => socket.write(ok(body, headers)));
-  return { v2, gateway: await gatewayFor(v2.origin, { rules: await load(files) }) };
-}
+const serve = async (body: string, files: Readonly<Record<string, string>>): Promise<Served> =>
+  await served(ok(body), { rules: await load(files) });
 
 const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: g\r\nRange: bytes=0-1\r\n\r\n`;
-const send = (method: string, target: string, body: string): string =>
+const requestOf = (method: string, target: string, body: string): string =>
   `${method} ${target} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 const FILES = { 'rules.yaml': BOOK, 'pages.js': PAGES, 'bill.mjs': BILL };
 
 test('pages by number become pages by cursor, and back', async () => {
-  const { gateway, v2 } = await serve('{"data":[{"id":41}],"next_cursor":"x","total":101}', FILES);
-  const response = await exchange(gateway.port, get('/api/v1/bills?page=3&per_page=20&x=a+b'));
+  const { gateway, v2, send } = await serve('{"data":[{"id":41}],"next_cursor":"x","total":101}', FILES);
+  const response = await send(get('/api/v1/bills?page=3&per_page=20&x=a+b'));
   const [line = ''] = v2.received.join('').split('\r\n');
   expect(line).toBe(
     `GET /api/v2/bills?x=a+b&limit=20&cursor=${encodeURIComponent(btoa('offset:40'))} HTTP/1.1`,
@@ -428,8 +417,8 @@ test('pages by number become pages by cursor, and back', async () => {
 });
 
 test('rules come before it for the request, and behind it for the response', async () => {
-  const { gateway, v2 } = await serve('{"data":{"total":7}}', FILES);
-  const response = await exchange(gateway.port, send('POST', '/api/v1/bills/a%20b', '{"data":{"sum":1}}'));
+  const { gateway, v2, send } = await serve('{"data":{"total":7}}', FILES);
+  const response = await send(requestOf('POST', '/api/v1/bills/a%20b', '{"data":{"sum":1}}'));
   expect(v2.received.join('')).toMatch(
     /\r\n\r\n\{"total":1,"id":"a b","by":\["create_bill","POST",null\]\}$/,
   );
@@ -447,13 +436,12 @@ test('rules come before it for the request, and behind it for the response', asy
 });
 
 test('with capture, the patch in the log gives the V2 body; PUT has its body, and what it returns nothing for stays', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
-  const gateway = await gatewayFor(v2.origin, { rules: await load(FILES) });
-  await exchange(gateway.port, send('PUT', '/api/v1/bills/7', '{"data":{"x":1}}'));
+  const { v2, send } = await served(ok('{"data":{}}'), { rules: await load(FILES) });
+  await send(requestOf('PUT', '/api/v1/bills/7', '{"data":{"x":1}}'));
   expect(v2.received.join('')).toMatch(/\{"data":\{"x":1\},"id":"7","by":\["replace_bill","PUT",null\]\}$/);
   const text =
     'POST /api/v1/bills/7 HTTP/1.1\r\nHost: g\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\n{"a" ';
-  await exchange(gateway.port, text);
+  await send(text);
   expect(v2.received.join('')).toMatch(/\r\n\r\n\{"a" $/);
 });
 
@@ -463,13 +451,10 @@ describe('while V1 responds', () => {
     files: Readonly<Record<string, string>>,
   ): Promise<TestGateway> => {
     const v1 = await rawServer((socket) => socket.write(ok('{"data":[{"id":41}],"page":3,"total_pages":6}')));
-    const v2 = await rawServer((socket) =>
-      socket.write(ok('{"data":[{"id":41}],"next_cursor":"x","total":101}')),
-    );
     const { ruleBook } = await load(files);
     const modes = { operations: {}, default: { mode } } as const;
     const rules = new CompiledRuleBook({ ...ruleBook, rollout: rolloutOf(modes) });
-    const gateway = await gatewayFor(v2.origin, {
+    const { v2, gateway } = await served(ok('{"data":[{"id":41}],"next_cursor":"x","total":101}'), {
       rules,
       parts: { v1Origin: { origin: v1.origin, path: '' } },
     });
@@ -481,7 +466,7 @@ describe('while V1 responds', () => {
   test('the log tells what the transform would have made', async () => {
     const gateway = await serveBoth('observe', FILES);
     await exchange(gateway.port, get('/api/v1/bills?page=3'));
-    await exchange(gateway.port, send('POST', '/api/v1/bills/7', '{"data":{"sum":1}}'));
+    await exchange(gateway.port, requestOf('POST', '/api/v1/bills/7', '{"data":{"sum":1}}'));
     expect(await gateway.entry()).toMatchObject({
       would: { verdict: 'rewritten' },
       edits: [{ from: '?page' }, { path: '?limit' }, { path: '?cursor' }],
@@ -557,8 +542,8 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
       'ended its thread',
     ],
   ])('%s', async (_, module, cause) => {
-    const { gateway, v2 } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
-    const failed = await exchange(gateway.port, send('POST', '/api/v1/bills/1', '{"data":{"x":"S3CR3T"}}'));
+    const { gateway, v2, send } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
+    const failed = await send(requestOf('POST', '/api/v1/bills/1', '{"data":{"x":"S3CR3T"}}'));
     expect(statusOf(failed)).toBe(502);
     expect(failed.text).toContain('x-gateway-error: transform-failed');
     expect(v2.received.join('')).toBe('');
@@ -567,7 +552,7 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
     expect(entry.cause).toContain(`request of ./bill.mjs ${cause}`);
     expect(gateway.lines.join('') + failed.text).not.toContain('S3CR3T');
     // The next call has a thread that works.
-    const next = await exchange(gateway.port, get('/api/v1/bills'));
+    const next = await send(get('/api/v1/bills'));
     expect(statusOf(next)).toBe(200);
     expect(gateway.surprises).toEqual([]);
   });
@@ -578,16 +563,16 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
       return { body };
     };`;
-    const { gateway, v2 } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
-    const held = await exchange(gateway.port, send('POST', '/api/v1/bills/1', '{"data":{"x":1}}'));
+    const { v2, send } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
+    const held = await send(requestOf('POST', '/api/v1/bills/1', '{"data":{"x":1}}'));
     expect(statusOf(held)).toBe(200);
     expect(v2.received).toHaveLength(1);
   });
 
   test('of a response', async () => {
     const module = 'export const response = (body) => ({ body: body.data.map((x) => x) });';
-    const { gateway, v2 } = await serve('{"data":"S3CR3T"}', { ...FILES, 'bill.mjs': module });
-    const failed = await exchange(gateway.port, send('POST', '/api/v1/bills/1', '{}'));
+    const { gateway, v2, send } = await serve('{"data":"S3CR3T"}', { ...FILES, 'bill.mjs': module });
+    const failed = await send(requestOf('POST', '/api/v1/bills/1', '{}'));
     expect(statusOf(failed)).toBe(502);
     expect(failed.text).not.toContain('S3CR3T');
     expect(v2.received).toHaveLength(1);
@@ -607,8 +592,8 @@ describe('a body that a transform makes', () => {
   test.each(['', 'Content-Length: 0\r\n', 'Content-Type: text/plain\r\nContent-Length: 0\r\n'])(
     'is JSON, where there was none: %j',
     async (fields) => {
-      const { gateway, v2 } = await serve('{"data":{}}', files);
-      await exchange(gateway.port, `POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+      const { v2, send } = await serve('{"data":{}}', files);
+      await send(`POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
       const [head = '', body] = v2.received.join('').split('\r\n\r\n');
       expect(body).toBe('{"made":true}');
       expect(head.match(/^content-type: .*$/gim)).toEqual(['content-type: application/json']);
@@ -621,8 +606,8 @@ describe('a body that a transform makes', () => {
   );
 
   test('never takes the place of one that it was not given', async () => {
-    const { gateway, v2 } = await serve('{}', files);
-    const refused = await exchange(gateway.port, form);
+    const { gateway, v2, send } = await serve('{}', files);
+    const refused = await send(form);
     expect([statusOf(refused), v2.received.join('')]).toEqual([502, '']);
     const { cause } = await gateway.entry();
     expect(cause).toContain('returned a body in place of one that it did not get');
@@ -634,16 +619,17 @@ describe('a body that a transform makes', () => {
 });
 
 test('an error of V2 crosses without the transform, and so does a response that is no JSON', async () => {
-  const v2 = await rawServer((socket, _request, number) =>
-    socket.write(
-      number === 1
-        ? 'HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
-        : 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\ntext',
-    ),
+  const { send } = await served(
+    (socket, _request, number) =>
+      socket.write(
+        number === 1
+          ? 'HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
+          : 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\ntext',
+      ),
+    { rules: await load(FILES) },
   );
-  const gateway = await gatewayFor(v2.origin, { rules: await load(FILES) });
-  expect(statusOf(await exchange(gateway.port, get('/api/v1/bills')))).toBe(404);
-  expect((await exchange(gateway.port, get('/api/v1/bills'))).text).toMatch(/text$/);
+  expect(statusOf(await send(get('/api/v1/bills')))).toBe(404);
+  expect((await send(get('/api/v1/bills'))).text).toMatch(/text$/);
 });
 
 describe('faults of a module are faults of the rule book', () => {

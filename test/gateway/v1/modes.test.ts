@@ -10,11 +10,12 @@ import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { Mode, Modes, Rollout } from '../../../src/rules/rollout.ts';
-import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
+import { type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
+import { served } from '../../support/served.ts';
 
 /** A request of nobody in particular. */
 const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
@@ -47,8 +48,7 @@ async function serve(
   options: TestGatewayOptions = {},
 ): Promise<Run> {
   const v1 = await rawServer(responses.v1 ?? ((socket) => socket.write(ok('{"from":"v1"}'))));
-  const v2 = await rawServer(responses.v2 ?? ((socket) => socket.write(ok('{"from":"v2"}'))));
-  const gateway = await gatewayFor(v2.origin, {
+  const { v2, gateway } = await served(responses.v2 ?? ((socket) => socket.write(ok('{"from":"v2"}'))), {
     ...options,
     ruleBook: { rollout: rolloutOf(modes), ...options.ruleBook },
     parts: { v1Origin: { origin: v1.origin, path: '' }, ...options.parts },

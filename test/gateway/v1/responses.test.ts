@@ -18,6 +18,7 @@ import { ok, rawServer } from '../../support/raw-server.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const ALIAS: ResponseRule = { rule: 'alias', path: ['data', 'new'], as: 'old', status: ['2xx'] };
 const STRIP: RequestRule = { rule: 'strip', members: ['legacy'], in: [] };
@@ -59,9 +60,8 @@ describe('content codings', () => {
     ['deflate', deflateRawSync(text)],
     ['br', brotliCompressSync(text)],
   ])('%s is decoded for the rule, and sent as it is then', async (coding, body) => {
-    const v2 = await rawServer((socket) => socket.write(encoded(body, coding)));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const response = await exchange(gateway.port, post());
+    const { gateway, send } = await served(encoded(body, coding), withRules([ALIAS]));
+    const response = await send(post());
     expect(bodyOf(response.text)).toBe('{"data":{"new":1.0,"old":1.0}}');
     expect(response.text).not.toMatch(/content-encoding/i);
     expect(await gateway.entry()).toMatchObject({
@@ -72,10 +72,9 @@ describe('content codings', () => {
 
   test('the log has the first 64 edits of a long list, and no patch that is not whole', async () => {
     const list = JSON.stringify({ data: Array.from({ length: 100 }, (_, old) => ({ new: old })) });
-    const v2 = await rawServer((socket) => socket.write(ok(list)));
     const rule: ResponseRule = { rule: 'rename', path: ['data', '*', 'new'], to: 'old', status: ['2xx'] };
-    const gateway = await gatewayFor(v2.origin, withRules([rule]));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(list.replaceAll('new', 'old'));
+    const { gateway, send } = await served(ok(list), withRules([rule]));
+    expect((await send(post())).body).toBe(list.replaceAll('new', 'old'));
     const entry = await gateway.entry();
     expect(entry.responseEdits).toHaveLength(64);
     expect(entry.responseEditsOmitted).toBe(36);
@@ -86,13 +85,12 @@ describe('content codings', () => {
   test('what the log has of an error holds no sentence, which may contain values', async () => {
     const body =
       '{"errors":[{"detail":"highlight_type must not be secret","source":{"pointer":"/highlight_type"}}]}';
-    const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 No')));
-    const gateway = await gatewayFor(
-      v2.origin,
+    const { gateway, send } = await served(
+      ok(body).replace('200 OK', '422 No'),
       withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
     );
     const order = '{"data":{"transition_type":"secret"}}';
-    await exchange(gateway.port, post(order).replace('/things', '/orders/post_productions'));
+    await send(post(order).replace('/things', '/orders/post_productions'));
     const entry = await gateway.entry();
     expect(entry.responseEdits?.map(({ path }) => path)).toEqual([
       '/errors/0/source/pointer',
@@ -128,9 +126,8 @@ describe('content codings', () => {
     ['gzip', '', undefined],
   ])('of V2 %s and of the client %s: the rewritten response has %s', async (coding, accepted, expected) => {
     const body = encoders[coding]?.(text) ?? text;
-    const v2 = await rawServer((socket) => socket.write(encoded(body, `${coding}\r\nETag: "a"`)));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const response = await exchange(gateway.port, post('{"data":{}}', `Accept-Encoding: ${accepted}\r\n`));
+    const { gateway, send } = await served(encoded(body, `${coding}\r\nETag: "a"`), withRules([ALIAS]));
+    const response = await send(post('{"data":{}}', `Accept-Encoding: ${accepted}\r\n`));
     const received = Buffer.from(bodyOf(response.text), 'latin1');
     const decode = decoders[expected ?? ''] ?? ((plain: Buffer): Buffer => plain);
     expect(decode(received).toString()).toBe('{"data":{"new":1.0,"old":1.0}}');
@@ -142,19 +139,17 @@ describe('content codings', () => {
   });
 
   test('a rewritten response has no coding where the operator wants none', async () => {
-    const v2 = await rawServer((socket) => socket.write(encoded(gzipSync(text), 'gzip')));
     const flags = { 'response-coding': 'identity' };
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags }));
-    const response = await exchange(gateway.port, post('{"data":{}}', 'Accept-Encoding: gzip\r\n'));
+    const { send } = await served(encoded(gzipSync(text), 'gzip'), withRules([ALIAS], { flags }));
+    const response = await send(post('{"data":{}}', 'Accept-Encoding: gzip\r\n'));
     expect(bodyOf(response.text)).toBe('{"data":{"new":1.0,"old":1.0}}');
     expect(response.text).not.toMatch(/content-encoding/i);
   });
 
   test('a response in which no rule finds anything stays encoded, byte for byte', async () => {
     const body = gzipSync('{"data":{"other":1}}');
-    const v2 = await rawServer((socket) => socket.write(encoded(body, 'gzip')));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const response = await exchange(gateway.port, post());
+    const { gateway, send } = await served(encoded(body, 'gzip'), withRules([ALIAS]));
+    const response = await send(post());
     expect(response.text).toMatch(/content-encoding: gzip/i);
     expect(gunzipSync(Buffer.from(bodyOf(response.text), 'latin1')).toString()).toBe('{"data":{"other":1}}');
     expect(await gateway.entry()).not.toHaveProperty('responseEdits');
@@ -172,10 +167,12 @@ describe('content codings', () => {
     ['a coding that is not known', Buffer.from('zzz'), 'zstd', 'response-undecodable'],
     ['a chain of codings', gzipSync(gzipSync('{}')), 'gzip, gzip', 'response-undecodable'],
   ])('%s passes untouched, and the log says so', async (_, body, coding, note) => {
-    const v2 = await rawServer((socket) => socket.write(encoded(body, coding)));
     const limits = { depth: 512, body: 1000, response: 100_000 };
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
-    const response = await exchange(gateway.port, post());
+    const { gateway, send } = await served(
+      encoded(body, coding),
+      withRules([ALIAS], { ruleBook: { limits } }),
+    );
+    const response = await send(post());
     expect(statusOf(response)).toBe(200);
     expect(Buffer.from(bodyOf(response.text), 'latin1')).toEqual(body);
     expect(await gateway.entry()).toMatchObject({ responseNote: note, status: 200 });
@@ -188,16 +185,17 @@ test.each([
   'application/json;charset=utf-16le',
 ])('JSON that cannot be read (%s) passes untouched, and the log says so', async (type) => {
   const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 20\r\n\r\n`;
-  const v2 = await rawServer((socket) => socket.write(`${head}{"data":{"new":"x"}}`));
-  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-  expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":"x"}}');
+  const { gateway, send } = await served(`${head}{"data":{"new":"x"}}`, withRules([ALIAS]));
+  expect((await send(post())).body).toBe('{"data":{"new":"x"}}');
   expect((await gateway.entry()).responseNote).toBe('response-undecodable');
 });
 
 test('a small response that arrives whole needs no room: it is rewritten where it is', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok(`{"data":{"new":"${'x'.repeat(100)}"}}`)));
-  const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }));
-  expect(bodyOf((await exchange(gateway.port, post())).text)).toContain('"old":"xxx');
+  const { gateway, send } = await served(
+    ok(`{"data":{"new":"${'x'.repeat(100)}"}}`),
+    withRules([ALIAS], { flags: { 'buffer-bytes': '64' } }),
+  );
+  expect((await send(post())).body).toContain('"old":"xxx');
   expect((await gateway.entry()).responseNote).toBeUndefined();
 });
 
@@ -205,13 +203,15 @@ test.each([
   ['at once', [`12\r\n{"data":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n`]],
   ['in parts', ['5\r\n{"dat\r\n', 'd\r\na":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n']],
 ])('a rewritten response loses its trailers, which tell of other bytes: %s', async (_how, parts) => {
-  const v2 = await rawServer((socket) => {
-    const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
-    socket.write(head + (parts[0] ?? ''));
-    setTimeout(() => socket.write(parts.slice(1).join('')), 20);
-  });
-  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-  const { text } = await exchange(gateway.port, post());
+  const { send } = await served(
+    (socket) => {
+      const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+      socket.write(head + (parts[0] ?? ''));
+      setTimeout(() => socket.write(parts.slice(1).join('')), 20);
+    },
+    withRules([ALIAS]),
+  );
+  const { text } = await send(post());
   expect(bodyOf(text)).toBe('{"data":{"new":1,"old":1}}');
   expect(text).not.toContain('X-Sum');
 });
@@ -225,16 +225,17 @@ describe('a response that is left alone', () => {
       .join('')}`;
 
   test('a response beyond limits.response by its length', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok(large)));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(large);
+    const { gateway, send } = await served(ok(large), withRules([ALIAS], { ruleBook: { limits } }));
+    expect((await send(post())).body).toBe(large);
     expect(await gateway.entry()).toMatchObject({ responseNote: 'response-too-large' });
   });
 
   test('a response that turns out to be beyond it on the way', async () => {
-    const v2 = await rawServer((socket) => socket.write(chunked(large.slice(0, 30), large.slice(30))));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { ruleBook: { limits } }));
-    const { text } = await exchange(gateway.port, post());
+    const { gateway, send } = await served(
+      chunked(large.slice(0, 30), large.slice(30)),
+      withRules([ALIAS], { ruleBook: { limits } }),
+    );
+    const { text } = await send(post());
     expect(text).toMatch(/transfer-encoding: chunked/i);
     expect(bodyOf(text).replaceAll(/\r\n[0-9a-f]*\r\n|^[0-9a-f]+\r\n/g, '')).toContain('x'.repeat(20));
     expect(await gateway.entry()).toMatchObject({
@@ -251,37 +252,38 @@ describe('a response that is left alone', () => {
   ])(
     'a response to a write for which there is no room %s: it is carried out, and must not be sent again',
     async (_when, response, room, body) => {
-      const v2 = await rawServer((socket) => socket.write(response));
-      const gateway = await gatewayFor(v2.origin, withRules([ALIAS], { flags: { 'buffer-bytes': room } }));
-      expect(bodyOf((await exchange(gateway.port, post())).text)).toBe(body);
+      const { gateway, send } = await served(
+        response,
+        withRules([ALIAS], { flags: { 'buffer-bytes': room } }),
+      );
+      expect((await send(post())).body).toBe(body);
       expect(await gateway.entry()).toMatchObject({ responseNote: 'response-buffer-full' });
       expect(gateway.gateway.budget.held).toBe(0);
     },
   );
 
   test('a response that is not JSON although it says so', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('{"data":{"new":1}')));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":1}');
+    const { gateway, send } = await served(ok('{"data":{"new":1}'), withRules([ALIAS]));
+    expect((await send(post())).body).toBe('{"data":{"new":1}');
     expect(await gateway.entry()).toMatchObject({ responseNote: 'response-malformed' });
   });
 
   test.each(['204 No Content', '304 Not Modified'])('%s', async (line) => {
-    const v2 = await rawServer((socket) =>
-      socket.write(`HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nETag: "x"\r\n\r\n`),
+    const { send } = await served(
+      `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nETag: "x"\r\n\r\n`,
+      withRules([{ ...ALIAS, status: [204, 304] }]),
     );
-    const gateway = await gatewayFor(v2.origin, withRules([{ ...ALIAS, status: [204, 304] }]));
-    const { text } = await exchange(gateway.port, post());
+    const { text } = await send(post());
     expect(text).toMatch(/ETag: "x(?:;rules=[\w-]{8})?"\r\n/);
     expect(bodyOf(text)).toBe('');
   });
 
   test('a part of a response', async () => {
-    const v2 = await rawServer((socket) =>
-      socket.write(ok('{"data":{"new":1}}', 'Content-Range: bytes 0-17/18\r\n')),
+    const { gateway, send } = await served(
+      ok('{"data":{"new":1}}', 'Content-Range: bytes 0-17/18\r\n'),
+      withRules([ALIAS]),
     );
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{"new":1}}');
+    expect((await send(post())).body).toBe('{"data":{"new":1}}');
     expect(await gateway.entry()).toMatchObject({ responseNote: 'response-partial' });
   });
 });
@@ -311,12 +313,14 @@ describe('JSON under another name', () => {
     ['Content-Type: application/x-ndjson; charset=latin1\r\n', length, 'passed', 'response-undecodable'],
     ['Content-Type: application/json-seq\r\n', '', 'passed', 'response-malformed'],
   ])('as %j with %j is %s', async (type, framing, outcome, responseNote) => {
-    const v2 = await rawServer((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${type}${framing}Connection: close\r\n\r\n${NEW}`);
-      socket.end();
-    });
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const { text } = await exchange(gateway.port, post());
+    const { gateway, send } = await served(
+      (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${type}${framing}Connection: close\r\n\r\n${NEW}`);
+        socket.end();
+      },
+      withRules([ALIAS]),
+    );
+    const { text } = await send(post());
     expect(text).toContain(outcome === 'rewritten' ? OLD : NEW);
     expect(text.includes('"old"')).toBe(outcome === 'rewritten');
     expect((await gateway.entry()).responseNote).toBe(responseNote);
@@ -369,16 +373,15 @@ describe('what has no name of JSON is told by its first byte', () => {
     ],
   )('with media: %s, %j and %j it is %s', async (media, fields, body, outcome, note) => {
     const bytes = Buffer.from(body);
-    const v2 = await rawServer((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${fields}Content-Length: ${bytes.length}\r\n\r\n`);
-      socket.write(bytes);
-    });
     const { policies } = testRuleBook();
-    const gateway = await gatewayFor(
-      v2.origin,
+    const { gateway, send } = await served(
+      (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${fields}Content-Length: ${bytes.length}\r\n\r\n`);
+        socket.write(bytes);
+      },
       withRules([ALIAS], { ruleBook: { policies: { ...policies, media } } }),
     );
-    const { text } = await exchange(gateway.port, post());
+    const { text } = await send(post());
     expect(text.includes('"old"')).toBe(outcome === 'rewritten');
     if (outcome === 'passed') expect(bodyOf(text)).toBe(bytes.toString('latin1'));
     expect((await gateway.entry()).responseNote).toBe(note);
@@ -394,17 +397,16 @@ describe('what has no name of JSON is told by its first byte', () => {
     'with media: %s, %j and a coding without a length, %j crosses with the note %s',
     async (media, fields, text, note) => {
       const coded = gzipSync(text);
-      const v2 = await rawServer((socket) => {
-        socket.write(`HTTP/1.1 200 OK\r\n${fields}${gzip}Connection: close\r\n\r\n`);
-        socket.write(coded.subarray(0, 10));
-        setImmediate(() => socket.end(coded.subarray(10)));
-      });
       const { policies } = testRuleBook();
-      const gateway = await gatewayFor(
-        v2.origin,
+      const { gateway, send } = await served(
+        (socket) => {
+          socket.write(`HTTP/1.1 200 OK\r\n${fields}${gzip}Connection: close\r\n\r\n`);
+          socket.write(coded.subarray(0, 10));
+          setImmediate(() => socket.end(coded.subarray(10)));
+        },
         withRules([ALIAS], { ruleBook: { policies: { ...policies, media } } }),
       );
-      await exchange(gateway.port, post());
+      await send(post());
       expect((await gateway.entry()).responseNote).toBe(note);
     },
   );
@@ -412,10 +414,10 @@ describe('what has no name of JSON is told by its first byte', () => {
   test.each(['text/plain', 'application/json; stream=watch', 'application/stream+json'])(
     'texts that follow one another as %s are sent one by one',
     async (type) => {
-      const v2 = await rawServer((socket) =>
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n{"data":{"new":1}}\n`),
+      const { v2, gateway } = await served(
+        `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n{"data":{"new":1}}\n`,
+        withRules([ALIAS]),
       );
-      const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
       const client = rawClient(gateway.port);
       client.write(post());
       expect((await client.until(/"old":1/)).text).toContain('{"data":{"new":1,"old":1}}');
@@ -427,8 +429,7 @@ describe('what has no name of JSON is told by its first byte', () => {
   );
 
   test('text without a length streams on as it comes', async () => {
-    const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 200 OK\r\n${plain}\r\nfirst`));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const { v2, gateway } = await served(`HTTP/1.1 200 OK\r\n${plain}\r\nfirst`, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
     expect((await client.until(/first/)).text).toContain('first');
@@ -447,8 +448,7 @@ describe('white space before a response crosses at once', () => {
     ['{"data":{"new":1}}', '{"data":{"new":1,"old":1}}', undefined],
     ['{"data":{"new":', '{"data":{"new":', 'response-malformed'],
   ])('and the body %s behind it is sent as %s', async (body, sent, note) => {
-    const v2 = await rawServer((socket) => socket.write(`${START}${chunk(' ')}`));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const { v2, gateway } = await served(`${START}${chunk(' ')}`, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
     const { text: head } = await client.until(/\r\n\r\n1\r\n \r\n/);
@@ -463,8 +463,7 @@ describe('white space before a response crosses at once', () => {
   });
 
   test('a response that breaks behind it breaks, and never looks whole', async () => {
-    const v2 = await rawServer((socket) => socket.write(`${START}${chunk(' ')}`));
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+    const { v2, gateway } = await served(`${START}${chunk(' ')}`, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
     await client.until(/ \r\n$/);
@@ -476,10 +475,10 @@ describe('white space before a response crosses at once', () => {
   });
 
   test('in a stream of texts, too, between two of them', async () => {
-    const v2 = await rawServer((socket) =>
-      socket.write(`${START.replace('application/json', 'application/x-ndjson')}${chunk(' ')}`),
+    const { v2, gateway } = await served(
+      `${START.replace('application/json', 'application/x-ndjson')}${chunk(' ')}`,
+      withRules([ALIAS]),
     );
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
     await client.until(/\r\n1\r\n \r\n/);
@@ -502,13 +501,13 @@ describe('a HEAD', () => {
     ['/orders/post_productions/1', 'text/html', true],
     ['/clients/1', 'application/json', true],
   ])('of %s in %s has V2’s length only if a GET has it: %s', async (path, type, hasLength) => {
-    const v2 = await rawServer((socket) =>
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 88\r\nX-Other: 1\r\n\r\n`),
+    const { send } = await served(
+      `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 88\r\nX-Other: 1\r\n\r\n`,
+      { ruleBook: { operations: [...operations, read], changes } },
     );
-    const gateway = await gatewayFor(v2.origin, { ruleBook: { operations: [...operations, read], changes } });
     for (const more of ['', 'Expect: 100-continue\r\n']) {
       const request = `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${more}\r\n`;
-      const client = await exchange(gateway.port, request);
+      const client = await send(request);
       expect(client.text).toContain('X-Other: 1\r\n');
       expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
       expect(client.text).not.toMatch(/transfer-encoding/i);
@@ -519,10 +518,9 @@ describe('a HEAD', () => {
 test.each(['GET', 'HEAD'])(
   '%s asks V2 for no coding in which the response to a GET could not be rewritten',
   async (method) => {
-    const v2 = await rawServer((socket) => socket.write(ok('')));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: (await compiledShippedRuleBook()).ruleBook });
+    const { v2, send } = await served(ok(''), { ruleBook: (await compiledShippedRuleBook()).ruleBook });
     const fields = 'Host: g\r\nConnection: close\r\nAccept-Encoding: zstd, gzip\r\n';
-    await exchange(gateway.port, `${method} /api/v1/orders/post_productions HTTP/1.1\r\n${fields}\r\n`);
+    await send(`${method} /api/v1/orders/post_productions HTTP/1.1\r\n${fields}\r\n`);
     expect(v2.received[0]).toMatch(/\r\naccept-encoding: gzip\r\n/i);
   },
 );
@@ -541,15 +539,16 @@ describe('a resource that is rewritten', () => {
     ['HEAD', '304 Not Modified'],
     ['HEAD', '200 OK'],
   ])('has the fields of its GET: %s with %s', async (method, status) => {
-    const v2 = await rawServer((socket, request) => {
-      if (request.includes('whole')) socket.write(ok('{"new":1}', 'ETag: "a"\r\n'));
-      else socket.write(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${described}\r\n`);
-    });
-    const gateway = await gatewayFor(v2.origin, { ruleBook });
-    const whole = await exchange(gateway.port, 'GET /api/v1/clients/whole HTTP/1.1\r\nHost: g\r\n\r\n');
+    const { v2, send } = await served(
+      (socket, request) => {
+        if (request.includes('whole')) socket.write(ok('{"new":1}', 'ETag: "a"\r\n'));
+        else socket.write(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${described}\r\n`);
+      },
+      { ruleBook },
+    );
+    const whole = await send('GET /api/v1/clients/whole HTTP/1.1\r\nHost: g\r\n\r\n');
     const tag = /\r\nETag: (W\/"a;rules=[\w-]{8}")\r\n[^]*\{"old":1\}$/.exec(whole.text)?.[1] ?? '';
-    const { text } = await exchange(
-      gateway.port,
+    const { text } = await send(
       `${method} /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\nIf-None-Match: ${tag}\r\n\r\n`,
     );
     expect(v2.received.at(-1)).toMatch(/\r\nif-none-match: W\/"a"\r\n/i);
@@ -569,10 +568,9 @@ describe('a resource that is rewritten', () => {
     ['If-Match: TAG', '"a"'],
     ['If-Match: W/"a;rules=00000000"', '"a"'],
   ])('is asked for anew after a change of rules: %s', async (field, asked) => {
-    const v2 = await rawServer((socket) => socket.write(ok('{"new":1}', 'ETag: "a"\r\n')));
-    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const { v2, send } = await served(ok('{"new":1}', 'ETag: "a"\r\n'), { ruleBook });
     const get = async (more: string): Promise<string> =>
-      (await exchange(gateway.port, `GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n${more}\r\n`)).text;
+      (await send(`GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n${more}\r\n`)).text;
     const tag = /\r\nETag: (.*)\r\n/.exec(await get(''))?.[1] ?? '';
     await get(`${field.replace('TAG', tag)}\r\n`);
     const second = (v2.received.join('').split('GET ')[2] ?? '').toLowerCase();
@@ -581,21 +579,21 @@ describe('a resource that is rewritten', () => {
   });
 
   test('keeps a tag of its own where the rules found nothing in it', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('{"x":1}', 'ETag: "a"\r\n')));
-    const gateway = await gatewayFor(v2.origin, { ruleBook });
-    const { text } = await exchange(gateway.port, 'GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
+    const { send } = await served(ok('{"x":1}', 'ETag: "a"\r\n'), { ruleBook });
+    const { text } = await send('GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
     expect(text).toMatch(/\r\nETag: "a;rules=[\w-]{8}"\r\n/);
   });
 
   test('is sent whole to a client that asks for a part: it would be one of the body of V2', async () => {
-    const v2 = await rawServer((socket, request) => {
-      if (/\r\nrange: /i.test(request)) socket.write('HTTP/1.1 416 Range\r\nContent-Length: 0\r\n\r\n');
-      else socket.write(ok('{"new":1}'));
-    });
-    const gateway = await gatewayFor(v2.origin, { ruleBook });
+    const { v2, send } = await served(
+      (socket, request) => {
+        if (/\r\nrange: /i.test(request)) socket.write('HTTP/1.1 416 Range\r\nContent-Length: 0\r\n\r\n');
+        else socket.write(ok('{"new":1}'));
+      },
+      { ruleBook },
+    );
     const get = async (path: string) =>
-      await exchange(
-        gateway.port,
+      await send(
         `GET ${path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\nRange: bytes=0-3\r\nIf-Range: "a"\r\n\r\n`,
       );
     expect((await get('/api/v1/clients/1')).text).toMatch(/^HTTP\/1\.1 200 [^]*\{"old":1\}$/);
@@ -632,25 +630,23 @@ describe('deprecated attributes and errors', () => {
   const request = `POST /api/v1/orders/post_productions HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${order.length}\r\n\r\n${order}`;
 
   test('those that this very request used are listed in the body when a rule says so', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
     const rule: ResponseRule = { rule: 'deprecations', path: ['data', 'deprecations'], status: ['2xx'] };
-    const gateway = await gatewayFor(v2.origin, withRules([rule]));
-    const response = JSON.parse(bodyOf((await exchange(gateway.port, request)).text));
+    const { send } = await served(ok('{"data":{}}'), withRules([rule]));
+    const response = JSON.parse((await send(request)).body);
     expect(response.data.deprecations).toEqual([
       { attribute: 'legacy', message: 'legacy is deprecated: it is gone in V2.' },
     ]);
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toBe('{"data":{}}');
+    expect((await send(post())).body).toBe('{"data":{}}');
   });
 
   test('errors of V2 name the attributes that the client sent', async () => {
     const body =
       '{"errors":[{"status":"422","detail":"highlight_type is not one of ours","source":{"pointer":"/highlight_type"}}]}';
-    const v2 = await rawServer((socket) => socket.write(ok(body).replace('200 OK', '422 Unprocessable')));
-    const gateway = await gatewayFor(
-      v2.origin,
+    const { send } = await served(
+      ok(body).replace('200 OK', '422 Unprocessable'),
       withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
     );
-    const response = await exchange(gateway.port, request);
+    const response = await send(request);
     // The change with the rule is `on: every`, and knows the rules of every change that concerns the operation.
     expect(statusOf(response)).toBe(422);
     expect(bodyOf(response.text)).toBe(
@@ -683,11 +679,13 @@ describe('a list that there is no room for, or that is longer than limits.respon
     ['no room, in a content coding', { 'buffer-bytes': '100000' }, inGzip],
     ['longer, in a content coding', {}, inGzip],
   ])('is rewritten by pieces: %s', async (name, flags, response) => {
-    const v2 = await rawServer((socket) => socket.write(response(listOf(one))));
     const { ruleBook } = await compiledShippedRuleBook();
     const limits = { ...ruleBook.limits, ...(name.startsWith('longer') && { response: 1_000_000 }) };
-    const gateway = await gatewayFor(v2.origin, { ruleBook: { ...ruleBook, limits }, flags });
-    const { text } = await exchange(gateway.port, get);
+    const { gateway, send } = await served(response(listOf(one)), {
+      ruleBook: { ...ruleBook, limits },
+      flags,
+    });
+    const { text } = await send(get);
     const body = bodyOf(text);
     const isChunked = /\r\ntransfer-encoding: chunked\r\n/i.test(text);
     expect((isChunked ? unchunked(body) : body) === listOf(inV1)).toBe(true);
@@ -705,10 +703,9 @@ describe('a list that there is no room for, or that is longer than limits.respon
     'in a content coding that breaks off %s never looks whole',
     async (_when, text, status, responseNote) => {
       const cut = Buffer.concat([gzipSync(text).subarray(0, -8), Buffer.alloc(8)]);
-      const v2 = await rawServer((socket) => socket.write(encoded(cut, 'gzip')));
       const { ruleBook } = await compiledShippedRuleBook();
       const limits = { ...ruleBook.limits, response: 30_000 };
-      const gateway = await gatewayFor(v2.origin, { ruleBook: { ...ruleBook, limits } });
+      const { gateway } = await served(encoded(cut, 'gzip'), { ruleBook: { ...ruleBook, limits } });
       const client = rawClient(gateway.port);
       client.write(get);
       const { text: received } = await client.end();
@@ -746,12 +743,14 @@ describe('a response that breaks while it is collected', () => {
       'end',
     ],
   ] as const)('is 502 and nothing of it, and is not requested again: %s', async (_name, text, end) => {
-    const v2 = await rawServer((socket) => {
-      socket.write(text);
-      setTimeout(() => socket[end](), 20);
-    });
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
-    const { text: received } = await exchange(gateway.port, post());
+    const { v2, gateway, send } = await served(
+      (socket) => {
+        socket.write(text);
+        setTimeout(() => socket[end](), 20);
+      },
+      withRules([ALIAS]),
+    );
+    const { text: received } = await send(post());
     expect(received).toMatch(/^HTTP\/1\.1 502 /);
     expect(received).not.toContain('"new"');
     expect(v2.received).toHaveLength(1);
@@ -761,10 +760,10 @@ describe('a response that breaks while it is collected', () => {
   });
 
   test('a client that goes away while it is decoded hears nothing, and nothing is held', async () => {
-    const v2 = await rawServer((socket) =>
-      socket.write(encoded(gzipSync(Buffer.alloc(5_000_000, 32)), 'gzip')),
+    const { gateway } = await served(
+      encoded(gzipSync(Buffer.alloc(5_000_000, 32)), 'gzip'),
+      withRules([ALIAS]),
     );
-    const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
     setTimeout(() => client.socket.resetAndDestroy(), 15);
@@ -784,13 +783,12 @@ test.each([
   'a read for whose response there is no room gets 503, and none of V2’s names: %s',
   async (_what, response) => {
     const collected = `{"data":[{"highlight_type":"${'x'.repeat(300_000)}"}]}`;
-    const v2 = await rawServer((socket) => socket.write(response(collected)));
-    const gateway = await gatewayFor(v2.origin, {
+    const { gateway, send } = await served(response(collected), {
       rules: await compiledShippedRuleBook(),
       flags: { 'buffer-bytes': '20000' },
     });
     const get = 'GET /api/v1/orders/post_productions HTTP/1.1\r\nHost: gw\r\n\r\n';
-    const { text } = await exchange(gateway.port, get);
+    const { text } = await send(get);
     expect(text).toMatch(/^HTTP\/1\.1 503 /);
     expect(text).toMatch(/\r\nRetry-After: 1\r\n/);
     expect(text).not.toContain('highlight_type');
@@ -802,35 +800,31 @@ test.each([
 
 test('links of a 103 lead back to the gateway, too', async () => {
   const links = 'Link: </api/v2/things?page=2>; rel=next\r\n';
-  const v2 = await rawServer((socket) =>
+  const { send } = await served((socket) =>
     socket.write(`HTTP/1.1 103 Early Hints\r\n${links}\r\n${ok('{}', links)}`),
   );
-  const gateway = await gatewayFor(v2.origin);
-  const { text } = await exchange(gateway.port, post());
+  const { text } = await send(post());
   expect(text.match(/Link: <[^>]*>/g)).toEqual(
     Array.from({ length: 2 }, () => 'Link: </api/v1/things?page=2>'),
   );
 });
 
 test('a cookie that V2 sets for its own path comes back with V1 requests', async () => {
-  const v2 = await rawServer((socket) =>
+  const { send } = await served((socket) =>
     socket.write(ok('{}', 'Set-Cookie: s=1; Path=/api/v2; HttpOnly\r\nSet-Cookie: t=2; Path=/\r\n')),
   );
-  const gateway = await gatewayFor(v2.origin);
-  const { text } = await exchange(gateway.port, post());
+  const { text } = await send(post());
   expect(text).toContain('Set-Cookie: s=1; Path=/api/v1; HttpOnly\r\nSet-Cookie: t=2; Path=/\r\n');
-  const ofV2 = await exchange(gateway.port, post().replace('/api/v1/', '/api/v2/'));
+  const ofV2 = await send(post().replace('/api/v1/', '/api/v2/'));
   expect(ofV2.text).toContain('Set-Cookie: s=1; Path=/api/v2; HttpOnly\r\n');
 });
 
 test('addresses that an origin builds from what it is told of the client lead back as well', async () => {
-  const v2 = await rawServer((socket) =>
-    socket.write(ok('{}', 'Location: http://gw.test:81/api/v2/things/1\r\n')),
+  const { send } = await served(
+    (socket) => socket.write(ok('{}', 'Location: http://gw.test:81/api/v2/things/1\r\n')),
+    { flags: { forwarded: 'x-forwarded' } },
   );
-  const gateway = await gatewayFor(v2.origin, { flags: { forwarded: 'x-forwarded' } });
-  expect((await exchange(gateway.port, post())).text).toContain(
-    'Location: http://gw.test:81/api/v1/things/1\r\n',
-  );
+  expect((await send(post())).text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
 });
 
 test('addresses lead back to the gateway as the client addressed it', async () => {
@@ -874,15 +868,14 @@ test('a response in chunks of one byte is rewritten, and takes little more memor
   const chunks = Buffer.from(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body.replaceAll(/./g, '1\r\n$&\r\n')}0\r\n\r\n`,
   );
-  const v2 = await rawServer((socket) => socket.write(chunks));
-  const gateway = await gatewayFor(v2.origin, withRules([ALIAS]));
+  const { send } = await served(chunks, withRules([ALIAS]));
   const held = (): number => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
   const before = held();
   let most = 0;
   const watch = setInterval(() => {
     most = Math.max(most, held() - before);
   }, 5);
-  const response = await exchange(gateway.port, post());
+  const response = await send(post());
   clearInterval(watch);
   expect(bodyOf(response.text)).toMatch(/^\{"data":\{"new":"x+","old":"x+"\}\}$/);
   expect(bodyOf(response.text)).toHaveLength(

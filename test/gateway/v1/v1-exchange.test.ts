@@ -3,9 +3,8 @@ import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { Observer } from '../../../src/rewrite-log/observer.ts';
 import { DEFAULT_PREFIXES } from '../../../src/http/target.ts';
 import { spansOf } from '../../../src/node/log/otlp.ts';
-import { gatewayFor } from '../../support/gateway.ts';
-import { exchange } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
+import { served } from '../../support/served.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
@@ -23,10 +22,9 @@ async function traced(
   fields: string,
   path = '/api/v1/clients',
 ): Promise<Traced> {
-  const v2 = await rawServer((socket) => socket.write(ok()));
   const observer: Observer = { bodyLimit: 0, begin: () => 'nothing', observe: () => {}, isSampled };
-  const gateway = await gatewayFor(v2.origin, { parts: { observer } });
-  await exchange(gateway.port, `GET ${path} HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
+  const { v2, gateway, send } = await served(ok(), { parts: { observer } });
+  await send(`GET ${path} HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);
   const [received = ''] = v2.received;
   return {
     traceparent: /^traceparent: (.*)\r$/im.exec(received)?.[1],
