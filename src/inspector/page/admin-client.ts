@@ -73,6 +73,25 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
   return asked.path === path ? asked : NOTHING;
 }
 
+/** The last failure of the requests of a part, in a sentence, and a function that makes them, which resolves to whether they succeeded. */
+export function useAttempt(): readonly [
+  fault: string,
+  attempt: (work: () => Promise<void>) => Promise<boolean>,
+] {
+  const [fault, setFault] = useState('');
+  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work();
+      setFault('');
+      return true;
+    } catch (error) {
+      setFault(asFailure(error).message);
+      return false;
+    }
+  };
+  return [fault, attempt];
+}
+
 /** Converts any error to an `AdminFailure`. */
 export function asFailure(error: unknown): AdminFailure {
   if (error instanceof AdminFailure) return error;

@@ -1,16 +1,14 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../api.ts';
-import { asFailure, postJson } from './admin-client.ts';
-import { el, linkButton, useFocusInside, visibleText } from './parts.ts';
-
-/** The known clients; undefined before the first response. */
-export type KnownClients = ClientsView | undefined;
+import { postJson, useAttempt } from './admin-client.ts';
+import { el, form, linkButton, useFocusInside, visibleText } from './parts.ts';
 
 /** Properties of the name of a client. */
 export interface ClientNameProps {
   readonly client: string;
-  readonly clients: KnownClients;
+  /** The known clients; undefined before the first response. */
+  readonly clients: ClientsView | undefined;
   readonly announce: (sentence: string) => void;
   /** Called with the clients after a name was changed. */
   readonly onNamed: (clients: ClientsView) => void;
@@ -20,7 +18,7 @@ export interface ClientNameProps {
 export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
   const [text, setText] = useState<string | undefined>(undefined);
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useAttempt();
   const ref = useFocusInside(text !== undefined);
   if (text === undefined) {
     return el(
@@ -35,27 +33,16 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
         ),
     );
   }
-  const save = async (): Promise<void> => {
-    const name = text.trim();
-    try {
+  const save = (): Promise<boolean> =>
+    attempt(async () => {
+      const name = text.trim();
       onNamed(await postJson<ClientsView>('clients', name === '' ? { client } : { client, name }));
       setText(undefined);
-      setFault('');
       announce(name === '' ? `${client} no longer has a name.` : `${client} is called ${name}.`);
-    } catch (error) {
-      setFault(asFailure(error).message);
-    }
-  };
-  return el(
-    'form',
-    {
-      class: 'client-name',
-      ref,
-      onSubmit: (event) => {
-        event.preventDefault();
-        void save();
-      },
-    },
+    });
+  return form(
+    { class: 'client-name', ref },
+    save,
     el('input', {
       type: 'text',
       'aria-label': `Name of ${client}`,
@@ -91,6 +78,6 @@ function traces(known: ClientsView['clients'][number] | undefined): ReturnType<t
 }
 
 /** Returns the name of a client, if it has one. */
-export function nameOf(clients: KnownClients, hash: string | undefined): string | undefined {
-  return hash === undefined ? undefined : clients?.clients.find(({ client }) => client === hash)?.name;
+export function nameOf(clients: ClientsView | undefined, hash: string | undefined): string | undefined {
+  return clients?.clients.find(({ client }) => client === hash)?.name;
 }

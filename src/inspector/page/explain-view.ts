@@ -3,21 +3,17 @@ import { useEffect, useState } from 'preact/hooks';
 import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
 import { editWords } from '../entries/entry-words.ts';
 import type { ReadRequests } from '../explain/curl-command.ts';
-import { asFailure, postJson, postText, useAsked } from './admin-client.ts';
+import { postJson, postText, useAsked, useAttempt } from './admin-client.ts';
 import { DiffPane } from './entry/diff-pane.ts';
 import { curlButtons } from './entry/entry-detail.ts';
-import type { HueOf } from './format.ts';
 import { type EntryLink, findAddress } from './page-state.ts';
-import { classes, el, part, sentenceList, VerdictBadge } from './parts.ts';
+import { button, classes, el, form, type PageTools, part, sentenceList, VerdictBadge } from './parts.ts';
 
 /** Properties of an explanation. */
-export interface ExplainViewProps {
+interface ExplainViewProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
   /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
   readonly rules: RulesView | undefined;
-  readonly hueOf: HueOf;
-  readonly summaryOf: (change: string) => string | undefined;
-  readonly announce: (sentence: string) => void;
 }
 
 const EXAMPLE = `{
@@ -54,7 +50,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
     setBody(request.body ?? '');
   };
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useAttempt();
   const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   // The rule book may have other operations than the example's.
   const { id: chosen } = operations.find(({ id }) => id === operation) ?? operations[0] ?? { id: operation };
@@ -63,30 +59,21 @@ export function ExplainView(props: ExplainViewProps): VNode {
     const target =
       query === '' || named === undefined
         ? {}
-        : { target: targetOf(props.rules?.from ?? '', named.template, query) };
+        : { target: `${props.rules?.from ?? ''}${named.template}?${query.replace(/^\?/, '')}` };
     const sent: ExplainRequest = source ?? { operation: chosen, ...target };
     // A body that is not text can only be sent unedited.
     const { bodyBase64, ...others } = sent;
     const request = bodyBase64 === undefined || body !== '' ? { ...others, body } : sent;
-    try {
-      setExplanation(await postJson<Explanation>('explain', request));
-      setFault('');
-    } catch (error) {
-      setExplanation(undefined);
-      setFault(asFailure(error).message);
-    }
+    const isDone = await attempt(async () => setExplanation(await postJson<Explanation>('explain', request)));
+    if (!isDone) setExplanation(undefined);
   };
   const readCommand = async (): Promise<void> => {
-    try {
+    await attempt(async () => {
       const found = await postText<ReadRequests>('explain/read', pasted);
       setRead(found);
       take(found, 0);
-      setExplanation(undefined);
-      setFault('');
-    } catch (error) {
-      setExplanation(undefined);
-      setFault(asFailure(error).message);
-    }
+    });
+    setExplanation(undefined);
   };
   return el(
     'div',
@@ -98,15 +85,9 @@ export function ExplainView(props: ExplainViewProps): VNode {
       'Shows how the gateway would handle a request, by the same plan as live traffic. Nothing is sent.',
     ),
     props.link !== undefined && el('p', null, sourceWords(props.link, detail, failure?.message)),
-    el(
-      'form',
-      {
-        class: 'card',
-        onSubmit: (event) => {
-          event.preventDefault();
-          void explain();
-        },
-      },
+    form(
+      { class: 'card' },
+      explain,
       el('label', { for: 'explain-paste' }, 'Pasted command (or write the request below)'),
       el('textarea', {
         id: 'explain-paste',
@@ -116,17 +97,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         value: pasted,
         onInput: ({ currentTarget }) => setPasted(currentTarget.value),
       }),
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'button',
-          onClick: () => {
-            void readCommand();
-          },
-        },
-        'Read the command',
-      ),
+      button('Read the command', () => void readCommand()),
       read !== undefined && readOutcome(read, (number) => take(read, number)),
       el('label', { for: 'explain-operation' }, 'Operation'),
       el(
@@ -231,12 +202,8 @@ function sourceWords(
   return `The request ${id}, as it was kept, by the rule book now in force. ${body}`;
 }
 
-function targetOf(prefix: string, template: string, query: string): string {
-  return `${prefix}${template}?${query.replace(/^\?/, '')}`;
-}
-
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
-  const { verdict, moved, v1Request, v2Request, diff, edits, refusal, note, curl, live } = explanation;
+  const { verdict, moved, edits, refusal, note, curl, live } = explanation;
   const isMovedAlone = moved !== undefined && verdict === 'unchanged';
   return el(
     'section',
@@ -249,19 +216,19 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
       ' ',
       refusal?.detail ?? note ?? '',
     ),
-    live !== undefined && liveNotes(live),
+    live !== undefined &&
+      el(
+        'section',
+        { class: 'response no', 'aria-label': 'Live traffic' },
+        el('p', null, 'At the moment, live traffic is not, or not always, handled like this:'),
+        sentenceList(live),
+      ),
     part(DiffPane, {
       changed: {
-        v1Request,
-        ...(v2Request === undefined ? {} : { v2Request }),
-        ...(diff === undefined ? {} : { diff }),
-        edits,
+        ...explanation,
         nothingSent: 'Nothing would be sent to V2.',
         editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
-        captions: {
-          before: 'as the client would send it',
-          after: 'dry run: nothing is sent',
-        },
+        captions: { before: 'as the client would send it', after: 'dry run: nothing is sent' },
         missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
       },
       hueOf,
@@ -283,15 +250,6 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
         ),
       ),
     ),
-  );
-}
-
-function liveNotes(live: readonly string[]): VNode {
-  return el(
-    'section',
-    { class: 'response no', 'aria-label': 'Live traffic' },
-    el('p', null, 'At the moment, live traffic is not, or not always, handled like this:'),
-    sentenceList(live),
   );
 }
 

@@ -1,3 +1,4 @@
+import { count, counted } from '../../report/text.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import type { DiffMark, State } from '../api.ts';
 
@@ -12,7 +13,7 @@ const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
 
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
+export { count, counted };
 
 const HUES = 6;
 
@@ -62,23 +63,12 @@ export function ago(time: string | undefined, now: number = Date.now()): string 
   if (seconds < 60) return 'just now';
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
-  const days = Math.floor(seconds / 86_400);
-  return `${counted(days, 'day')} ago`;
-}
-
-/** A count with thousands separators. */
-export function count(value: number): string {
-  return whole.format(value);
-}
-
-/** A count with its noun: `1 edit`, `2 edits`. */
-export function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+  return `${counted(Math.floor(seconds / 86_400), 'day')} ago`;
 }
 
 /** Milliseconds with a useful number of digits: `0.4`, `12`, `1,204`. */
 export function milliseconds(value: number): string {
-  return value < 10 ? value.toFixed(1) : whole.format(value);
+  return value < 10 ? value.toFixed(1) : count(Math.round(value));
 }
 
 /** Names the replica whose exchanges a view shows; undefined without other replicas. */

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
 import { keepValue, keptValue, VIEWS } from './page-state.ts';
-import { DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
+import { button, DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
 
 /** Properties of the help. */
 interface HelpDialogProps {
@@ -56,11 +56,7 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       'header',
       null,
       el('h2', { id: 'help-title' }, 'Help'),
-      el(
-        'button',
-        { type: 'button', class: 'button close', 'aria-label': 'Close the help', onClick: onClose },
-        '✕',
-      ),
+      button('✕', onClose, { class: 'button close', 'aria-label': 'Close the help' }),
     ),
     el('h3', null, 'Keys'),
     terms(KEYS, 'kbd'),

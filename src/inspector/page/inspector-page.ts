@@ -11,7 +11,7 @@ import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dia
 import { HourView } from './hour/hour-view.ts';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
-import { type Announce, classes, el, part } from './parts.ts';
+import { type Announce, classes, el, type PageTools, part } from './parts.ts';
 import { RetirementView } from './retirement-view.ts';
 import { RolloutView } from './rollout-view.ts';
 import { RulesView } from './rules-view.ts';
@@ -103,7 +103,7 @@ export function InspectorPage(): VNode {
     return part(Login, { onDone: () => location.reload() });
   }
   const whose = whoseWords(view.state?.replica);
-  const shared = { go, announce, hueOf, summaryOf };
+  const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
   return el(
     'div',
     { class: 'page' },
@@ -130,7 +130,6 @@ export function InspectorPage(): VNode {
           whose,
           active,
           onActive: setActive,
-          nameOf: (hash) => nameOf(clients, hash),
           listShare,
           onListShare: (share) => prefer({ listShare: share }),
         }),

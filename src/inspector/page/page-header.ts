@@ -2,10 +2,10 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CaptureState, RefusedRuleBook } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
-import { asFailure, send } from './admin-client.ts';
+import { send, useAttempt } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
-import { classes, el, linkButton, sentence } from './parts.ts';
+import { button, classes, el, form, linkButton, sentence, sentenceList } from './parts.ts';
 import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
@@ -73,20 +73,13 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         el('i', { 'aria-hidden': true }),
         view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection],
       ),
-      state?.canLogOut === true &&
-        el('button', { type: 'button', class: 'button', onClick: () => void logOut() }, 'Log out'),
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'button help',
-          'aria-label': 'Help',
-          title: 'Help (?)',
-          'aria-keyshortcuts': '?',
-          onClick: onHelp,
-        },
-        '?',
-      ),
+      state?.canLogOut === true && button('Log out', () => void logOut()),
+      button('?', onHelp, {
+        class: 'button help',
+        'aria-label': 'Help',
+        title: 'Help (?)',
+        'aria-keyshortcuts': '?',
+      }),
     ),
   );
 }
@@ -242,11 +235,9 @@ export function RefusedBanner({
       'details',
       null,
       el('summary', null, counted(faults.length + omitted, 'fault')),
-      el(
-        'ul',
-        { class: 'plain' },
-        faults.map((fault) => el('li', { key: fault }, fault)),
-        omitted > 0 && el('li', null, `and ${counted(omitted, 'more fault')}, not listed`),
+      sentenceList(
+        [...faults, ...(omitted > 0 ? [`and ${counted(omitted, 'more fault')}, not listed`] : [])],
+        (fault) => fault,
       ),
     ),
   );
@@ -255,27 +246,18 @@ export function RefusedBanner({
 /** Prompts for the admin token; the gateway responds with a cookie, so the page stores nothing. */
 export function Login({ onDone }: { readonly onDone: () => void }): VNode {
   const [token, setToken] = useState('');
-  const [fault, setFault] = useState('');
-  const login = async (): Promise<void> => {
-    try {
+  const [fault, attempt] = useAttempt();
+  const login = (): Promise<boolean> =>
+    attempt(async () => {
       await send('login', { token });
       onDone();
-    } catch (error) {
-      setFault(asFailure(error).message);
-    }
-  };
+    });
   return el(
     'main',
     { class: 'login' },
-    el(
-      'form',
-      {
-        class: 'card',
-        onSubmit: (event) => {
-          event.preventDefault();
-          void login();
-        },
-      },
+    form(
+      { class: 'card' },
+      login,
       el('h1', null, 'capture-gateway'),
       el('p', null, 'Enter the token of the admin listener.'),
       el('label', { for: 'token' }, 'Admin token'),

@@ -4,7 +4,8 @@ import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
-import { fullTime } from './format.ts';
+import { fullTime, type HueOf } from './format.ts';
+import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;
 
@@ -59,6 +60,49 @@ export function part<Props extends object>(
   props: Props & Attributes,
 ): JSX.Element {
   return h(component, props);
+}
+
+/** What every view of the page may use. */
+export interface PageTools {
+  readonly go: Go;
+  readonly announce: Announce;
+  readonly hueOf: HueOf;
+  /** Returns the name of a client, if it has one. */
+  readonly nameOf: (client: string | undefined) => string | undefined;
+  /** Returns the description of a change, from the rule book. */
+  readonly summaryOf: (change: string) => string | undefined;
+}
+
+/** A button; `props` add to those of a plain one, or replace them. */
+export function button(
+  text: ComponentChildren,
+  onClick: () => void,
+  props?: Tags['button'] & DataAttributes,
+): VNode {
+  return el('button', { type: 'button', class: 'button', onClick, ...props }, text);
+}
+
+/** A form that the page submits itself. */
+export function form(
+  props: Tags['form'],
+  onSubmit: () => Promise<unknown> | void,
+  ...children: ComponentChildren[]
+): VNode {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void onSubmit();
+  };
+  return el('form', { ...props, onSubmit: submit }, ...children);
+}
+
+/** An entry of the legend of a chart, with the look of what it explains. */
+export function legend(look: string, text: string): VNode {
+  return el('span', { key: text, class: 'legend' }, el('i', { class: look }), text);
+}
+
+/** A name and its value in a list of facts. */
+export function fact(name: string, value: ComponentChildren): VNode {
+  return el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value));
 }
 
 /** Joins class names; absent ones are left out. */
@@ -127,19 +171,9 @@ interface CopyButtonProps {
 
 /** A button that copies a text to the clipboard and announces it. */
 export function CopyButton({ text, label, done, announce, shortcut }: CopyButtonProps): VNode {
-  return el(
-    'button',
-    {
-      type: 'button',
-      class: 'button',
-      'aria-keyshortcuts': shortcut,
-      onClick: () =>
-        void copyText(text).then((isCopied) =>
-          announce(isCopied ? done : 'The browser did not allow copying.'),
-        ),
-    },
-    label,
-  );
+  const copy = async (): Promise<void> =>
+    announce((await copyText(text)) ? done : 'The browser did not allow copying.');
+  return button(label, () => void copy(), { 'aria-keyshortcuts': shortcut });
 }
 
 /** Copies a text; true on success. Without TLS, except on localhost, browsers support only the old command. */
@@ -281,15 +315,19 @@ function tableCell<Row>({ name, kind, cell, cellClass, title }: Column<Row>, row
 
 /** A button that looks like a link; `label` is its name for assistive technology if the text does not suffice. */
 export function linkButton(text: ComponentChildren, onClick: () => void, label?: string): VNode {
-  return el('button', { type: 'button', class: 'link', 'aria-label': label, onClick }, text);
+  return button(text, onClick, { class: 'link', 'aria-label': label });
 }
 
-/** A list of different sentences about the gateway. */
-export function sentenceList(sentences: readonly string[]): VNode {
+/** A list of different sentences, by default about the gateway. */
+export function sentenceList(
+  sentences: readonly string[],
+  shown: (text: string) => ComponentChildren = sentence,
+  props?: Tags['ul'],
+): VNode {
   return el(
     'ul',
-    { class: 'plain' },
-    sentences.map((text) => el('li', { key: text }, sentence(text))),
+    { class: 'plain', ...props },
+    sentences.map((text) => el('li', { key: text }, shown(text))),
   );
 }
 

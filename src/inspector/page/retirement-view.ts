@@ -9,17 +9,20 @@ import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.
 import { useAsked } from './admin-client.ts';
 import { ClientName, type ClientNameProps } from './client-name.ts';
 import { endCard } from './end-view.ts';
-import { ago, count, counted, type HueOf } from './format.ts';
+import { ago, count, counted } from './format.ts';
 import { ChartFrame, linearTicks, type Plot } from './hour/charts.ts';
-import { type Go, toExchanges } from './page-state.ts';
+import { toExchanges } from './page-state.ts';
 import {
+  button,
   card,
   classes,
   type Column,
   CopyButton,
   el,
+  legend,
   linkButton,
   Loading,
+  type PageTools,
   part,
   scrollTable,
   sentence,
@@ -28,11 +31,8 @@ import {
 } from './parts.ts';
 
 /** Properties of the retirement report. */
-interface RetirementViewProps extends Pick<ClientNameProps, 'clients' | 'onNamed'> {
-  readonly go: Go;
-  readonly announce: (sentence: string) => void;
-  readonly hueOf: HueOf;
-}
+type RetirementViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
+  Pick<PageTools, 'go' | 'announce' | 'hueOf'>;
 
 const REFRESH = 10_000;
 
@@ -55,7 +55,8 @@ const CLIENT_CLASSES = {
 } as const;
 
 /** The clients that still need V1, and the work that remains before it can be switched off. */
-export function RetirementView({ go, announce, hueOf, clients, onNamed }: RetirementViewProps): VNode {
+export function RetirementView(props: RetirementViewProps): VNode {
+  const { go, announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
@@ -78,7 +79,7 @@ export function RetirementView({ go, announce, hueOf, clients, onNamed }: Retire
         : undefined,
       part(BurnDown, { days: report.days }),
     ),
-    part(ClientsCard, { report, go, hueOf, clients, announce, onNamed }),
+    clientsCard(report, props),
     part(CensusCard, { census: report.census, announce }),
   );
 }
@@ -185,13 +186,8 @@ function readout(day: ReportDay | undefined): (VNode | string)[] {
   const edited = day === undefined ? 'clients' : counted(day.rewritten, 'client');
   return [
     ...(day === undefined ? [] : [el('strong', null, day.day)]),
-    el('span', { class: 'legend' }, el('i', { class: 'swatch fill-rewritten' }), `${edited} with edits`),
-    el(
-      'span',
-      { class: 'legend' },
-      el('i', { class: 'swatch fill-unchanged' }),
-      `${plain}without an edit seen`,
-    ),
+    legend('swatch fill-rewritten', `${edited} with edits`),
+    legend('swatch fill-unchanged', `${plain}without an edit seen`),
     ...(day === undefined
       ? []
       : [el('span', { class: 'legend' }, `${counted(day.v1, 'request')} on V1, ${count(day.v2)} on V2`)]),
@@ -237,12 +233,7 @@ function CensusCard({
         },
         'wide',
       ),
-    rows.length > shown.length &&
-      el(
-        'button',
-        { type: 'button', class: 'button', onClick: () => setIsWhole(true) },
-        `Show all ${counted(rows.length, 'name')}`,
-      ),
+    rows.length > shown.length && button(`Show all ${counted(rows.length, 'name')}`, () => setIsWhole(true)),
     suspects.length > 0 &&
       el(
         'ul',
@@ -311,16 +302,8 @@ function stripPlace({ operation = '(other)', in: inside, member }: Census['strip
   return `${operation} /${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`;
 }
 
-/** Properties of the clients. */
-interface ClientsCardProps extends Pick<ClientNameProps, 'clients' | 'announce' | 'onNamed'> {
-  readonly report: Report;
-  readonly go: Go;
-  readonly hueOf: HueOf;
-}
-
 /** Every client that ever used V1, with the work that it needs before it can leave V1. */
-function ClientsCard(props: ClientsCardProps): VNode {
-  const { report } = props;
+function clientsCard(report: Report, props: RetirementViewProps): VNode {
   const { clients, omittedClients, goneAfterDays } = report;
   return card(
     capital(countedClients(clients.map(({ client }) => client))),
@@ -328,20 +311,21 @@ function ClientsCard(props: ClientsCardProps): VNode {
     clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
     clients.some(({ bodyChecks }) => bodyChecks.length > 0) && el('p', { class: 'lead' }, CHECKED_WORDS),
     clients.length > 0 &&
-      scrollTable('Clients', clientColumns(props), { rows: clients, keyOf: ({ client }) => client }, 'wide'),
+      scrollTable(
+        'Clients',
+        clientColumns(report, props),
+        { rows: clients, keyOf: ({ client }) => client },
+        'wide',
+      ),
     omittedClients > 0 &&
       el('p', null, `${counted(omittedClients, 'request')} of further clients, not listed.`),
   );
 }
 
-function clientColumns({
-  report,
-  go,
-  hueOf,
-  clients,
-  announce,
-  onNamed,
-}: ClientsCardProps): readonly Column<ClientReport>[] {
+function clientColumns(
+  report: Report,
+  { go, hueOf, clients, announce, onNamed }: RetirementViewProps,
+): readonly Column<ClientReport>[] {
   const checks: Column<ClientReport> = {
     name: 'V2’s schema',
     cell: (client) => checkLines(client, toExchanges(go, `client:${client.client} error:schema-*,would-*`)),

@@ -13,15 +13,18 @@ import { evidenceSentence, latencySentence, reasonSentence } from '../../rollout
 import type { Report, RulesView } from '../api.ts';
 import { causeFilter, type Condition } from '../conditions.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
-import { AdminFailure, asFailure, getJson, postJson, useAsked } from './admin-client.ts';
+import { AdminFailure, asFailure, getJson, postJson, useAsked, useAttempt } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
 import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
 import {
+  button,
   card,
   type Column,
   el,
+  form,
   linkButton,
   Loading,
+  type PageTools,
   part,
   scrollTable,
   sentence,
@@ -32,9 +35,7 @@ import {
 const REFRESH = 2000;
 
 /** Properties of the rollout. */
-interface RolloutViewProps {
-  readonly go: Go;
-  readonly announce: (sentence: string) => void;
+interface RolloutViewProps extends Pick<PageTools, 'go' | 'announce'> {
   readonly rules: RulesView | undefined;
   /** The conditions of the services and the gateway. */
   readonly conditions: readonly Condition[];
@@ -88,30 +89,22 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
   const [changed, setChanged] = useState<Rollout | undefined>(undefined);
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useAttempt();
   const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
   if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
   const operations = rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   const methodOf = (operation: string): string | undefined =>
     operations.find(({ id }) => id === operation)?.method;
-  const check = async (request: RolloutRequest): Promise<void> => {
-    try {
+  const check = (request: RolloutRequest): Promise<boolean> =>
+    attempt(async () => {
       const [now, report, refusal] = await Promise.all([
         getJson<Rollout>('rollout'),
         getJson<Report>('report?format=json'),
         refusalOf(request),
       ]);
-      setChecked({
-        request,
-        effect: rolloutEffect(request, now, report, methodOf),
-        refusal,
-        revision: now.revision,
-      });
-      setFault('');
-    } catch (error) {
-      setFault(asFailure(error).message);
-    }
-  };
+      const effect = rolloutEffect(request, now, report, methodOf);
+      setChecked({ request, effect, refusal, revision: now.revision });
+    });
   const carryOut = async ({ request, revision, effect }: CheckedCommand, said: Said): Promise<void> => {
     const now = await getJson<Rollout>('rollout');
     if (now.revision !== revision)
@@ -130,11 +123,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
     banner(response, conditions, go),
     modesCard(response, { go, methodOf, check: (request) => void check(request) }),
     fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
-    part(RolloutForm, {
-      rollout: response,
-      operations,
-      check: (request) => void check(request),
-    }),
+    part(RolloutForm, { rollout: response, operations, check: (request) => void check(request) }),
     changesCard(response),
     canariesCard(response, go),
     shadowsCard(response),
@@ -291,17 +280,11 @@ function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNod
                 name: 'Back and forward',
                 cell: (row: ModeRow) =>
                   stepsOf(row, methodOf).map(({ words, request }) =>
-                    el(
-                      'button',
-                      {
-                        key: words,
-                        type: 'button',
-                        class: 'button step',
-                        'aria-label': `${words} for ${row.name}`,
-                        onClick: () => check({ ...request, ...row.target }),
-                      },
-                      words,
-                    ),
+                    button(words, () => check({ ...request, ...row.target }), {
+                      key: words,
+                      class: 'button step',
+                      'aria-label': `${words} for ${row.name}`,
+                    }),
                   ),
               },
             ]),
@@ -543,12 +526,8 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     );
 }
 
-function countText(counts: CountView): string {
-  return counts.requests === 0 ? 'no request lately' : `${ofAll(counts)} failed`;
-}
-
-function ofAll({ requests, failures }: CountView): string {
-  return `${count(failures)} of ${count(requests)}`;
+function countText({ requests, failures }: CountView): string {
+  return requests === 0 ? 'no request lately' : `${count(failures)} of ${count(requests)} failed`;
 }
 
 function table<Row>(
@@ -578,15 +557,9 @@ function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   return card(
     'Change a mode',
     'nothing changes before you confirm it',
-    el(
-      'form',
-      {
-        class: 'rollout-form',
-        onSubmit: (event) => {
-          event.preventDefault();
-          check(commandOf(mode, share, target, client));
-        },
-      },
+    form(
+      { class: 'rollout-form' },
+      () => check(commandOf(mode, share, target, client)),
       select('rollout-target', 'For', target, setTarget, [
         ['', 'everything else'],
         ...operations.map(({ id }) => [id, id] as const),
@@ -717,7 +690,7 @@ const WHO_KEY = 'capture-gateway.operator';
 /** Shows the effect of a command, and carries it out when the operator confirms it. */
 function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useAttempt();
   const [isForced, setIsForced] = useState(false);
   const [who, setWho] = useState(() => keptValue(WHO_KEY) ?? '');
   const [why, setWhy] = useState('');
@@ -735,13 +708,9 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   const { refusal } = checked;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
-    try {
-      keepValue(WHO_KEY, who);
-      await carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) });
-    } catch (error) {
-      setFault(asFailure(error).message);
+    keepValue(WHO_KEY, who);
+    if (!(await attempt(() => carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) }))))
       setIsBusy(false);
-    }
   };
   return el(
     'dialog',
@@ -782,17 +751,11 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
     el(
       'div',
       { class: 'actions' },
-      el('button', { type: 'button', class: 'button', onClick: onCancel }, 'Cancel'),
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'button primary',
-          disabled: isBusy || (refusal !== undefined && !isForced),
-          onClick: () => void confirm(),
-        },
-        visibleText(title),
-      ),
+      button('Cancel', onCancel),
+      button(visibleText(title), () => void confirm(), {
+        class: 'button primary',
+        disabled: isBusy || (refusal !== undefined && !isForced),
+      }),
     ),
   );
 }

@@ -8,25 +8,30 @@ import type {
   TrialDifference,
   TrialOutcome,
 } from '../api.ts';
-import { asFailure, type Asked, postText } from './admin-client.ts';
+import { type Asked, postText, useAttempt } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime, type HueOf } from './format.ts';
 import { type Go, toExchanges } from './page-state.ts';
 import {
+  button,
   card,
   type Column,
   CopyButton,
   el,
+  fact,
+  form,
   linkButton,
   Loading,
+  type PageTools,
   part,
   scrollTable,
   sentence,
+  sentenceList,
   unbrokenWords,
   visibleText,
 } from './parts.ts';
 
-/** The text of a trial. */
-interface TrialDraft {
+/** The text of a trial, and what shows its outcome. */
+interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
   /** Undefined while it is that of the rule book in force. */
   readonly draft: string | undefined;
   readonly setDraft: (draft: string | undefined) => void;
@@ -35,9 +40,7 @@ interface TrialDraft {
 /** Properties of the rule book. */
 interface RulesViewProps extends TrialDraft {
   readonly asked: Asked<Rules>;
-  readonly go: Go;
   readonly hueOf: HueOf;
-  readonly announce: (sentence: string) => void;
 }
 
 /** The rule book in force: its changes, operations and assumptions, with their hits. */
@@ -68,9 +71,27 @@ export function RulesView({ asked, go, hueOf, announce, draft, setDraft }: Rules
       rules.changes.map((change) => changeCard(change, hueOf, go)),
     ),
     el('h3', null, counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')),
-    part(OperationTable, { operations: rules.operations, hueOf, go }),
-    assumptions(rules.assumptions),
-    policies(rules),
+    operationTable(rules.operations, hueOf, go),
+    rules.assumptions.length > 0 &&
+      card(
+        'Assumptions',
+        undefined,
+        el(
+          'p',
+          { class: 'lead' },
+          'Neither the specification nor the documentation shows these. Confirm them with the owners of the service.',
+        ),
+        sentenceList(rules.assumptions, (one) => one),
+      ),
+    card(
+      'Policies',
+      undefined,
+      el(
+        'dl',
+        { class: 'facts' },
+        Object.entries(rules.policies).map(([name, value]) => fact(name, value)),
+      ),
+    ),
     part(RulesTrial, { text: rules.text, go, announce, draft, setDraft }),
   );
 }
@@ -112,74 +133,32 @@ function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string
   ];
 }
 
-function assumptions(sentences: readonly string[]): VNode | false {
-  if (sentences.length === 0) return false;
-  return card(
-    'Assumptions',
-    undefined,
-    el(
-      'p',
-      { class: 'lead' },
-      'Neither the specification nor the documentation shows these. Confirm them with the owners of the service.',
-    ),
-    el(
-      'ul',
-      { class: 'plain' },
-      sentences.map((one) => el('li', { key: one }, one)),
-    ),
-  );
-}
-
-function policies({ policies: values }: Rules): VNode {
-  return card(
-    'Policies',
-    undefined,
-    el(
-      'dl',
-      { class: 'facts' },
-      Object.entries(values).map(([name, value]) =>
-        el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value)),
-      ),
-    ),
-  );
-}
-
 /** Properties of a trial. */
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
-  readonly go: Go;
-  readonly announce: (sentence: string) => void;
 }
 
 /** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
 function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): VNode {
   const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useAttempt();
   const [isBusy, setIsBusy] = useState(false);
+  const change = (next: string | undefined): void => {
+    setDraft(next);
+    setRun(undefined);
+  };
   const tryOut = async (): Promise<void> => {
     setIsBusy(true);
-    try {
-      setRun(await postText<TrialOutcome>('rules/try', draft ?? text));
-      setFault('');
-    } catch (error) {
-      setFault(asFailure(error).message);
-    } finally {
-      setIsBusy(false);
-    }
+    await attempt(async () => setRun(await postText<TrialOutcome>('rules/try', draft ?? text)));
+    setIsBusy(false);
   };
   return card(
     'Try a change',
     'on kept exchanges; nothing is applied from here',
-    el(
-      'form',
-      {
-        class: 'trial',
-        onSubmit: (event) => {
-          event.preventDefault();
-          void tryOut();
-        },
-      },
+    form(
+      { class: 'trial' },
+      tryOut,
       el('label', { for: 'rules-draft' }, 'Rule book'),
       el('textarea', {
         id: 'rules-draft',
@@ -188,28 +167,13 @@ function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): V
         spellcheck: false,
         wrap: 'off',
         value: draft ?? text,
-        onInput: ({ currentTarget }) => {
-          setDraft(currentTarget.value);
-          setRun(undefined);
-        },
+        onInput: ({ currentTarget }) => change(currentTarget.value),
       }),
       el(
         'div',
         { class: 'actions' },
         el('button', { type: 'submit', class: 'button primary', disabled: isBusy }, 'Try it'),
-        draft !== undefined &&
-          el(
-            'button',
-            {
-              type: 'button',
-              class: 'button',
-              onClick: () => {
-                setDraft(undefined);
-                setRun(undefined);
-              },
-            },
-            'Back to the rule book in force',
-          ),
+        draft !== undefined && button('Back to the rule book in force', () => change(undefined)),
       ),
       fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
     ),
@@ -227,16 +191,9 @@ function outcome(
       'div',
       { class: 'trial-outcome', role: 'alert' },
       el('h4', null, `${counted(faults.length, 'fault')}: a gateway would refuse this rule book`),
-      el(
-        'ul',
-        { class: 'plain' },
-        faults.map(({ line, column, message }) =>
-          el(
-            'li',
-            { key: `${line}:${column} ${message}` },
-            visibleText(`Line ${line}, column ${column}: ${message}`),
-          ),
-        ),
+      sentenceList(
+        faults.map(({ line, column, message }) => `Line ${line}, column ${column}: ${message}`),
+        visibleText,
       ),
     );
   const { exchanges, differing, patch } = result;
@@ -304,6 +261,13 @@ function notes(
 
 function differenceItem(difference: TrialDifference, go: Go): VNode {
   const { seq, requestId, name, time, request, response, before, now } = difference;
+  const body = (title: string, text: string): VNode =>
+    el(
+      'div',
+      null,
+      el('h5', null, title),
+      el('pre', { class: 'file', tabIndex: 0 }, visibleText(text || 'none')),
+    );
   return el(
     'details',
     { key: seq, class: 'difference' },
@@ -322,40 +286,15 @@ function differenceItem(difference: TrialDifference, go: Go): VNode {
     el(
       'div',
       { class: 'pair' },
-      el(
-        'div',
-        null,
-        el('h5', null, 'V2 body by the rule book in force'),
-        el('pre', { class: 'file', tabIndex: 0 }, visibleText(before || 'none')),
-      ),
-      el(
-        'div',
-        null,
-        el('h5', null, 'V2 body by this one'),
-        el('pre', { class: 'file', tabIndex: 0 }, visibleText(now || 'none')),
-      ),
+      body('V2 body by the rule book in force', before),
+      body('V2 body by this one', now),
     ),
-    el(
-      'button',
-      {
-        type: 'button',
-        class: 'button',
-        onClick: () => go({ view: 'traffic', filter: '', entry: { id: requestId, seq } }),
-      },
-      'Open the exchange',
-    ),
+    button('Open the exchange', () => go({ view: 'traffic', filter: '', entry: { id: requestId, seq } })),
   );
 }
 
-/** Properties of the operations. */
-interface OperationTableProps {
-  readonly operations: readonly OperationView[];
-  readonly hueOf: HueOf;
-  readonly go: Go;
-}
-
 /** The operations of the rule book, with their use through V1. */
-function OperationTable({ operations, hueOf, go }: OperationTableProps): VNode {
+function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: Go): VNode {
   const columns: readonly Column<OperationView>[] = [
     { name: 'Operation', kind: 'head', cell: ({ id, assumed }) => [id, assumed && assumedSign()] },
     { name: 'V1 request', cell: ({ method, template }) => el('code', null, `${method} ${template}`) },
@@ -380,17 +319,13 @@ function OperationTable({ operations, hueOf, go }: OperationTableProps): VNode {
           ? '0'
           : linkButton(
               count(times),
-              toExchanges(go, operationFilter(id)),
+              toExchanges(go, id === '(other)' ? 'op:- route:v1' : `op:${id}`),
               `Show the ${counted(times, 'exchange')} of ${id}`,
             ),
     },
     { name: 'Last hit', cell: ({ lastHit }) => el('time', { dateTime: lastHit ?? '' }, ago(lastHit)) },
   ];
   return scrollTable('Operations', columns, { rows: operations, keyOf: ({ id }) => id }, 'wide');
-}
-
-function operationFilter(id: string): string {
-  return id === '(other)' ? 'op:- route:v1' : `op:${id}`;
 }
 
 /** Marks an assumption, which neither the specification nor the documentation confirms. */

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DiffMark, TextSpan } from '../../api.ts';
 import { count, type HueOf, markClass } from '../format.ts';
-import { classes, el, visibleText } from '../parts.ts';
+import { button, classes, el, visibleText } from '../parts.ts';
 
 /** Properties of the lines of a body. */
 interface CodeLinesProps {
@@ -49,11 +49,7 @@ function shorten(lines: readonly MarkedLine[]): readonly (MarkedLine | Fold)[] {
 }
 
 function fold({ folded, from }: Fold, showAll: () => void): VNode {
-  return el(
-    'button',
-    { key: `fold-${from}`, type: 'button', class: 'fold', onClick: showAll },
-    `${count(folded)} more lines – show all`,
-  );
+  return button(`${count(folded)} more lines – show all`, showAll, { key: `fold-${from}`, class: 'fold' });
 }
 
 function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { type EditRecord, placesOfEdit } from '../../../rewrite/records.ts';
 import type { Diff, DiffMark, EntryDetail, HeaderView, RequestView, TextSpan } from '../../api.ts';
 import { type HueOf, markClass } from '../format.ts';
-import { classes, el, part, visibleText } from '../parts.ts';
+import { classes, el, type PageTools, part, visibleText } from '../parts.ts';
 import { CodeLines, markedLines, type MarkedSpan, markNumber } from './code-lines.ts';
 import { HeaderName, requestLine } from './perspective-view.ts';
 
@@ -21,10 +21,8 @@ type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
 };
 
 /** Properties of the comparison. */
-interface DiffPaneProps {
+interface DiffPaneProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly changed: Changed;
-  readonly hueOf: HueOf;
-  readonly summaryOf: (change: string) => string | undefined;
 }
 
 /** Width of the gutter, in the units of its drawing; the style sheet sets the same width. */
@@ -208,15 +206,12 @@ function spansOf(
 }
 
 /** Properties of the list of edits. */
-interface EditListProps {
+interface EditListProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly title: string;
   readonly edits: readonly EditRecord[];
   readonly marks: readonly DiffMark[];
-  readonly hueOf: HueOf;
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
-  /** The description of a change, from the rule book. */
-  readonly summaryOf: (change: string) => string | undefined;
 }
 
 /** Every edit with its reason, grouped by change; the numbers match those in the bodies. */

@@ -16,24 +16,31 @@ import {
   statusTone,
   statusWords,
 } from '../../entries/entry-words.ts';
-import { asFailure, postJson, useAsked } from '../admin-client.ts';
-import { bytes, clockTime, counted, type HueOf } from '../format.ts';
+import { postJson, useAsked, useAttempt } from '../admin-client.ts';
+import { bytes, clockTime, counted } from '../format.ts';
 import { type EntryLink, findAddress, type Go, type Perspective } from '../page-state.ts';
-import { CopyButton, el, linkButton, part, VerdictBadge, visibleText } from '../parts.ts';
+import {
+  button,
+  CopyButton,
+  el,
+  fact,
+  form,
+  linkButton,
+  type PageTools,
+  part,
+  sentenceList,
+  VerdictBadge,
+  visibleText,
+} from '../parts.ts';
 import { DiffPane } from './diff-pane.ts';
 import { originOf, PerspectiveTabs, PerspectiveView, whyMissing } from './perspective-view.ts';
 
 /** Properties of the detail of an exchange. */
-interface EntryDetailProps {
+interface EntryDetailProps extends PageTools {
   readonly link: EntryLink;
   /** True where operators may send a kept request to V2 again. */
   readonly canResend: boolean;
   readonly perspective: Perspective;
-  readonly go: Go;
-  readonly announce: (sentence: string) => void;
-  readonly hueOf: HueOf;
-  readonly nameOf: (client: string | undefined) => string | undefined;
-  readonly summaryOf: (change: string) => string | undefined;
 }
 
 const WHY = {
@@ -57,17 +64,11 @@ export function EntryDetail(props: EntryDetailProps): VNode {
       'header',
       { class: 'detail-head' },
       response === undefined ? el('h2', null, `Exchange ${link.id}`) : title(response.entry),
-      el(
-        'button',
-        {
-          type: 'button',
-          class: 'button close',
-          'aria-label': 'Close the exchange',
-          title: 'Close (Esc)',
-          onClick: () => go({ entry: undefined }),
-        },
-        '✕',
-      ),
+      button('✕', () => go({ entry: undefined }), {
+        class: 'button close',
+        'aria-label': 'Close the exchange',
+        title: 'Close (Esc)',
+      }),
     ),
     failure !== undefined &&
       el('p', { class: 'empty' }, unavailableWords(failure.status, failure.message, link.id)),
@@ -86,7 +87,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
     'div',
     { class: 'detail-body' },
     detail.entry.seq === 0 && detail.note !== undefined && el('p', { class: 'from-log' }, detail.note),
-    part(EntryAccount, { entry: detail.entry }),
+    sentenceList(accountOf(detail.entry), visibleText, { class: 'account plain', 'aria-label': 'Account' }),
     detail.namesakes !== undefined &&
       el(
         'p',
@@ -94,7 +95,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
         `The client used this request id for ${counted(detail.namesakes, 'more exchange')}: `,
         linkButton('show all', () => go({ filter: `id:"${detail.entry.requestId}"` })),
       ),
-    part(EntryFacts, { entry: detail.entry, name: props.nameOf(detail.entry.client), go }),
+    entryFacts(detail.entry, props.nameOf(detail.entry.client), go),
     curl !== undefined &&
       el(
         'div',
@@ -107,12 +108,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             { class: 'button', href: `entries/${detail.entry.seq}/case`, target: '_blank' },
             'Text case',
           ),
-        detail.entry.route === 'migrate' &&
-          el(
-            'button',
-            { type: 'button', class: 'button', onClick: () => go({ view: 'explain' }) },
-            'Explain',
-          ),
+        detail.entry.route === 'migrate' && button('Explain', () => go({ view: 'explain' })),
         props.canResend && part(ResendForm, { seq: detail.entry.seq, go, announce }),
         el('small', null, 'curl commands have $API_KEY in place of the key'),
       ),
@@ -134,26 +130,18 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
           })
         : part(PerspectiveView, { detail, perspective }),
     ),
-    part(EntryIds, { entry: detail.entry }),
+    entryIds(detail.entry),
   );
 }
 
-function changedIn({
-  entry,
-  kept,
-  note,
-  v1Request,
-  v2Request,
-  diff,
-}: Detail): Parameters<typeof DiffPane>[0]['changed'] {
+function changedIn(detail: Detail): Parameters<typeof DiffPane>[0]['changed'] {
+  const { entry, note } = detail;
   return {
+    ...detail,
     edits: entry.edits,
     editsTitle: editsTitle(entry),
-    nothingSent: whyMissing({ entry, kept, ...(note === undefined ? {} : { note }) }, 'v2-request'),
+    nothingSent: whyMissing(detail, 'v2-request'),
     captions: bodyCaptions(entry),
-    ...(v1Request === undefined ? {} : { v1Request }),
-    ...(v2Request === undefined ? {} : { v2Request }),
-    ...(diff === undefined ? {} : { diff }),
     missing: missingWords(entry, note),
   };
 }
@@ -180,37 +168,10 @@ function unavailableWords(status: number, message: string, id: string): Componen
     : message;
 }
 
-/** The account of the exchange in sentences. */
-function EntryAccount({ entry }: { readonly entry: NumberedEntry }): VNode {
-  return el(
-    'ul',
-    { class: 'account plain', 'aria-label': 'Account' },
-    accountOf(entry).map((sentence) => el('li', { key: sentence }, visibleText(sentence))),
-  );
-}
-
-/** The facts of an entry, the most important first. */
-function EntryFacts({
-  entry,
-  name,
-  go,
-}: {
-  readonly entry: NumberedEntry;
-  /** The name of its client, if it has one. */
-  readonly name: string | undefined;
-  readonly go: Go;
-}): VNode {
+/** The facts of an entry, the most important first; `name` is that of its client, if it has one. */
+function entryFacts(entry: NumberedEntry, name: string | undefined, go: Go): VNode {
   const narrow = (term: string, text = term.slice(term.indexOf(':') + 1)): VNode =>
-    el(
-      'button',
-      {
-        type: 'button',
-        class: 'link',
-        title: `Filter by ${term}`,
-        onClick: () => go({ filter: term }),
-      },
-      visibleText(text),
-    );
+    button(visibleText(text), () => go({ filter: term }), { class: 'link', title: `Filter by ${term}` });
   const mode = modeOf(entry);
   const failed = failureWords(entry);
   return el(
@@ -245,7 +206,7 @@ function EntryFacts({
 }
 
 /** Further facts of an entry: ids, sizes and versions. */
-function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
+function entryIds(entry: NumberedEntry): VNode {
   const { apiVersion, rewriteMs, traceId, bytesIn, bytesOut, responseBytes } = entry;
   return el(
     'dl',
@@ -258,10 +219,6 @@ function EntryIds({ entry }: { readonly entry: NumberedEntry }): VNode {
     traceId !== undefined && fact('Trace', el('code', null, traceId)),
     fact('Rule book', el('code', null, entry.ruleBook)),
   );
-}
-
-function fact(name: string, value: ComponentChildren): VNode {
-  return el('div', { class: 'fact' }, el('dt', null, name), el('dd', null, value));
 }
 
 /** The duration in words and as a bar, with the share of the service. */
@@ -317,29 +274,20 @@ export function curlButtons({ curl, announce, hasShortcuts = false }: CurlButton
 }
 
 /** Properties of the form. */
-interface ResendFormProps {
+interface ResendFormProps extends Pick<PageTools, 'go' | 'announce'> {
   readonly seq: number;
-  readonly go: Go;
-  readonly announce: (sentence: string) => void;
 }
 
 /** Sends the V2 request of an exchange again, after asking for confirmation and for the key, which is never kept. */
 function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
   const [isOpen, setIsOpen] = useState(false);
   const [key, setKey] = useState('');
-  const [fault, setFault] = useState('');
-  if (!isOpen)
-    return el(
-      'button',
-      { type: 'button', class: 'button', onClick: () => setIsOpen(true) },
-      'Send to V2 again',
-    );
-  const send = async (): Promise<void> => {
-    try {
-      const { requestId, status } = await postJson<Resent>(
-        `entries/${seq}/resend`,
-        key === '' ? {} : { key },
-      );
+  const [fault, attempt] = useAttempt();
+  if (!isOpen) return button('Send to V2 again', () => setIsOpen(true));
+  const send = (): Promise<boolean> =>
+    attempt(async () => {
+      const path = `entries/${seq}/resend`;
+      const { requestId, status } = await postJson<Resent>(path, key === '' ? {} : { key });
       announce(
         status === undefined
           ? 'Sent again, without a complete response.'
@@ -348,19 +296,10 @@ function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
       setIsOpen(false);
       setKey('');
       go({ entry: { id: requestId, seq: undefined }, filter: '' });
-    } catch (error) {
-      setFault(asFailure(error).message);
-    }
-  };
-  return el(
-    'form',
-    {
-      class: 'resend',
-      onSubmit: (event) => {
-        event.preventDefault();
-        void send();
-      },
-    },
+    });
+  return form(
+    { class: 'resend' },
+    send,
     el('span', null, 'V2 will carry out the request again. '),
     el('input', {
       type: 'password',
@@ -372,7 +311,7 @@ function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
       onKeyDown: (event) => event.stopPropagation(),
     }),
     el('button', { type: 'submit', class: 'button' }, 'Send'),
-    el('button', { type: 'button', class: 'button', onClick: () => setIsOpen(false) }, 'Cancel'),
+    button('Cancel', () => setIsOpen(false)),
     fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
   );
 }

@@ -7,7 +7,18 @@ import { OUTCOME_MEANINGS } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted, dayTime, milliseconds, minuteTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
-import { card, type Column, el, linkButton, Loading, part, scrollTable, visibleText } from '../parts.ts';
+import {
+  card,
+  type Column,
+  el,
+  legend,
+  linkButton,
+  Loading,
+  part,
+  scrollTable,
+  sentenceList,
+  visibleText,
+} from '../parts.ts';
 import { ChartFrame, type ChartFrameProps, linearTicks, logShare, logTicks, type Plot } from './charts.ts';
 
 /** Number of slots in a chart of the last hour, one for each minute. */
@@ -31,13 +42,19 @@ export function HourView({ go, whose }: { readonly go: Go; readonly whose: strin
     { class: 'view hour' },
     el('h2', null, 'Last hour'),
     whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
-    minutes.length < HOUR_SLOTS && el('p', { class: 'lead' }, unknownWords(since)),
+    minutes.length < HOUR_SLOTS &&
+      el('p', { class: 'lead' }, `The figures begin at ${dayTime(since)}, when this gateway started.`),
     tiles(minutes, go),
     card(
       'Exchanges per minute, by outcome',
       undefined,
       part(VerdictChart, { minutes, marks }),
-      changesList(marks),
+      marks.length > 0 &&
+        sentenceList(
+          marks.map(({ words }) => words),
+          visibleText,
+          { class: 'plain changes-marked', 'aria-label': 'Changes, marked in the charts' },
+        ),
     ),
     el(
       'div',
@@ -73,28 +90,12 @@ function marksOf(changes: readonly ChangeRecord[], minutes: readonly HistoryMinu
     .filter(({ slot }) => slot >= 0);
 }
 
-/** The changes that the charts mark, in words. */
-function changesList(marks: Marks): VNode | false {
-  if (marks.length === 0) return false;
-  return el(
-    'ul',
-    { class: 'plain changes-marked', 'aria-label': 'Changes, marked in the charts' },
-    marks.map(({ slot, words }) => el('li', { key: `${slot} ${words}` }, visibleText(words))),
-  );
-}
-
-function unknownWords(since: string): string {
-  return `The figures begin at ${dayTime(since)}, when this gateway started.`;
-}
-
 /** A count for each outcome, linked to its exchanges. */
 function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   const all = minutes.reduce((sum, minute) => sum + allOf(minute), 0);
-  const [failed, ofV2, ofV1] = [
-    minutes.reduce((sum, minute) => sum + minute.failed, 0),
-    minutes.reduce((sum, { faults }) => sum + faults.v2, 0),
-    minutes.reduce((sum, { faults }) => sum + faults.v1, 0),
-  ];
+  const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
+  const ofV2 = minutes.reduce((sum, { faults }) => sum + faults.v2, 0);
+  const ofV1 = minutes.reduce((sum, { faults }) => sum + faults.v1, 0);
   return el(
     'ul',
     { class: 'tiles' },
@@ -239,9 +240,7 @@ function hourWords({ length }: readonly HistoryMinute[]): string {
 
 function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
   if (minute === undefined) {
-    return HOUR_OUTCOMES.map(({ outcome, name }) =>
-      el('span', { key: outcome, class: 'legend' }, el('i', { class: `swatch fill-${outcome}` }), name),
-    );
+    return HOUR_OUTCOMES.map(({ outcome, name }) => legend(`swatch fill-${outcome}`, name));
   }
   const { faults, failed } = minute;
   const extra = [
@@ -252,12 +251,7 @@ function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
   return [
     el('strong', null, minuteTime(minute.time)),
     ...HOUR_OUTCOMES.map(({ outcome, name }) =>
-      el(
-        'span',
-        { key: outcome, class: 'legend' },
-        el('i', { class: `swatch fill-${outcome}` }),
-        `${count(minute.outcomes[outcome])} ${name}`,
-      ),
+      legend(`swatch fill-${outcome}`, `${count(minute.outcomes[outcome])} ${name}`),
     ),
     ...extra.map((words) => el('span', { key: words, class: 'legend' }, words)),
   ];
@@ -344,10 +338,8 @@ function durationReadout(minute: HistoryMinute | undefined, of: Measured): (VNod
   return [
     ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
     ...QUANTILES.map((quantile) =>
-      el(
-        'span',
-        { key: quantile, class: 'legend' },
-        el('i', { class: `stroke line-${quantile}` }),
+      legend(
+        `stroke line-${quantile}`,
         quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`,
       ),
     ),

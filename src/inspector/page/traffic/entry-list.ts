@@ -17,18 +17,16 @@ import {
 } from '../../entries/entry-words.ts';
 import { count, type HueOf, milliseconds, rowTime } from '../format.ts';
 import type { EntryLink } from '../page-state.ts';
-import { classes, el, part, VerdictBadge, visibleText } from '../parts.ts';
+import { classes, el, type PageTools, part, VerdictBadge, visibleText } from '../parts.ts';
 
 /** Properties of the list. */
-interface EntryListProps {
+interface EntryListProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
   /** True while rows arrive at the top. */
   readonly isLive: boolean;
   readonly active: number | undefined;
   readonly open: EntryLink | undefined;
-  readonly hueOf: HueOf;
-  readonly nameOf: EntryRowProps['nameOf'];
   /** Message for an empty list. */
   readonly empty: string;
   readonly onOpen: (entry: NumberedEntry) => void;
@@ -145,7 +143,7 @@ function bringIntoSight(
 }
 
 /** Properties of a row. */
-interface EntryRowProps {
+interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
   readonly entry: NumberedEntry;
   /** Its index in the list, from 0. */
   readonly index: number;
@@ -153,9 +151,6 @@ interface EntryRowProps {
   readonly top: number;
   readonly isActive: boolean;
   readonly isOpen: boolean;
-  readonly hueOf: HueOf;
-  /** Returns the name of a client, if it has one. */
-  readonly nameOf: (client: string | undefined) => string | undefined;
   readonly onOpen: (entry: NumberedEntry) => void;
 }
 

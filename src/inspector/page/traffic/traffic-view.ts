@@ -12,16 +12,24 @@ import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.ts';
-import { count, counted, dayTime, type HueOf, searchedWords } from '../format.ts';
-import { type Go, keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
-import { type Announce, classes, CompletionList, el, PaneSplitter, part, visibleText } from '../parts.ts';
+import { count, counted, dayTime, searchedWords } from '../format.ts';
+import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
+import {
+  button,
+  classes,
+  CompletionList,
+  el,
+  type PageTools,
+  PaneSplitter,
+  part,
+  visibleText,
+} from '../parts.ts';
 import { EntryList } from './entry-list.ts';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 
 /** Properties of the traffic. */
-interface TrafficViewProps {
+interface TrafficViewProps extends PageTools {
   readonly place: PageState;
-  readonly go: Go;
   readonly live: LiveEntries;
   readonly view: LiveView;
   readonly rules: RulesView | undefined;
@@ -29,11 +37,6 @@ interface TrafficViewProps {
   readonly whose: string | undefined;
   readonly active: number | undefined;
   readonly onActive: (seq: number | undefined) => void;
-  readonly hueOf: HueOf;
-  /** Returns the name of a client, if it has one. */
-  readonly nameOf: (client: string | undefined) => string | undefined;
-  readonly summaryOf: (change: string) => string | undefined;
-  readonly announce: Announce;
   /** Share of the list beside an exchange, in percent. */
   readonly listShare: number;
   readonly onListShare: (share: number) => void;
@@ -56,7 +59,7 @@ const MAX_OPTIONS = 24;
 
 /** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
-  const { place, go, live, view, rules, active, onActive, hueOf, announce } = props;
+  const { place, go, live, view, rules, active, onActive, hueOf, nameOf, summaryOf, announce } = props;
   const { filter, entry: open } = place;
   useEffect(() => void live.follow(filter), [filter]);
   useEffect(() => {
@@ -99,7 +102,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           active,
           open,
           hueOf,
-          nameOf: props.nameOf,
+          nameOf,
           empty: emptyWords(view, filter),
           onOpen: openEntry,
           onLeaveTop: () => live.pause(),
@@ -115,8 +118,8 @@ export function TrafficView(props: TrafficViewProps): VNode {
           go,
           announce,
           hueOf,
-          nameOf: props.nameOf,
-          summaryOf: props.summaryOf,
+          nameOf,
+          summaryOf,
         }),
     ),
   );
@@ -145,20 +148,14 @@ function flow(view: LiveView, live: LiveEntries): VNode {
           sample,
         ),
     ),
-    el(
-      'button',
-      {
-        type: 'button',
-        class: classes('button', 'pause', paused && 'held'),
-        'aria-keyshortcuts': 'p',
-        onClick: () => (paused ? live.resume() : live.pause()),
-      },
-      el('span', {
-        class: classes('sign', paused ? 'sign-live' : 'sign-pause'),
-        'aria-hidden': true,
-      }),
-      paused ? 'Go live' : 'Pause',
-      paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
+    button(
+      [
+        el('span', { class: classes('sign', paused ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
+        paused ? 'Go live' : 'Pause',
+        paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
+      ],
+      () => (paused ? live.resume() : live.pause()),
+      { class: classes('button', 'pause', paused && 'held'), 'aria-keyshortcuts': 'p' },
     ),
   );
 }
@@ -249,8 +246,7 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
         timeField('From', range?.from, (from) => choose({ ...range, from })),
         timeField('To', range?.to, (to) => choose({ ...range, to })),
       ),
-      range !== undefined &&
-        el('button', { type: 'button', class: 'button', onClick: () => choose({}) }, 'Everything kept'),
+      range !== undefined && button('Everything kept', () => choose({})),
     ),
   );
 }
@@ -470,6 +466,10 @@ function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     setChosen(-1);
     queueMicrotask(() => input.current?.setSelectionRange(at, at));
   };
+  const clear = (): void => {
+    setText('');
+    onFilter('');
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     const option = options[chosen];
     if (event.key === 'ArrowDown' && options.length > 0) setChosen((chosen + 1) % options.length);
@@ -520,19 +520,7 @@ function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     }),
     text === ''
       ? el('kbd', { class: 'filter-key', 'aria-hidden': true }, '/')
-      : el(
-          'button',
-          {
-            type: 'button',
-            class: 'filter-clear',
-            'aria-label': 'Clear the filter',
-            onClick: () => {
-              setText('');
-              onFilter('');
-            },
-          },
-          '✕',
-        ),
+      : button('✕', clear, { class: 'filter-clear', 'aria-label': 'Clear the filter' }),
     el('p', { class: 'filter-fault', id: 'filter-fault' }, isTyping ? '' : (fault?.message ?? '')),
     part(CompletionList, { options, chosen, accept }),
   );
