@@ -31,7 +31,7 @@ interface Variant {
  * one for each series of edits.
  */
 export class Components {
-  private readonly description: Description;
+  readonly description: Description;
   private readonly variants = new Map<string, Variant>();
   private readonly known = new Map<string, string>();
   /** References into other documents, which are not followed. */

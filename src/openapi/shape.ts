@@ -266,3 +266,10 @@ export function fitsInto(old: Shape, young: Shape): boolean {
     (type) => young.types.has(type) || (type === 'integer' && young.types.has('number')),
   );
 }
+
+/** The shape at a path of member names, where `*` is any element; undefined for none. */
+export function shapeAt(shape: Shape, path: readonly string[]): Shape | undefined {
+  let current: Shape | undefined = shape;
+  for (const name of path) current = name === '*' ? current?.element : current?.members.get(name)?.shape;
+  return current;
+}

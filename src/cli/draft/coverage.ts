@@ -144,7 +144,7 @@ function sampleRequest(
     if (place === 'header') headers.push(name, value);
     if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
   }
-  const shape = requestShape(v1, described, components);
+  const shape = requestShape(described, components);
   if (shape !== undefined) headers.push('Content-Type', 'application/json');
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const body = shape === undefined ? undefined : JSON.stringify(sampleOf(shape));
@@ -168,7 +168,7 @@ function missingInRequest(
       ? [`V2 requires the header field ${name}, which is never set`]
       : [];
   });
-  const shape = requestShape(v2, partner, new Components(v2));
+  const shape = requestShape(partner, new Components(v2));
   if (shape === undefined || body === null) return parameters;
   const value: unknown = JSON.parse(new TextDecoder().decode(body));
   return [
@@ -190,8 +190,8 @@ function missingInResponse(
   { v1, v2 }: CoverageSources,
 ): readonly string[] {
   const [expected, given] = [
-    resourceIn(described, { description: v1, components: new Components(v1) }),
-    resourceIn(partner, { description: v2, components: new Components(v2) }),
+    resourceIn(described, new Components(v1)),
+    resourceIn(partner, new Components(v2)),
   ];
   if (expected === undefined || given === undefined) return [];
   const statuses = Object.keys(objectIn(partner.operation, 'responses'));

@@ -141,8 +141,8 @@ async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook):
   const { matched } = matchOperations(v1, v2);
   const texts: string[] = [];
   for (const { pair, operation } of namedOperations(matched)) {
-    const shape = requestShape(v1, pair.v1, old);
-    const resource = resourceIn(pair.v2, { description: v2, components: young });
+    const shape = requestShape(pair.v1, old);
+    const resource = resourceIn(pair.v2, young);
     const isWrite = shape !== undefined && shape.members.size > 0;
     if (!isWrite && !(operation.method === 'GET' && resource !== undefined)) continue;
     const target = operation.template.replaceAll(/\{[^{}]*\}/g, '1');

@@ -156,8 +156,7 @@ function newPart(
   const all = (on === 'every' ? operations.map(({ id }) => id) : on).map(idNow);
   const names = [
     ...rules.flatMap(({ found }) => (found.rule === 'nest' ? found.members : [found.member])),
-    ...query.map((rule) => ('text' in rule ? nameIn(rule.text) : rule.rename)),
-    ...headers.map(({ text }) => nameIn(text)),
+    ...[...query, ...headers].flatMap(({ texts }) => texts.map(nameIn)),
     ...response.flatMap(({ texts }) => texts.map(memberIn)),
   ];
   const open = all.filter((id) => !names.some((name) => known.hasNamed(id, name)));

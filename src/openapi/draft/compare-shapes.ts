@@ -1,5 +1,5 @@
 import type { Path } from '../../rules/rule.ts';
-import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape } from '../shape.ts';
+import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 
 /** Words about a version of a shape, which a description shows or recorded traffic. */
 export interface ShapeSource {
@@ -43,15 +43,19 @@ export interface Comparison {
   readonly questions: readonly string[];
 }
 
-/** A rule with the reasons to believe in it. */
-export interface Finding {
-  readonly found: FoundRule;
+/** The reasons to believe in a rule. */
+export interface Evidence {
   /** From 0 to 1; an estimate by fixed weights, not a probability. */
   readonly confidence: number;
   /** The evidence, in words. */
   readonly evidence: string;
   /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
   readonly doubt?: string | undefined;
+}
+
+/** A rule with the reasons to believe in it. */
+export interface Finding extends Evidence {
+  readonly found: FoundRule;
 }
 
 /** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
@@ -182,19 +186,15 @@ function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
 }
 
 /** Members that V1 has in an object, and V2 in a sub-object of it. */
-interface FoundNest {
+interface FoundNest extends Omit<Evidence, 'doubt'> {
   readonly under: string;
   readonly members: readonly NestedMember[];
-  readonly confidence: number;
-  readonly evidence: string;
 }
 
 /** The name of a member in V1 and that in the sub-object; usually the same. */
-interface NestedMember {
+interface NestedMember extends Pick<Evidence, 'doubt'> {
   readonly from: string;
   readonly to: string;
-  /** Why the move could lose a value or change its meaning; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
 }
 
 /**
@@ -337,37 +337,23 @@ function unitsIn(text: string): string {
   return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
 }
 
+/** The unit that each of these words tells. */
 const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    cent: 'cents',
-    pence: 'cents',
-    minor: 'cents',
-    millis: 'ms',
-    msec: 'ms',
-    msecs: 'ms',
-    millisecond: 'ms',
-    milliseconds: 'ms',
-    s: 'seconds',
-    sec: 'seconds',
-    secs: 'seconds',
-    min: 'minutes',
-    mins: 'minutes',
-    h: 'hours',
-    hrs: 'hours',
-    d: 'days',
-    percent: 'pct',
-    percentage: 'pct',
-    metre: 'm',
-    metres: 'm',
-    meter: 'm',
-    meters: 'm',
-    unix: 'epoch',
-    lbs: 'lb',
-    foot: 'ft',
-    feet: 'ft',
-    m2: 'sqm',
-    ft2: 'sqft',
-  }),
+    cents: 'cent pence minor',
+    ms: 'millis msec msecs millisecond milliseconds',
+    seconds: 's sec secs',
+    minutes: 'min mins',
+    hours: 'h hrs',
+    days: 'd',
+    pct: 'percent percentage',
+    m: 'metre metres meter meters',
+    epoch: 'unix',
+    lb: 'lbs',
+    ft: 'foot feet',
+    sqm: 'm2',
+    sqft: 'ft2',
+  }).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit] as const)),
 );
 
 /** True when another sub-object explains as many members, and some of the same: either would be a guess. */
@@ -381,22 +367,15 @@ function isRival(nest: FoundNest, other: FoundNest): boolean {
 }
 
 /** A member of V1 and its name in V2. */
-interface FoundRename {
+interface FoundRename extends Evidence {
   readonly from: string;
   readonly to: string;
   /** The sub-object that a nest moves it into; undefined when it stays where it was. */
   readonly under: string | undefined;
-  readonly confidence: number;
-  readonly evidence: string;
-  /** Why the rename could lose a value or change its meaning; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
 }
 
 /** A member that moves into a sub-object, and may get another name there. */
-interface Move extends NestedMember {
-  readonly confidence: number;
-  readonly evidence: string;
-}
+interface Move extends NestedMember, Evidence {}
 
 /** The members that a nest moves: those of the sub-object's names, and those that have another name there. */
 function movesOf(
@@ -473,18 +452,21 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
   const { from, to, confidence, evidence, doubt } = rename;
   const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
-  const found = {
-    rule: 'rename',
-    in: path,
-    member: from,
-    to,
-    ...(converted.length > 0 && { conversions: converted }),
-  } as const;
-  addFinding({ found, confidence, evidence, doubt }, work);
+  addFinding({ found: renameRule(path, from, to, converted), confidence, evidence, doubt }, work);
   if (doubt !== undefined)
     work.questions.push(
       `${pathText(path, from)}: is it called ${pathText(path, to)} in V2? ${sentence(doubt)}`,
     );
+}
+
+function renameRule(path: Path, member: string, to: string, converted: readonly Conversion[]): FoundRule {
+  return {
+    rule: 'rename',
+    in: path,
+    member,
+    to,
+    ...(converted.length > 0 && { conversions: converted }),
+  };
 }
 
 function addFinding(finding: Finding, { findings, doubt }: Work): void {
@@ -531,13 +513,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   if (candidate !== undefined && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
     const converted = conversionsOf(v1, name, v2, to);
-    const found = {
-      rule: 'rename',
-      in: path,
-      member: name,
-      to,
-      ...(converted.length > 0 && { conversions: converted }),
-    } as const;
+    const found = renameRule(path, name, to, converted);
     addFinding({ found, confidence, evidence: why, doubt: against }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
@@ -994,16 +970,8 @@ function innerMembers(
   }));
 }
 
-/** How sure it is that a member of V2 is one of V1 by another name. */
-interface RenameScore {
-  readonly confidence: number;
-  readonly evidence: string;
-  /** Why a rename could change what the value means; undefined when nothing speaks for that. */
-  readonly doubt: string | undefined;
-}
-
 /** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
-function renameScore(old: LooseMember, young: LooseMember): RenameScore {
+function renameScore(old: LooseMember, young: LooseMember): Evidence {
   if (
     !isCompatible(old.shape, young.shape) &&
     !(isRelatedName(old.name, young.name) && conversions(old, young).length > 0) &&
@@ -1126,7 +1094,7 @@ export class Places {
 
   constructor(v1: Shape, v2: Shape) {
     for (const path of pathsIn(v2, [])) {
-      if (hasPath(v1, path)) continue;
+      if (shapeAt(v1, path) !== undefined) continue;
       for (const end of endsOf(path)) {
         const paths = this.byEnd.get(end) ?? [];
         this.byEnd.set(end, paths);
@@ -1159,12 +1127,6 @@ function pathsIn(shape: Shape, path: Path): readonly Path[] {
   return shape.element === undefined ? inner : [...inner, ...pathsIn(shape.element, [...path, '*'])];
 }
 
-function hasPath(shape: Shape, path: Path): boolean {
-  let current: Shape | undefined = shape;
-  for (const name of path) current = name === '*' ? current?.element : current?.members.get(name)?.shape;
-  return current !== undefined;
-}
-
 /** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */
 function endsOf(path: readonly string[]): ReadonlySet<string> {
   const names = path.filter((name) => name !== '*').map((name) => wordsOf(name).join('') || name);
@@ -1177,7 +1139,7 @@ function unreadIn(shape: Shape): readonly string[] {
 }
 
 /** True for a rule that a draft applies; any other one is a question. */
-export function isProposed({ confidence, doubt }: Pick<Finding, 'confidence' | 'doubt'>): boolean {
+export function isProposed({ confidence, doubt }: Evidence): boolean {
   return confidence >= PROPOSED_FROM && doubt === undefined;
 }
 

@@ -2,7 +2,6 @@ import { templateShape } from '../../rules/rule.ts';
 import type { Components } from '../components.ts';
 import {
   type DescribedOperation,
-  type Description,
   elementsOf,
   followed,
   jsonSchemaIn,
@@ -11,8 +10,9 @@ import {
   templateOf,
 } from '../description.ts';
 import { type MatchedOperation, singular } from './match-operations.ts';
-import { ANY_SHAPE, type MemberShape, type Shape, shapeOf } from '../shape.ts';
+import { ANY_SHAPE, type MemberShape, type Shape, shapeAt, shapeOf } from '../shape.ts';
 import {
+  type Evidence,
   findRenames,
   findValueMap,
   type Finding,
@@ -20,29 +20,27 @@ import {
   isProposed,
   NO_LINK,
 } from './compare-shapes.ts';
-import { printUndone, printValueMap } from './print-rule-book.ts';
-import {
-  changeId,
-  type ProposedChange,
-  type ProposedQueryRule,
-  type ProposedText,
-} from './propose-changes.ts';
+import { type ProposedOperation, printUndone, printValueMap, scalar } from './print-rule-book.ts';
+import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */
 export type ResourceShapes = ReadonlyMap<string, readonly { readonly v1: Shape; readonly v2: Shape }[]>;
 
-/** A description, and what its references lead to. */
-export interface ResolvedDescription {
-  readonly description: Description;
-  readonly components: Components;
+/** An operation in both versions, and in the rule book. */
+export interface NamedOperation {
+  readonly pair: MatchedOperation;
+  readonly operation: ProposedOperation;
+}
+
+/** Both descriptions, with what their references lead to, and the operations that are in both. */
+export interface Versions {
+  readonly v1: Components;
+  readonly v2: Components;
+  readonly named: readonly NamedOperation[];
 }
 
 /** Reads the resources that successful responses carry, alone or in a list. */
-export function resourceShapes(
-  matched: readonly MatchedOperation[],
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
-): ResourceShapes {
+export function resourceShapes(matched: readonly MatchedOperation[], { v1, v2 }: Versions): ResourceShapes {
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
   for (const pair of matched) {
     const key = resourceKey(pair.v2);
@@ -72,12 +70,12 @@ export function withInverse(
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
   if (found.rule === 'unwrap' || found.rule === 'strip') return false;
-  const [old, young] = [shapeAt(v1, found.in), shapeAt(v2, found.in)];
+  const [old, young] = [shapeAt(v1, found.in)?.members, shapeAt(v2, found.in)?.members];
   if (young === undefined) return false;
   switch (found.rule) {
     case 'rename': {
       // A rename behind a nest: V1 has the member in the object around.
-      const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1)));
+      const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1))?.members);
       const isHere = (shape: Shape['members'] | undefined): boolean => shape?.has(found.member) === true;
       const wasHere = isHere(old) || (isHere(around) && !isHere(now));
       // Where V1's response has the new name as well, it is another member, which would get the old name.
@@ -98,12 +96,6 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
   }
 }
 
-function shapeAt(shape: Shape, path: readonly string[]): Shape['members'] | undefined {
-  let current: Shape | undefined = shape;
-  for (const name of path) current = name === '*' ? current?.element : current?.members.get(name)?.shape;
-  return current?.members;
-}
-
 /** The resource in the successful responses to an operation. */
 export interface FoundResource {
   /** The name of the member that has it; empty for the body itself. */
@@ -118,16 +110,13 @@ export interface FoundResource {
  * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only
  * list of objects. Undefined where the description tells no member.
  */
-export function resourceIn(
-  described: DescribedOperation,
-  { description, components }: ResolvedDescription,
-): FoundResource | undefined {
+export function resourceIn(described: DescribedOperation, components: Components): FoundResource | undefined {
   const responses = Object.entries(objectIn(described.operation, 'responses'));
   // `default` has the statuses that no other key names.
   const successes = responses.filter(([status]) => status.startsWith('2'));
   const others = responses.filter(([status]) => status === 'default');
   for (const [, declared] of [...successes, ...others]) {
-    const schema = jsonSchemaIn(objectIn(followed(description, declared), 'content'));
+    const schema = jsonSchemaIn(objectIn(followed(components.description, declared), 'content'));
     if (schema === undefined) continue;
     const response = shapeOf(schema, components);
     const data = response.members.get('data')?.shape;
@@ -178,26 +167,25 @@ export function responseChange(
 
 /** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
 export function findQueryRenames(
-  named: readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[],
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
+  { named, v1, v2 }: Versions,
   known: readonly ProposedChange[],
 ): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
-  const changes = new Map<string, { readonly on: string[]; readonly rule: ProposedQueryRule }>();
+  const changes = new Map<string, { from: string; to: string; on: string[]; rule: ProposedText }>();
   const questions: string[] = [];
-  const maps = new Map<
-    string,
-    { readonly on: string[]; readonly name: string; readonly rule: ProposedText }
-  >();
+  const maps = new Map<string, { name: string; on: string[]; rule: ProposedText }>();
+  const add = (operation: string, from: string, to: string, evidence: Evidence): void => {
+    const key = JSON.stringify([from, to, evidence.doubt === undefined]);
+    const rule = { ...evidence, texts: [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`] };
+    const change = changes.get(key) ?? { from, to, on: [], rule };
+    changes.set(key, change);
+    change.on.push(operation);
+  };
   for (const { pair, operation } of named) {
-    const [old, young] = [queryShape(pair.v1, v1), queryShape(pair.v2, v2)];
+    const [old, young] = [parameterShape(pair.v1, v1, 'query'), parameterShape(pair.v2, v2, 'query')];
     const { accepted } = findRenames(old, young, { nests: [], isRecorded: false });
     for (const { from, to, confidence, evidence, ...found } of accepted) {
       const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
-      const key = JSON.stringify([from, to, doubt === undefined]);
-      const change = changes.get(key) ?? { on: [], rule: { rename: from, to, confidence, evidence, doubt } };
-      changes.set(key, change);
-      change.on.push(operation.id);
+      add(operation.id, from, to, { confidence, evidence, doubt });
       if (doubt !== undefined)
         questions.push(`${operation.id}: is the query parameter ${from} called ${to} in V2? But ${doubt}.`);
     }
@@ -207,12 +195,8 @@ export function findQueryRenames(
       const to = assumedName(name, young, known);
       if (to !== undefined) {
         assumed.set(name, to);
-        const key = JSON.stringify([name, to, false]);
         const doubt = `it holds only if ${name} is ${to} in bodies`;
-        const rule = { rename: name, to, confidence: 0.5, evidence: 'it may be so in bodies', doubt };
-        const change = changes.get(key) ?? { on: [], rule };
-        changes.set(key, change);
-        change.on.push(operation.id);
+        add(operation.id, name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
         continue;
       }
       questions.push(`${operation.id}: V2 does not describe the query parameter ${name}.`);
@@ -221,17 +205,18 @@ export function findQueryRenames(
       const now = accepted.find(({ from }) => from === name)?.to ?? assumed.get(name) ?? name;
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
       if (map === undefined) continue;
-      const known = maps.get(map.text) ?? { on: [], name: now, rule: map };
-      maps.set(map.text, known);
+      const key = map.texts.join('');
+      const known = maps.get(key) ?? { on: [], name: now, rule: map };
+      maps.set(key, known);
       known.on.push(operation.id);
     }
   }
-  const proposed = [...changes.values()].map(({ on, rule }): ProposedChange => ({
-    id: `${rule.to}-parameter`
+  const proposed = [...changes.values()].map(({ from, to, on, rule }): ProposedChange => ({
+    id: `${to}-parameter`
       .replaceAll(/[^\w.-]|_/g, '-')
       .replace(/^[^A-Za-z]+/, '')
       .slice(0, 60),
-    summary: `The query parameter ${rule.rename} is called ${rule.to}.`,
+    summary: `The query parameter ${from} is called ${to}.`,
     on,
     rules: [],
     query: [rule],
@@ -256,9 +241,7 @@ function idPart(name: string): string {
 
 /** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */
 export function findHeaderRenames(
-  named: readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[],
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
+  { named, v1, v2 }: Versions,
   versionField: string | undefined,
 ): readonly ProposedChange[] {
   const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
@@ -284,7 +267,7 @@ export function findHeaderRenames(
     rules: [],
     headers: [
       {
-        text: `{ rename: ${from}, to: ${to} }`,
+        texts: [`{ rename: ${from}, to: ${to} }`],
         confidence: 0.8,
         evidence: `${from} is the only field that is gone, and ${to} the only one that is new`,
         doubt: 'a value that means something else would be sent under that name',
@@ -305,7 +288,7 @@ function valueMapRule(old: Shape, young: Shape | undefined, name: string): Propo
   if (map === undefined || pairs.length === 0) return undefined;
   const isGuess = map.guessed.pairs.length > 0;
   return {
-    text: printValueMap(pairs, name),
+    texts: [printValueMap(pairs, name)],
     confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
     evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
     doubt: isGuess ? 'a value that means something else would change' : undefined,
@@ -331,19 +314,16 @@ function assumedName(name: string, young: Shape, known: readonly ProposedChange[
   return rename?.rule === 'rename' ? rename.to : undefined;
 }
 
-/** The query parameters of an operation as the members of an object. */
-function queryShape(described: DescribedOperation, version: ResolvedDescription): Shape {
-  return parameterShape(described, version, 'query');
-}
-
 /** The parameters of an operation in one place, as the members of an object. */
 export function parameterShape(
   { operation, item }: DescribedOperation,
-  { description, components }: ResolvedDescription,
+  components: Components,
   place: 'query' | 'header',
 ): Shape {
   const declared = [...elementsOf(item['parameters']), ...elementsOf(operation['parameters'])];
-  const members = declared.flatMap((one) => parameterIn(followed(description, one), components, place));
+  const members = declared.flatMap((one) =>
+    parameterIn(followed(components.description, one), components, place),
+  );
   return { ...ANY_SHAPE, members: new Map(members) };
 }
 

@@ -1,12 +1,13 @@
 import type { Path } from '../../rules/rule.ts';
-import { type Conversion, type FoundRule, type FoundValue, isProposed, pathText } from './compare-shapes.ts';
-import type {
-  ProposedChange,
-  ProposedQueryRule,
-  ProposedResponseRules,
-  ProposedRule,
-  ProposedText,
-} from './propose-changes.ts';
+import {
+  type Conversion,
+  type Evidence,
+  type FoundRule,
+  type FoundValue,
+  isProposed,
+  pathText,
+} from './compare-shapes.ts';
+import type { ProposedChange, ProposedText } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
 export interface ProposedOperation {
@@ -56,7 +57,7 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string): string {
     ...printKeys(keys),
     '',
     operations.length === 0 ? 'operations: {}' : 'operations:',
-    ...operations.flatMap((operation) => printOperation(operation)),
+    ...printOperations(book),
     '',
     sure.length > 0
       ? 'changes:'
@@ -111,7 +112,7 @@ export function printOperations({ operations }: ProposedRuleBook): readonly stri
 export function printChanges({ changes }: ProposedRuleBook): readonly string[] {
   const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
   return [
-    ...sure.flatMap((change) => [...printChange(change, '  '), '']),
+    ...sure.flatMap((change) => [...printChange(change), '']),
     ...(doubtful.length === 0
       ? []
       : [
@@ -119,7 +120,7 @@ export function printChanges({ changes }: ProposedRuleBook): readonly string[] {
         ]),
     ...doubtful.flatMap((change) => [
       comment(questionOf(change.id), '  '),
-      ...printChange(change, '  ').map(commentedOut),
+      ...printChange(change).map((line) => `  # ${line.slice(2)}`),
       '',
     ]),
   ];
@@ -132,62 +133,54 @@ export function questionOf(id: string): string {
 
 /** The changes with the rules that apply, or with those that are questions. */
 function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly ProposedChange[] {
+  const some = <Rule extends Evidence>(all: readonly Rule[] = []): readonly Rule[] =>
+    all.filter((rule) => isProposed(rule) === isSure);
   return changes
-    .map((change) => ({
+    .map(({ rules, query, headers, response, ...change }) => ({
       ...change,
-      rules: change.rules.filter((rule) => isProposed(rule) === isSure),
-      query: (change.query ?? []).filter((rule) => isProposed(rule) === isSure),
-      headers: (change.headers ?? []).filter((rule) => isProposed(rule) === isSure),
-      response: (change.response ?? []).filter((rule) => isProposed(rule) === isSure),
+      rules: some(rules),
+      query: some(query),
+      headers: some(headers),
+      response: some(response),
     }))
-    .filter(hasRules);
+    .filter(({ rules, query, headers, response }) => [rules, query, headers, response].flat().length > 0);
 }
 
-function hasRules({ rules, query = [], headers = [], response = [] }: ProposedChange): boolean {
-  return rules.length + query.length + headers.length + response.length > 0;
-}
-
-function printChange(
-  { id, summary, on, rules, query = [], headers = [], response = [], isInverse }: ProposedChange,
-  indent: string,
-): readonly string[] {
+function printChange(change: ProposedChange): readonly string[] {
+  const { id, summary, on, rules, query, headers, response, isInverse } = change;
   return [
-    `${indent}- id: ${scalar(id)}`,
-    `${indent}  summary: ${scalar(summary)}`,
-    `${indent}  on: ${on === 'every' ? on : list(on)}`,
-    ...(rules.length === 0 ? [] : [`${indent}  request:`]),
-    ...rules.flatMap((rule) => [
-      ...reasons(rule, `${indent}    `),
-      ...printRule(rule).map((text) => `${indent}    - ${text}`),
-    ]),
-    ...(query.length === 0 ? [] : [`${indent}  query:`]),
-    ...query.flatMap((rule) => [
-      ...reasons(rule, `${indent}    `),
-      `${indent}    - ${'text' in rule ? rule.text : `{ rename: ${scalar(rule.rename)}, to: ${scalar(rule.to)} }`}`,
-    ]),
-    ...(headers.length === 0 ? [] : [`${indent}  headers:`]),
-    ...headers.flatMap((rule) => [...reasons(rule, `${indent}    `), `${indent}    - ${rule.text}`]),
-    ...(response.length === 0 ? [] : [`${indent}  response:`]),
-    ...response.flatMap((rule) => [
-      ...reasons(rule, `${indent}    `),
-      ...rule.texts.map((text) => `${indent}    - ${text}`),
-    ]),
+    `  - id: ${scalar(id)}`,
+    `    summary: ${scalar(summary)}`,
+    `    on: ${on === 'every' ? on : list(on)}`,
+    ...printRules(
+      'request',
+      rules.map((rule) => ({ ...rule, texts: printRule(rule.found) })),
+    ),
+    ...printRules('query', query),
+    ...printRules('headers', headers),
+    ...printRules('response', response),
     ...(isInverse === true
-      ? [comment("V1's responses have V1's names and places.", `${indent}  `), `${indent}  response: inverse`]
+      ? [comment("V1's responses have V1's names and places.", '    '), '    response: inverse']
       : []),
   ];
 }
 
-/** The evidence for a rule, and what speaks against it. */
-function reasons(
-  { confidence, evidence, doubt }: ProposedRule | ProposedQueryRule | ProposedText | ProposedResponseRules,
-  indent: string,
-): readonly string[] {
-  const words = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])].filter((part) => part !== '');
-  return [comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, indent)];
+/** The rules under a key of a change, each with the evidence for it, and what speaks against it. */
+function printRules(name: string, rules: readonly ProposedText[] = []): readonly string[] {
+  if (rules.length === 0) return [];
+  return [
+    `    ${name}:`,
+    ...rules.flatMap(({ texts, confidence, evidence, doubt }) => {
+      const words = [evidence, doubt === undefined ? '' : `but ${doubt}`].filter((part) => part !== '');
+      return [
+        comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, '      '),
+        ...texts.map((text) => `      - ${text}`),
+      ];
+    }),
+  ];
 }
 
-function printRule({ found }: ProposedRule): readonly string[] {
+function printRule(found: FoundRule): readonly string[] {
   if (found.rule === 'unwrap') return [`{ unwrap: ${scalar(pathText([found.member]))} }`];
   switch (found.rule) {
     case 'rename': {
@@ -333,10 +326,6 @@ export function printQuestions({ changes, operations, questions }: ProposedRuleB
 /** A comment on one line: a line break in a name would end it. */
 function comment(text: string, indent: string): string {
   return `${indent}# ${oneLine(text)}`;
-}
-
-function commentedOut(line: string): string {
-  return line.trim() === '' ? '' : `  # ${line.slice(2)}`;
 }
 
 /** YAML has more line breaks than JSON escapes. */

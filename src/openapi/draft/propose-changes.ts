@@ -1,48 +1,32 @@
 import { isRewritten } from '../../rules/rule-book.ts';
-import { type Finding, type FoundRule, isProposed, pathText, RULE_ORDER } from './compare-shapes.ts';
+import {
+  type Evidence,
+  type Finding,
+  type FoundRule,
+  isProposed,
+  pathText,
+  RULE_ORDER,
+} from './compare-shapes.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
 export interface ProposedChange {
   readonly id: string;
   readonly summary: string;
   readonly on: 'every' | readonly string[];
-  readonly rules: readonly ProposedRule[];
+  readonly rules: readonly Finding[];
   /** Rules for query parameters; absent without any. */
-  readonly query?: readonly (ProposedQueryRule | ProposedText)[];
+  readonly query?: readonly ProposedText[];
   /** Rules for header fields; absent without any. */
   readonly headers?: readonly ProposedText[];
   /** Rules for responses, of an operation whose resource nothing writes; absent without any. */
-  readonly response?: readonly ProposedResponseRules[];
+  readonly response?: readonly ProposedText[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
 }
 
-/** What leads one member of V2's response back to V1's, as a rule book writes it, with the evidence. */
-export interface ProposedResponseRules {
+/** Rules as a rule book writes them, with their evidence: for one parameter, one field, or one member of responses. */
+export interface ProposedText extends Evidence {
   readonly texts: readonly string[];
-  readonly confidence: number;
-  readonly evidence: string;
-  readonly doubt?: string | undefined;
-}
-
-/** A rule with its evidence. */
-export type ProposedRule = Finding;
-
-/** A rule for query parameters or header fields as a rule book writes it, with the evidence. */
-export interface ProposedText {
-  readonly text: string;
-  readonly confidence: number;
-  readonly evidence: string;
-  readonly doubt?: string | undefined;
-}
-
-/** A query parameter that V2 calls otherwise, with the evidence. */
-export interface ProposedQueryRule {
-  readonly rename: string;
-  readonly to: string;
-  readonly confidence: number;
-  readonly evidence: string;
-  readonly doubt?: string | undefined;
 }
 
 /** The findings about an operation, by its id in the rule book. */
@@ -53,7 +37,7 @@ export interface OperationFindings {
 
 interface Group {
   readonly on: string[];
-  rule: ProposedRule;
+  rule: Finding;
 }
 
 /**
@@ -79,7 +63,7 @@ export function proposeChanges(
   const ordered = [...groups.values()].toSorted(
     (one, other) => rank(one.rule.found) - rank(other.rule.found),
   );
-  const changes = new Map<string, { readonly on: ProposedChange['on']; readonly rules: ProposedRule[] }>();
+  const changes = new Map<string, { readonly on: ProposedChange['on']; readonly rules: Finding[] }>();
   for (const { on, rule } of ordered) {
     const { found } = rule;
     // Attributes that are gone from the same operations, at the same depth, are one change.
@@ -93,16 +77,14 @@ export function proposeChanges(
   }
   const ids = new Set<string>();
   // A change that is a question takes no id from one that applies.
-  const isQuestion = (rules: readonly ProposedRule[]): number => (rules.every(isProposed) ? 0 : 1);
+  const isQuestion = (rules: readonly Finding[]): number => (rules.every(isProposed) ? 0 : 1);
   const sorted = [...changes.values()].toSorted(
     (one, other) => isQuestion(one.rules) - isQuestion(other.rules),
   );
-  return sorted.map(({ on, rules }) => ({
-    id: freeId(idOf(rules), ids),
-    summary: summaryOf(rules),
-    on,
-    rules,
-  }));
+  return sorted.map(({ on, rules }) => {
+    const [id, summary] = namesOf(rules);
+    return { id: freeId(id, ids), summary, on, rules };
+  });
 }
 
 /** The operations of a change, or all of them as `every`, and beside it those that `every` does not include. */
@@ -123,26 +105,39 @@ function rank(found: FoundRule): number {
   );
 }
 
-function idOf([rule]: readonly ProposedRule[]): string {
-  const found = rule?.found;
-  switch (found?.rule) {
-    case undefined:
-    case 'unwrap':
-      return 'body-wrapper';
-    case 'nest':
-      return `nested-${found.under}`;
-    case 'rename':
-      return [...found.in.slice(-1), found.to, ...(/name$/i.test(found.to) ? [] : ['name'])]
-        .filter((name) => name !== '*')
-        .join('-');
+/** The id that a change would have, and its summary. */
+function namesOf(rules: readonly Finding[]): readonly [id: string, summary: string] {
+  const found = rules[0]?.found;
+  if (found === undefined || found.rule === 'unwrap') {
+    const name = found?.member ?? 'data';
+    const wrapper = `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
+    return ['body-wrapper', `Parameters are no longer wrapped in ${wrapper} object.`];
+  }
+  if (found.rule === 'nest') {
+    const { members, under } = found;
+    const around = found.in.length === 0 ? 'the body' : pathText(found.in);
+    const are = members.length === 1 ? 'is' : 'are';
+    return [`nested-${under}`, `${members.join(', ')} of ${around} ${are} nested under ${under}.`];
+  }
+  const { member } = found;
+  const path = pathText(found.in, member);
+  switch (found.rule) {
+    case 'rename': {
+      const names = [...found.in.slice(-1), found.to, ...(/name$/i.test(found.to) ? [] : ['name'])];
+      const form = found.conversions === undefined ? '' : ', and has another form';
+      return [names.filter((name) => name !== '*').join('-'), `${path} is called ${found.to}${form}.`];
+    }
     case 'strip':
-      return 'removed-attributes';
+      return [
+        'removed-attributes',
+        rules.length === 1 ? `${path} is gone.` : 'Attributes that V1 had are gone.',
+      ];
     case 'map':
-      return `${found.member}-values`;
+      return [`${member}-values`, `${path} has other values.`];
     case 'convert':
-      return `${found.member}-form`;
+      return [`${member}-form`, `${path} has another form.`];
     case 'default':
-      return `${found.member}-default`;
+      return [`${member}-default`, `${path} is required.`];
   }
 }
 
@@ -165,36 +160,4 @@ function freeId(wanted: string, taken: Set<string>): string {
     taken.add(id);
     return id;
   }
-}
-
-function summaryOf(rules: readonly ProposedRule[]): string {
-  const [first] = rules;
-  const found = first?.found;
-  switch (found?.rule) {
-    case undefined:
-    case 'unwrap':
-      return `Parameters are no longer wrapped in ${withArticle(found?.member ?? 'data')} object.`;
-    case 'nest':
-      return `${found.members.join(', ')} of ${placeOf(found)} ${found.members.length === 1 ? 'is' : 'are'} nested under ${found.under}.`;
-    case 'rename':
-      return `${pathText(found.in, found.member)} is called ${found.to}${found.conversions === undefined ? '' : ', and has another form'}.`;
-    case 'strip':
-      return rules.length === 1
-        ? `${pathText(found.in, found.member)} is gone.`
-        : 'Attributes that V1 had are gone.';
-    case 'map':
-      return `${pathText(found.in, found.member)} has other values.`;
-    case 'convert':
-      return `${pathText(found.in, found.member)} has another form.`;
-    case 'default':
-      return `${pathText(found.in, found.member)} is required.`;
-  }
-}
-
-function withArticle(name: string): string {
-  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
-}
-
-function placeOf({ in: path }: { readonly in: readonly string[] }): string {
-  return path.length === 0 ? 'the body' : pathText(path);
 }

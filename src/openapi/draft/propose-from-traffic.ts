@@ -33,7 +33,7 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
   }
   const recorded = new Map<string, RecordedBodies & { readonly v2: Shape }>();
   for (const { pair, operation } of named) {
-    const shape = canBeRewritten(operation.method) ? requestShape(v2, pair.v2, components) : undefined;
+    const shape = canBeRewritten(operation.method) ? requestShape(pair.v2, components) : undefined;
     const bodies = byOperation.get(operation.id);
     if (shape === undefined || bodies === undefined) continue;
     recorded.set(operation.id, { ...recordedShape(bodies, shape), v2: shape });

@@ -8,8 +8,7 @@ import {
   objectIn,
 } from '../description.ts';
 import { firstValue } from './compare-shapes.ts';
-import { hasField, parameterShape, type ResolvedDescription } from './find-inverse.ts';
-import type { MatchedOperation } from './match-operations.ts';
+import { hasField, parameterShape, type Versions } from './find-inverse.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange } from './propose-changes.ts';
 
@@ -25,11 +24,10 @@ const FIRST_RELEASE = '2025-01-01';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-type Named = readonly { readonly pair: MatchedOperation; readonly operation: { readonly id: string } }[];
-
 /** Proposes the prefixes of both versions, V2's release, and where V1's clients have their key. */
-export function proposeHead(named: Named, v1: ResolvedDescription, v2: ResolvedDescription): ProposedHead {
-  const fresh = requiredFields(named, v1, v2);
+export function proposeHead(versions: Versions): ProposedHead {
+  const { named, v1, v2 } = versions;
+  const fresh = requiredFields(versions);
   const versionField = fresh.find(
     ({ name, on }) => on.length === named.length && /version|release|revision/i.test(name),
   );
@@ -44,21 +42,19 @@ export function proposeHead(named: Named, v1: ResolvedDescription, v2: ResolvedD
 
 /** Header fields that V2 requires and V1 does not have, where no field of V1 is one of them: V2 refuses requests without. */
 export function newFieldChanges(
-  named: Named,
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
+  versions: Versions,
   isKnown: (name: string) => boolean,
 ): readonly ProposedChange[] {
-  return requiredFields(named, v1, v2)
+  return requiredFields(versions)
     .filter(({ name }) => !isKnown(name))
     .map(({ name, on, value }) => ({
       id: changeId(`${name}-header`),
       summary: `The header field ${name} is required.`,
-      on: on.length === named.length ? 'every' : on,
+      on: on.length === versions.named.length ? 'every' : on,
       rules: [],
       headers: [
         {
-          text: `{ default: ${name}, to: ${scalar(value ?? '…')} }`,
+          texts: [`{ default: ${name}, to: ${scalar(value ?? '…')} }`],
           confidence: 0.5,
           evidence: 'V1 does not have it',
           doubt: `${name} is required in V2 and not in V1: V2 refuses requests without it`,
@@ -73,11 +69,7 @@ interface RequiredField {
   readonly value: string | undefined;
 }
 
-function requiredFields(
-  named: Named,
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
-): readonly RequiredField[] {
+function requiredFields({ named, v1, v2 }: Versions): readonly RequiredField[] {
   const found = new Map<string, RequiredField>();
   for (const { pair, operation } of named) {
     const old = parameterShape(pair.v1, v1, 'header').members;
@@ -183,7 +175,7 @@ function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys
     rules: [],
     headers: [
       {
-        text: rule,
+        texts: [rule],
         confidence: 0.8,
         evidence: `V1 has its key in ${old.name}, and V2 in ${young.name}`,
         doubt: 'V2 may have keys of its own',

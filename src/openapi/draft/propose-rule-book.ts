@@ -29,20 +29,16 @@ import {
 import {
   findHeaderRenames,
   findQueryRenames,
+  type NamedOperation,
   resourceIn,
-  type ResolvedDescription,
   resourceKey,
   type ResourceShapes,
   resourceShapes,
   responseChange,
+  type Versions,
   withInverse,
 } from './find-inverse.ts';
-import {
-  type ProposedKey,
-  type ProposedOperation,
-  type ProposedRuleBook,
-  scalar,
-} from './print-rule-book.ts';
+import { type ProposedKey, type ProposedRuleBook, scalar } from './print-rule-book.ts';
 import { changeId, type OperationFindings, type ProposedChange, proposeChanges } from './propose-changes.ts';
 import { newFieldChanges, proposeHead } from './propose-head.ts';
 
@@ -70,8 +66,8 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
   const bodies = named.map(({ pair, operation }) => ({
     operation,
     pair,
-    v1: requestShape(v1, pair.v1, old),
-    v2: requestShape(v2, pair.v2, young),
+    v1: requestShape(pair.v1, old),
+    v2: requestShape(pair.v2, young),
   }));
   const described = bodies.flatMap(({ operation: { id, method }, v1: first, v2: second }) =>
     first === undefined || second === undefined || !canBeRewritten(method)
@@ -82,28 +78,17 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
     .filter(({ v1: first, v2: second }) => first !== undefined || second !== undefined)
     .map(({ operation: { id, method } }) => ({ id, method }));
   const outcome = proposeFor(described, DESCRIBED, writes);
-  const [one, other] = [
-    { description: v1, components: old },
-    { description: v2, components: young },
-  ];
-  const shapes = resourceShapes(matched, one, other);
-  const queries = findQueryRenames(named, one, other, outcome.changes);
-  const head = proposeHead(named, one, other);
-  const renamedFields = findHeaderRenames(named, one, other, head.versionField);
-  const headers = [
-    ...renamedFields,
-    ...newFieldChanges(
-      named,
-      one,
-      other,
-      (name) =>
-        name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`)),
-    ),
-    ...head.changes,
-  ];
-  const carried = carriedResources(named, one, other);
+  const versions = { v1: old, v2: young, named };
+  const shapes = resourceShapes(matched, versions);
+  const queries = findQueryRenames(versions, outcome.changes);
+  const head = proposeHead(versions);
+  const renamedFields = findHeaderRenames(versions, head.versionField);
+  const isField = (name: string): boolean =>
+    name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`));
+  const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
+  const carried = carriedResources(versions);
   const shown = responseFindings(named, shapes, outcome.changes, writes);
-  const read = readOnlyChanges(named, one, other, outcome.changes, writes);
+  const read = readOnlyChanges(versions, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
@@ -121,17 +106,14 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
       ...(carried.general === undefined
         ? []
         : [{ key: 'resource', lines: [`resource: ${scalar(carried.general)}`] }]),
-      ...errorKeys(named, v1, v2),
+      ...errorKeys(versions),
     ],
     operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
     changes: [
       ...[...outcome.changes, ...shown].map((change) => {
         const on = change.on === 'every' ? [...resources.keys()] : change.on;
-        return withInverse(
-          change,
-          on.map((id) => resources.get(id)),
-          shapes,
-        );
+        const keys = on.map((id) => resources.get(id));
+        return withInverse(change, keys, shapes);
       }),
       ...queries.changes,
       ...headers,
@@ -139,28 +121,14 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
       ...carried.changes,
     ],
     questions: new Map([
-      [
-        '',
-        [
-          ...unmatched,
-          ...uncompared,
-          ...queries.questions,
-          ...carried.questions,
-          ...read.questions,
-          ...foreign,
-        ],
-      ],
+      ['', [unmatched, uncompared, queries.questions, carried.questions, read.questions, foreign].flat()],
       ...outcome.questions,
     ]),
   };
 }
 
 /** Where V2's responses carry the resource: most of them, and the operations of which others do. */
-function carriedResources(
-  named: ReturnType<typeof namedOperations>,
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
-): {
+function carriedResources({ named, v1, v2 }: Versions): {
   readonly general: string | undefined;
   readonly own: ReadonlyMap<string, { readonly resource: string }>;
   readonly changes: readonly ProposedChange[];
@@ -219,7 +187,7 @@ function carriedResources(
 
 /** Conversions that only responses show, such as that of an id: as request rules of what writes the resource, they are undone in responses. */
 function responseFindings(
-  named: ReturnType<typeof namedOperations>,
+  named: readonly NamedOperation[],
   shapes: ResourceShapes,
   changes: readonly ProposedChange[],
   writes: readonly { readonly id: string; readonly method: string }[],
@@ -253,9 +221,7 @@ function responseFindings(
 
 /** Response rules for the operations whose resource nothing writes, and what V2's responses do not have. */
 function readOnlyChanges(
-  named: ReturnType<typeof namedOperations>,
-  v1: ResolvedDescription,
-  v2: ResolvedDescription,
+  { named, v1, v2 }: Versions,
   changes: readonly ProposedChange[],
   writes: readonly { readonly id: string; readonly method: string }[],
 ): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
@@ -316,12 +282,8 @@ function withOtherWords(
 }
 
 /** The form of errors that the descriptions tell, where all of V1's have it, and the question whether V2's are the same. */
-function errorKeys(
-  named: ReturnType<typeof namedOperations>,
-  v1: Description,
-  v2: Description,
-): readonly ProposedKey[] {
-  const mediaIn = (description: Description, { operation }: DescribedOperation): readonly string[] =>
+function errorKeys({ named, v1, v2 }: Versions): readonly ProposedKey[] {
+  const mediaIn = ({ description }: Components, { operation }: DescribedOperation): readonly string[] =>
     Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
       /^(?:[45]..|default)$/.test(status)
         ? Object.keys(objectIn(followed(description, declared), 'content'))
@@ -360,12 +322,7 @@ function uncomparedQuestions({
   pair,
   v1,
   v2,
-}: {
-  readonly operation: ProposedOperation;
-  readonly pair: MatchedOperation;
-  readonly v1: Shape | undefined;
-  readonly v2: Shape | undefined;
-}): readonly string[] {
+}: NamedOperation & { readonly [Version in 'v1' | 'v2']: Shape | undefined }): readonly string[] {
   if (v1 !== undefined && v2 !== undefined) {
     if (canBeRewritten(method) || compareBodies(v1, v2, DESCRIBED, undefined).findings.length === 0)
       return [];
@@ -418,9 +375,7 @@ function commonWrapper(bodies: readonly BodyPair[]): string | undefined {
 }
 
 /** Matched operations with an id and a path that a rule book can have. */
-export function namedOperations(
-  matched: readonly MatchedOperation[],
-): readonly { readonly pair: MatchedOperation; readonly operation: ProposedOperation }[] {
+export function namedOperations(matched: readonly MatchedOperation[]): readonly NamedOperation[] {
   const taken = new Set<string>();
   return matched.flatMap((pair) => {
     const template = templateOf(pair.v1);
@@ -454,12 +409,8 @@ function titleOf(description: Description): string {
 }
 
 /** The body of an operation's request, as a description or recorded traffic shows it. */
-export function requestShape(
-  description: Description,
-  { operation }: DescribedOperation,
-  components: Components,
-): Shape | undefined {
-  const content = objectIn(followed(description, operation['requestBody']), 'content');
+export function requestShape({ operation }: DescribedOperation, components: Components): Shape | undefined {
+  const content = objectIn(followed(components.description, operation['requestBody']), 'content');
   const schema = jsonSchemaIn(content);
   return schema === undefined ? undefined : shapeOf(schema, components);
 }
