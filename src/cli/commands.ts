@@ -1,19 +1,10 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import type { Zone } from '../report/plan/zone.ts';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
-import type { TestOptions } from './cases/test.ts';
-import type { DraftOptions, OpenapiOptions } from './draft/draft.ts';
-import type { InitOptions } from './draft/init.ts';
-import type { ExplainOptions } from './explain/explain.ts';
-import type { CheckOptions, RecordOptions } from './explain/replay.ts';
-import type { TailOptions } from './logs/tail.ts';
-import type { NameOptions } from './report/clients.ts';
-import type { PlanCommandOptions, RehearseOptions } from './report/plan.ts';
-import type { ReportOptions } from './report/report.ts';
+import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
 import type { TwinOptions } from './twin.ts';
@@ -90,10 +81,11 @@ export function check(command: Command): void {
       log,
       zone,
       ...options
-    }: Record<string, string | undefined> & { readonly log?: readonly string[] } & ZoneOption) => {
+    }: Record<string, string | undefined> & { readonly log?: readonly string[] }) => {
       const { runCheck } = await import('./serve/check.ts');
-      const end = log === undefined ? undefined : { log, zone: await zoneOf({ ...(zone && { zone }) }) };
-      await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 }, end);
+      endWith(
+        await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 }, log && { log, zone }),
+      );
     },
   );
 }
@@ -132,10 +124,7 @@ export function explain(command: Command): void {
         .default('refused')
         .helpGroup(OUTPUT),
     )
-    .action(async (file: string | undefined, options: ExplainOptions) => {
-      const { runExplain } = await import('./explain/explain.ts');
-      await runExplain(file, options);
-    });
+    .action(ending(async () => (await import('./explain/explain.ts')).runExplain));
 }
 
 /** Defines `test`. Exit codes: 0 if all cases pass or are updated, 1 if one fails or a file has none, 2 if a file cannot be read. */
@@ -154,10 +143,14 @@ export function test(command: Command): void {
         OUTPUT,
       ),
     )
-    .action(async (files: readonly string[], options: TestOptions) => {
-      const { runTest } = await import('./cases/test.ts');
-      await runTest(files, options);
-    });
+    .action(ending(async () => (await import('./cases/test.ts')).runTest));
+}
+
+/** The action of a command whose work, loaded only now, may end with a fault. It gets the operands, then the options. */
+function ending<Given extends readonly unknown[]>(
+  load: () => Promise<(...given: Given) => Promise<CommandFault | undefined>>,
+): (...given: Given) => Promise<void> {
+  return async (...given) => endWith(await (await load())(...given));
 }
 
 function statusCode(text: string): number {
@@ -184,10 +177,9 @@ export function replay(command: Command): void {
   )
     .optionsGroup(OUTPUT)
     .requiredOption('--out <file>', 'fixture to write');
-  addFormat(record, ['text', 'json']).action(async (options: RecordOptions) => {
-    const { recordRequests } = await import('./explain/replay.ts');
-    await recordRequests(options);
-  });
+  addFormat(record, ['text', 'json']).action(
+    ending(async () => (await import('./explain/replay.ts')).recordRequests),
+  );
   const check = command
     .command('check')
     .description(
@@ -197,10 +189,7 @@ export function replay(command: Command): void {
   addFormat(addRules(check), ['text', 'json'])
     .optionsGroup(OUTPUT)
     .option('--update', 'write the current outcomes to the fixture')
-    .action(async (fixture: string, options: CheckOptions) => {
-      const { checkFixture } = await import('./explain/replay.ts');
-      await checkFixture(fixture, options);
-    });
+    .action(ending(async () => (await import('./explain/replay.ts')).checkFixture));
 }
 
 /**
@@ -228,10 +217,7 @@ export function report(command: Command): void {
     .option('--apply', 'with --census: write the proposed strip rules into the rule book');
   addRules(command, 'rule book, for --guide, --digest, --apply and --openapi');
   addFormat(command, ['text', 'json', 'csv', 'md', 'html', 'skill']).action(
-    async (files: readonly string[], options: ReportOptions) => {
-      const { runReport } = await import('./report/report.ts');
-      await runReport(files.length === 0 ? ['-'] : files, options);
-    },
+    ending(async () => (await import('./report/report.ts')).runReport),
   );
 }
 
@@ -270,10 +256,7 @@ export function plan(command: Command): void {
     new Option('--into <file>', 'rule book to write the plan into').helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(
-    async (files: readonly string[], options: Omit<PlanCommandOptions, 'zone'> & ZoneOption) => {
-      const [{ runPlan }, zone] = await Promise.all([import('./report/plan.ts'), zoneOf(options)]);
-      await runPlan(files.length === 0 ? ['-'] : files, { ...options, zone });
-    },
+    ending(async () => (await import('./report/plan.ts')).runPlan),
   );
   const rehearse = command
     .command('rehearse')
@@ -292,20 +275,13 @@ export function plan(command: Command): void {
     .option('--names <file>', 'YAML or JSON file of display names by client hash');
   addRules(rehearse);
   addFormat(rehearse, ['text', 'json']).action(
-    async (files: readonly string[], options: Omit<RehearseOptions, 'zone'> & ZoneOption) => {
-      const [{ runRehearsal }, zone] = await Promise.all([import('./report/plan.ts'), zoneOf(options)]);
-      await runRehearsal(files.length === 0 ? ['-'] : files, { ...options, zone });
-    },
+    ending(async () => (await import('./report/plan.ts')).runRehearsal),
   );
 }
 
 /** Collects the values of a repeatable option; a variadic one would also take the files after it. */
 function collected(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
-}
-
-interface ZoneOption {
-  readonly zone?: string;
 }
 
 function zoneOption(): Option {
@@ -319,11 +295,6 @@ function zoneOption(): Option {
       throw new InvalidArgumentError('It must be a name of the IANA database, such as Australia/Sydney.');
     }
   });
-}
-
-async function zoneOf({ zone }: ZoneOption): Promise<Zone> {
-  const { Zone: ZoneClass } = await import('../report/plan/zone.ts');
-  return zone === undefined ? ZoneClass.own() : new ZoneClass(zone);
 }
 
 /** Reads a number of days; with 0, every client would be silent between two of its requests. */
@@ -354,10 +325,7 @@ export function openapi(command: Command): void {
       "V2's description: a file, a URL or - for stdin (default: that of the embedded reference)",
     );
   addFormat(addRules(command), ['json', 'yaml']).action(
-    async (source: string | undefined, options: OpenapiOptions) => {
-      const { runOpenapi } = await import('./draft/draft.ts');
-      await runOpenapi(source, options);
-    },
+    ending(async () => (await import('./draft/draft.ts')).runOpenapi),
   );
 }
 
@@ -392,10 +360,7 @@ export function draft(command: Command): void {
         "print the result as JSON: rule book, its faults, and requests that V2's schemas refuse",
       ).helpGroup(OUTPUT),
     )
-    .action(async (options: DraftOptions) => {
-      const { runDraft } = await import('./draft/draft.ts');
-      await runDraft(options);
-    });
+    .action(ending(async () => (await import('./draft/draft.ts')).runDraft));
 }
 
 /** Defines `init`, which writes a new gateway's files. Exit codes: 1 if the draft has faults or is empty, 2 if a file exists already or cannot be read. */
@@ -412,10 +377,7 @@ export function init(command: Command): void {
     .optionsGroup(OUTPUT)
     .option('--dir <folder>', 'folder to write to', '.')
     .option('--force', 'overwrite files')
-    .action(async (options: InitOptions) => {
-      const { runInit } = await import('./draft/init.ts');
-      await runInit(options);
-    });
+    .action(ending(async () => (await import('./draft/init.ts')).runInit));
 }
 
 /** Defines `tail`, which prints the rewrite log in a readable form. */
@@ -433,10 +395,7 @@ export function tail(command: Command): void {
     )
     .option('-f, --follow', 'follow the file as it grows');
   addAdmin(command, 'show and follow a running gateway, such as http://127.0.0.1:8081');
-  addFormat(command, ['text', 'json']).action(async (file: string | undefined, options: TailOptions) => {
-    const { runTail } = await import('./logs/tail.ts');
-    await runTail(file, options);
-  });
+  addFormat(command, ['text', 'json']).action(ending(async () => (await import('./logs/tail.ts')).runTail));
 }
 
 /**
@@ -561,7 +520,7 @@ function userName(): string {
 
 async function carryOut(options: RolloutOptions, request: RolloutRequest | undefined): Promise<void> {
   const { carryOutRollout } = await import('./rollout.ts');
-  await carryOutRollout(options, request);
+  endWith(await carryOutRollout(options, request));
 }
 
 /** Defines `clients`: hashes of API keys, and names for hashes. */
@@ -571,27 +530,18 @@ export function clients(command: Command): void {
   );
   common(defaultCommand(command, 'list'))
     .description("list a running gateway's clients: hash, name, latest User-Agent and address")
-    .action(async (options: NameOptions & { readonly admin: string }) => {
-      const { listClients } = await import('./report/clients.ts');
-      await listClients(options);
-    });
+    .action(ending(async () => (await import('./report/clients.ts')).listClients));
   addFormat(command.command('hash'), ['text', 'json'])
     .description('hash the API key on stdin with GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE')
     .addOption(configOption())
-    .action(async (options: NameOptions) => {
-      const { printHash } = await import('./report/clients.ts');
-      await printHash(options);
-    });
+    .action(ending(async () => (await import('./report/clients.ts')).printHash));
   const naming = addFormat(command.command('name'), ['text', 'json']);
   addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081')
     .description('name a client, in the names file or through a running gateway; omit the name to remove it')
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'name for people')
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
-    .action(async (client: string, name: string | undefined, options: NameOptions) => {
-      const { giveName } = await import('./report/clients.ts');
-      await giveName(client, name, options);
-    });
+    .action(ending(async () => (await import('./report/clients.ts')).giveName));
 }
 
 /** Defines `reference`, which runs the reference service alone until SIGTERM or SIGINT. */

@@ -1,5 +1,6 @@
 import { getSystemErrorMessage } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import type * as commands from './commands.ts';
 import { EXIT_CODES, NOT_STARTED, SUCCESS } from './command-fault.ts';
 import { hasColour, painter, wrapLines } from './terminal.ts';
 import { readFileSync } from 'node:fs';
@@ -47,9 +48,9 @@ export async function createProgram(isUsed: (name: string) => boolean): Promise<
       command === program ? `\n${exitCodes(process.stdout.columns)}` : '',
     )
     .exitOverride();
-  for (const { name, group, summary, load } of COMMANDS) {
-    const command = program.command(name).summary(summary).helpGroup(group);
-    if (isUsed(name)) (await load())(command);
+  for (const [name, heading, summary] of COMMANDS) {
+    const command = program.command(name).summary(summary).helpGroup(heading);
+    if (isUsed(name)) (await import('./commands.ts'))[name](command);
   }
   // The group of commander's own command `help`.
   return program.commandsGroup('Shell:').helpCommand(true);
@@ -75,127 +76,33 @@ function end(error: NodeJS.ErrnoException): never {
   process.exit(NOT_STARTED);
 }
 
-/** A command. Its definition is loaded only if it is used, and its work when it runs. */
-interface CommandEntry {
-  readonly name: string;
-  /** Heading of the command in `--help`. */
-  readonly group: string;
-  readonly summary: string;
-  /** Loads the function that adds description, arguments, options and subcommands. */
-  readonly load: () => Promise<(command: Command) => void>;
-}
-
 const RUN = 'Run:';
 const RULES = 'Work on rules:';
 const CLIENTS = 'See who uses V1:';
 const ROLLOUT = 'Move traffic to V2:';
 const SHELL = 'Shell:';
 
-/** Every command, in the order of `--help`. */
-export const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: 'serve',
-    group: RUN,
-    summary: 'run the gateway',
-    load: async () => (await import('./commands.ts')).serve,
-  },
-  {
-    name: 'demo',
-    group: RUN,
-    summary: 'play a whole migration, or one request for each operation',
-    load: async () => (await import('./commands.ts')).demo,
-  },
-  {
-    name: 'reference',
-    group: RUN,
-    summary: 'run the reference service alone',
-    load: async () => (await import('./commands.ts')).reference,
-  },
-  {
-    name: 'init',
-    group: RULES,
-    summary: 'start from two OpenAPI descriptions: settings, rule book, first cases',
-    load: async () => (await import('./commands.ts')).init,
-  },
-  {
-    name: 'check',
-    group: RULES,
-    summary: 'validate settings and rule book, and list operations and changes',
-    load: async () => (await import('./commands.ts')).check,
-  },
-  {
-    name: 'explain',
-    group: RULES,
-    summary: 'show the edits that a request would get, without sending it',
-    load: async () => (await import('./commands.ts')).explain,
-  },
-  {
-    name: 'test',
-    group: RULES,
-    summary: 'play text cases through the rule book',
-    load: async () => (await import('./commands.ts')).test,
-  },
-  {
-    name: 'replay',
-    group: RULES,
-    summary: 'compare a changed rule book with recorded requests',
-    load: async () => (await import('./commands.ts')).replay,
-  },
-  {
-    name: 'draft',
-    group: RULES,
-    summary: 'draft a rule book from two OpenAPI descriptions, or from recorded traffic',
-    load: async () => (await import('./commands.ts')).draft,
-  },
-  {
-    name: 'openapi',
-    group: RULES,
-    summary: "print V1's OpenAPI description, derived from V2's and the rule book",
-    load: async () => (await import('./commands.ts')).openapi,
-  },
-  {
-    name: 'report',
-    group: CLIENTS,
-    summary: 'list the clients that still need V1, from the rewrite log',
-    load: async () => (await import('./commands.ts')).report,
-  },
-  {
-    name: 'plan',
-    group: CLIENTS,
-    summary: "plan the end of V1 from each client's rhythm, and rehearse brownouts",
-    load: async () => (await import('./commands.ts')).plan,
-  },
-  {
-    name: 'clients',
-    group: CLIENTS,
-    summary: 'hash API keys, and give clients names',
-    load: async () => (await import('./commands.ts')).clients,
-  },
-  {
-    name: 'tail',
-    group: CLIENTS,
-    summary: 'print the rewrite log in a readable form',
-    load: async () => (await import('./commands.ts')).tail,
-  },
-  {
-    name: 'rollout',
-    group: ROLLOUT,
-    summary: 'show and change the mode of V1 traffic',
-    load: async () => (await import('./commands.ts')).rollout,
-  },
-  {
-    name: 'twin',
-    group: ROLLOUT,
-    summary: 'send V1 requests to V1 and to the gateway, and compare',
-    load: async () => (await import('./commands.ts')).twin,
-  },
-  {
-    name: 'completion',
-    group: SHELL,
-    summary: 'print a completion script for bash, zsh or fish',
-    load: async () => (await import('./commands.ts')).completion,
-  },
-];
+/** Every command, in the order of `--help`; `commands.ts` defines each under its name. */
+export const COMMANDS: readonly (readonly [name: keyof typeof commands, heading: string, summary: string])[] =
+  [
+    ['serve', RUN, 'run the gateway'],
+    ['demo', RUN, 'play a whole migration, or one request for each operation'],
+    ['reference', RUN, 'run the reference service alone'],
+    ['init', RULES, 'start from two OpenAPI descriptions: settings, rule book, first cases'],
+    ['check', RULES, 'validate settings and rule book, and list operations and changes'],
+    ['explain', RULES, 'show the edits that a request would get, without sending it'],
+    ['test', RULES, 'play text cases through the rule book'],
+    ['replay', RULES, 'compare a changed rule book with recorded requests'],
+    ['draft', RULES, 'draft a rule book from two OpenAPI descriptions, or from recorded traffic'],
+    ['openapi', RULES, "print V1's OpenAPI description, derived from V2's and the rule book"],
+    ['report', CLIENTS, 'list the clients that still need V1, from the rewrite log'],
+    ['plan', CLIENTS, "plan the end of V1 from each client's rhythm, and rehearse brownouts"],
+    ['clients', CLIENTS, 'hash API keys, and give clients names'],
+    ['tail', CLIENTS, 'print the rewrite log in a readable form'],
+    ['rollout', ROLLOUT, 'show and change the mode of V1 traffic'],
+    ['twin', ROLLOUT, 'send V1 requests to V1 and to the gateway, and compare'],
+    ['completion', SHELL, 'print a completion script for bash, zsh or fish'],
+  ];
 
 /** The version in package.json. */
 export function packageVersion(): string {

@@ -13,7 +13,7 @@ import type {
   RolloutView,
 } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
-import { type CommandFault, endWith, isFault } from './command-fault.ts';
+import { type CommandFault, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
 /** Options of the `rollout` commands. */
@@ -27,23 +27,21 @@ export interface RolloutOptions {
   readonly why?: string;
 }
 
-/** Shows the rollout, or changes it as `request` says; prints the resulting state and sets the exit code. */
+/** Shows the rollout, or changes it as `request` says; and prints the resulting state. */
 export async function carryOutRollout(
   options: RolloutOptions,
   request: RolloutRequest | undefined,
-): Promise<void> {
+): Promise<CommandFault | undefined> {
   const client = await openAdmin(options.admin, options.config);
   const outcome = isFault(client) ? client : await ask(client, request);
-  if (isFault(outcome)) {
-    endWith({ ...outcome, fault: terminalLines(outcome.fault) });
-    return;
-  }
+  if (isFault(outcome)) return { ...outcome, fault: terminalLines(outcome.fault) };
   if (options.format === 'json') {
     process.stdout.write(`${JSON.stringify(outcome)}\n`);
-    return;
+    return undefined;
   }
   const conditions = isFault(client) ? [] : await conditionsFrom(client);
   process.stdout.write(rolloutText(outcome, terminalOf(process.stdout), conditions));
+  return undefined;
 }
 
 /** Asks for the conditions that the page's header shows, except good ones; returns none if the gateway does not respond. */

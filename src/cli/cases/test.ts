@@ -6,7 +6,6 @@ import { readText } from '../../node/files.ts';
 import { counted, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
-  endWith,
   FAILURE,
   isFault,
   openRuleBook,
@@ -55,12 +54,11 @@ interface FileOutcome {
   readonly updated: string;
 }
 
-/** Plays text cases through a rule book, prints those that fail, and sets the exit code. */
-export async function runTest(paths: readonly string[], options: TestOptions): Promise<void> {
-  endWith(await run(paths, options));
-}
-
-async function run(paths: readonly string[], options: TestOptions): Promise<CommandFault | undefined> {
+/** Plays text cases through a rule book, and prints those that fail. */
+export async function runTest(
+  paths: readonly string[],
+  options: TestOptions,
+): Promise<CommandFault | undefined> {
   const { rules, update, format } = options;
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;

@@ -19,7 +19,6 @@ import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import {
   type CommandFault,
-  endWith,
   FAILURE,
   isFault,
   openRuleBook,
@@ -45,12 +44,8 @@ export interface DraftOptions extends RecordingSource {
   readonly json?: true;
 }
 
-/** Writes a draft of a rule book, tries it on recorded requests, and sets the exit code. */
-export async function runDraft(options: DraftOptions): Promise<void> {
-  endWith(await run(options));
-}
-
-async function run(options: DraftOptions): Promise<CommandFault | undefined> {
+/** Writes a draft of a rule book, and tries it on recorded requests. */
+export async function runDraft(options: DraftOptions): Promise<CommandFault | undefined> {
   if (options.into !== undefined && options.out !== undefined)
     return { fault: 'Give either --out or --into.' };
   const present = options.into === undefined ? undefined : await readPresent(options.into);
@@ -272,12 +267,8 @@ export interface OpenapiOptions {
   readonly rules: string;
 }
 
-/** Prints V1's description and sets the exit code; `source` is V2's. */
-export async function runOpenapi(source: string | undefined, options: OpenapiOptions): Promise<void> {
-  endWith(await printV1(source, options));
-}
-
-async function printV1(
+/** Prints V1's description; `source` is V2's. */
+export async function runOpenapi(
   source: string | undefined,
   { format, rules }: OpenapiOptions,
 ): Promise<CommandFault | undefined> {

@@ -20,7 +20,7 @@ import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { casePlayer, readTextCases, updatedLines } from '../cases/text-cases.ts';
-import { type CommandFault, endWith, FAILURE, isFault, writeOutput } from '../command-fault.ts';
+import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { sampleOf } from './coverage.ts';
 import { isAddress, readDescription } from './description-file.ts';
@@ -35,17 +35,13 @@ export interface InitOptions {
   readonly force?: true;
 }
 
-/** Writes a settings file, a drafted rule book and a first text case, and sets the exit code. */
-export async function runInit(options: InitOptions): Promise<void> {
-  endWith(await run(options));
-}
-
 const SCHEMA = new URL('../../../config/rules.schema.json', import.meta.url);
 
 /** A placeholder if V2's description names no server. */
 const NO_UPSTREAM = 'http://127.0.0.1:9000';
 
-async function run(options: InitOptions): Promise<CommandFault | undefined> {
+/** Writes a settings file, a drafted rule book and a first text case. */
+export async function runInit(options: InitOptions): Promise<CommandFault | undefined> {
   const { dir, har, force } = options;
   const [v1, v2] = [await readDescription(options.v1), await readDescription(options.v2)];
   if (isFault(v1)) return v1;

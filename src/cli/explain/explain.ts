@@ -17,7 +17,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type EditRecord, placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { type CommandFault, endWith, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
+import { type CommandFault, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { readHar } from './har.ts';
 import { offlineExplainer, readLogRequests, readOnly, readPostmanFiles } from './requests.ts';
@@ -41,12 +41,11 @@ export interface ExplainOptions {
   readonly rules: string;
 }
 
-/** Explains a file's request, or those of another source, prints the result and sets the exit code. */
-export async function runExplain(file: string | undefined, options: ExplainOptions): Promise<void> {
-  endWith(await explain(file, options));
-}
-
-async function explain(file: string | undefined, options: ExplainOptions): Promise<CommandFault | undefined> {
+/** Explains a file's request, or those of another source, and prints the result. */
+export async function runExplain(
+  file: string | undefined,
+  options: ExplainOptions,
+): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
   const requests = await requestsOf(file, options, book.rules);

@@ -8,7 +8,6 @@ import { readText } from '../../node/files.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
-  endWith,
   FAILURE,
   isFault,
   openRuleBook,
@@ -32,17 +31,8 @@ export interface CheckOptions {
   readonly format: 'text' | 'json';
 }
 
-/** Writes requests with their current outcome to a fixture, and sets the exit code. */
-export async function recordRequests(options: RecordOptions): Promise<void> {
-  endWith(await record(options));
-}
-
-/** Prints the requests of a fixture whose outcome has changed, and sets the exit code. */
-export async function checkFixture(fixture: string, options: CheckOptions): Promise<void> {
-  endWith(await check(fixture, options));
-}
-
-async function record(options: RecordOptions): Promise<CommandFault | undefined> {
+/** Writes requests with their current outcome to a fixture. */
+export async function recordRequests(options: RecordOptions): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
   const read = await readRecordedRequests(options, book.rules);
@@ -72,7 +62,8 @@ async function record(options: RecordOptions): Promise<CommandFault | undefined>
   return undefined;
 }
 
-async function check(
+/** Prints the requests of a fixture whose outcome has changed. */
+export async function checkFixture(
   fixture: string,
   { rules, update, format }: CheckOptions,
 ): Promise<CommandFault | undefined> {

@@ -5,7 +5,7 @@ import type { EntriesPage } from '../../inspector/api.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
-import { type CommandFault, endWith, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
+import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
@@ -19,12 +19,11 @@ export interface TailOptions {
   readonly format: 'text' | 'json';
 }
 
-/** Prints the entries of a log or of a running gateway, and sets the exit code. */
-export async function runTail(file: string | undefined, options: TailOptions): Promise<void> {
-  endWith(await show(file, options));
-}
-
-async function show(file: string | undefined, options: TailOptions): Promise<CommandFault | undefined> {
+/** Prints the entries of a log or of a running gateway. */
+export async function runTail(
+  file: string | undefined,
+  options: TailOptions,
+): Promise<CommandFault | undefined> {
   const filter = parseFilter(options.filter);
   if (isFilterFault(filter)) return { fault: filter.message };
   if (hasOpenQuote(options.filter)) return { fault: 'A double quote of the filter is not closed.' };

@@ -6,7 +6,7 @@ import { terminalText } from '../../report/text.ts';
 import { shortSecret } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { printColumns, terminalOf } from '../terminal.ts';
-import { type CommandFault, endWith, isFault } from '../command-fault.ts';
+import { type CommandFault, isFault } from '../command-fault.ts';
 import { openAdmin, secretOf } from '../admin-client.ts';
 import { givenSetting } from '../settings-file.ts';
 
@@ -18,34 +18,10 @@ export interface NameOptions {
   readonly format: Format;
 }
 
-type Outcome = { readonly out: string } | CommandFault;
 type Format = 'text' | 'json';
 
-/** Prints the clients that a running gateway knows. */
-export async function listClients(options: NameOptions & { readonly admin: string }): Promise<void> {
-  finish(await list(options));
-}
-
 /** Prints the hash of the API key on stdin. */
-export async function printHash(options: NameOptions): Promise<void> {
-  finish(await hash(options));
-}
-
-/** Names a client, or removes its name. */
-export async function giveName(
-  client: string,
-  name: string | undefined,
-  options: NameOptions,
-): Promise<void> {
-  finish(await nameOne(client, name, options));
-}
-
-function finish(outcome: Outcome): void {
-  if ('out' in outcome) process.stdout.write(outcome.out);
-  else endWith(outcome);
-}
-
-async function hash({ format, config }: NameOptions): Promise<Outcome> {
+export async function printHash({ format, config }: NameOptions): Promise<CommandFault | undefined> {
   const read = await secretOf(table.clientSecret, config);
   if ('fault' in read) return read;
   const { secret, name } = read;
@@ -63,14 +39,15 @@ async function hash({ format, config }: NameOptions): Promise<Outcome> {
   const key = input.trim();
   if (key === '' || /[\r\n]/.test(key)) return { fault: 'Give one API key on stdin.' };
   const client = createClientHash(secret)(key);
-  return { out: format === 'json' ? `${JSON.stringify({ client })}\n` : `${client}\n` };
+  return print(format === 'json' ? `${JSON.stringify({ client })}\n` : `${client}\n`);
 }
 
-async function nameOne(
+/** Names a client, or removes its name. */
+export async function giveName(
   client: string,
   name: string | undefined,
   { names, admin, format, config }: NameOptions,
-): Promise<Outcome> {
+): Promise<CommandFault | undefined> {
   const read = await givenSetting(table.clientNames, { 'client-names': names, config });
   if ('faults' in read) return { fault: read.faults.join('\n') };
   const path = read.value;
@@ -83,22 +60,32 @@ async function nameOne(
   if (admin !== undefined) {
     const body = JSON.stringify(name === undefined ? { client } : { client, name });
     const response = await ask(admin, body, config);
-    return 'fault' in response ? response : { out };
+    return 'fault' in response ? response : print(out);
   }
   if (path === undefined) return { fault: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.' };
-  return nameClient(path, client, name) ?? { out };
+  return nameClient(path, client, name) ?? print(out);
 }
 
-async function list({ admin, format, config }: NameOptions & { readonly admin: string }): Promise<Outcome> {
+/** Prints the clients that a running gateway knows. */
+export async function listClients({
+  admin,
+  format,
+  config,
+}: NameOptions & { readonly admin: string }): Promise<CommandFault | undefined> {
   const response = await ask(admin, undefined, config);
   if ('fault' in response) return response;
-  if (format === 'json') return { out: `${JSON.stringify(response, null, 2)}\n` };
+  if (format === 'json') return print(`${JSON.stringify(response, null, 2)}\n`);
   const rows = response.clients.map(({ client, name, userAgents, addresses }) =>
     [client, name ?? '-', userAgents[0] ?? '-', addresses[0] ?? '-'].map(terminalText),
   );
-  if (rows.length === 0) return { out: 'No client was seen yet, and none has a name.\n' };
+  if (rows.length === 0) return print('No client was seen yet, and none has a name.\n');
   const { columns } = terminalOf(stdout);
-  return { out: `${printColumns(['client', 'name', 'user agent', 'address'], rows, { columns })}\n` };
+  return print(`${printColumns(['client', 'name', 'user agent', 'address'], rows, { columns })}\n`);
+}
+
+function print(text: string): undefined {
+  process.stdout.write(text);
+  return undefined;
 }
 
 async function ask(

@@ -27,7 +27,6 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
-  endWith,
   FAILURE,
   isFault,
   lineAfter,
@@ -42,7 +41,8 @@ import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLine
 interface LogOptions {
   readonly rules: string;
   readonly names?: string;
-  readonly zone: Zone;
+  /** IANA name; the machine's zone if it is not given. */
+  readonly zone?: string;
 }
 
 /** Options of `plan`. */
@@ -61,17 +61,8 @@ export interface RehearseOptions extends LogOptions {
   readonly window?: readonly string[];
 }
 
-/** Prints a plan for the end of V1 or writes it into a rule book, and sets the exit code. */
-export async function runPlan(given: readonly string[], options: PlanCommandOptions): Promise<void> {
-  endWith(await planFrom(given, options));
-}
-
-/** Plays brownouts over logs, prints their effect, and sets the exit code. */
-export async function runRehearsal(given: readonly string[], options: RehearseOptions): Promise<void> {
-  endWith(await rehearse(given, options));
-}
-
-async function planFrom(
+/** Prints a plan for the end of V1 or writes it into a rule book. */
+export async function runPlan(
   given: readonly string[],
   options: PlanCommandOptions,
 ): Promise<CommandFault | undefined> {
@@ -81,12 +72,13 @@ async function planFrom(
   if (isFault(opened)) return opened;
   const { names, book } = opened;
   const now = options.at ?? new Date().toISOString();
-  const counts = new PlanTally(options.zone);
+  const zone = zoneOf(options.zone);
+  const counts = new PlanTally(zone);
   const read = await readLogs(given, counts, now);
   if ('fault' in read) return read;
   const plan = makePlan(counts, {
     now: Date.parse(now),
-    zone: options.zone,
+    zone,
     leadDays: options.lead ?? book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: options.goneAfter,
     names,
@@ -107,19 +99,21 @@ async function planFrom(
   if (options.into === undefined) return write(options.format, shown, planJson(plan));
   const outcome = await writePlan(options.into, plan);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
-  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${options.zone.text(plan.sunset)} (${plan.zone}).${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
+  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${zone.text(plan.sunset)} (${plan.zone}).${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
   return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into: options.into });
 }
 
-async function rehearse(
+/** Plays brownouts over logs, prints their effect. */
+export async function runRehearsal(
   given: readonly string[],
   options: RehearseOptions,
 ): Promise<CommandFault | undefined> {
-  const { zone, format } = options;
+  const { format } = options;
+  const zone = zoneOf(options.zone);
   const opened = await openInputs(options);
   if (isFault(opened)) return opened;
   const { names, book } = opened;
-  const windows = await windowsOf(given, options, book);
+  const windows = await windowsOf(given, options, zone, book);
   if ('fault' in windows) return windows;
   const rehearsal = new Rehearsal(windows.windows, book, zone);
   const read = await readLogs(given, rehearsal, undefined);
@@ -151,7 +145,8 @@ async function rehearse(
 /** The given windows, or the rule book's brownouts and days, with future ones moved to days that the logs cover. */
 async function windowsOf(
   given: readonly string[],
-  { window = [], zone }: RehearseOptions,
+  { window = [] }: RehearseOptions,
+  zone: Zone,
   book: RuleBook,
 ): Promise<
   | { readonly windows: readonly (RehearsedBrownout | RehearsedDay)[]; readonly left: readonly string[] }
@@ -174,7 +169,7 @@ async function windowsOf(
       fault:
         'There is nothing to play: give --window, or a rule book (--rules) with brownouts, a sunset with after: gone, or newcomers to refuse.',
     };
-  if (given.includes('-'))
+  if (given.length === 0 || given.includes('-'))
     return {
       fault:
         "The plan moves the rule book's dates to days of the logs, and reads those twice: give files, or --window.",
@@ -240,8 +235,10 @@ async function readLogs(
 export async function warningsOfLogs(
   given: readonly string[],
   book: RuleBook,
-  { zone, now }: { readonly zone: Zone; readonly now: number },
+  when: { readonly zone: string | undefined; readonly now: number },
 ): Promise<readonly string[] | CommandFault> {
+  const { now } = when;
+  const zone = zoneOf(when.zone);
   const counts = new PlanTally(zone);
   const read = await readLogs(given, counts, new Date(now).toISOString());
   if ('fault' in read) return read;
@@ -255,6 +252,11 @@ export async function warningsOfLogs(
     gaps: read.gaps,
     avoid: new Set(),
   });
+}
+
+/** The zone of this name, or else the machine's. */
+function zoneOf(name: string | undefined): Zone {
+  return name === undefined ? Zone.own() : new Zone(name);
 }
 
 /** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */

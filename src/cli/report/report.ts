@@ -40,7 +40,6 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
-  endWith,
   isFault,
   lineAfter,
   noRewriteLog,
@@ -59,18 +58,16 @@ import {
   wrapLines,
 } from '../terminal.ts';
 
-/** Reads the logs, prints what the options ask for, and sets the exit code. */
-export async function runReport(given: readonly string[], options: ReportOptions): Promise<void> {
+/** Reads the logs, and prints what the options ask for. */
+export async function runReport(
+  given: readonly string[],
+  options: ReportOptions,
+): Promise<CommandFault | undefined> {
   const fault = reportOptionFault(options);
-  if (fault !== undefined) {
-    endWith(fault);
-    return;
-  }
+  if (fault !== undefined) return fault;
   const sources = await logSources(given);
-  endWith('fault' in sources ? sources : await print(sources.files, options));
-}
-
-async function print(files: readonly string[], options: ReportOptions): Promise<CommandFault | undefined> {
+  if ('fault' in sources) return sources;
+  const { files } = sources;
   const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
   if ('fault' in names) return names;
   if (options.guide === true) return printGuide(files, options, names);

@@ -4,11 +4,10 @@ import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
-import type { Zone } from '../../report/plan/zone.ts';
 import { counted } from '../../report/text.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { type CommandFault, endWith, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
+import { type CommandFault, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
 import type { Coverage } from '../draft/coverage.ts';
 import { preflight, startFaults } from './preflight.ts';
 import { givenSettings } from '../settings-file.ts';
@@ -19,8 +18,8 @@ export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
   descriptions: { readonly v1?: string | undefined; readonly v2?: string | undefined } = {},
-  end?: { readonly log: readonly string[]; readonly zone: Zone },
-): Promise<void> {
+  end?: { readonly log: readonly string[]; readonly zone: string | undefined },
+): Promise<CommandFault | undefined> {
   const sound = await preflight(await givenSettings(flags, process.env));
   const faults =
     'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
@@ -28,15 +27,12 @@ export async function runCheck(
     if (isJson) process.stdout.write(`${JSON.stringify({ faults }, null, 2)}\n`);
     else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
     process.exitCode = NOT_STARTED;
-    return;
+    return undefined;
   }
   const book = sound.ruleBook.rules.ruleBook;
   const shipped = shippedSentence(sound.ruleBook);
   const ofLogs = end === undefined ? [] : await warningsOfEnd(end, book);
-  if ('fault' in ofLogs) {
-    endWith(ofLogs);
-    return;
-  }
+  if ('fault' in ofLogs) return ofLogs;
   const questions = openQuestions(sound.ruleBook.text, sound.rulesPath);
   const warnings = [
     ...questions.map((question) => printFault(question)),
@@ -45,16 +41,13 @@ export async function runCheck(
     ...ofLogs,
   ];
   const coverage = await coverageBetween(descriptions, book, sound.ruleBook.text);
-  if (coverage !== undefined && isFault(coverage)) {
-    endWith(coverage);
-    return;
-  }
+  if (coverage !== undefined && isFault(coverage)) return coverage;
   if (coverage !== undefined && coverage.gaps.length > 0) process.exitCode = FAILURE;
   if (isJson) {
     const rules = sound.ruleBook.shippedAt ?? sound.rulesPath;
     const all = { rules, ...content(book, warnings), ...(coverage && { coverage }) };
     process.stdout.write(`${JSON.stringify(all, null, 2)}\n`);
-    return;
+    return undefined;
   }
   const covered =
     coverage === undefined
@@ -63,6 +56,7 @@ export async function runCheck(
   const outcome = outcomeWords(questions.length, coverage?.gaps.length ?? 0);
   const text = `${shipped === undefined ? sound.rulesPath : `${shipped} It`} ${outcome}\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
+  return undefined;
 }
 
 /** The verdict on a rule book without faults, which is not called sound if it leaves something open. */
@@ -76,7 +70,7 @@ function outcomeWords(questions: number, gaps: number): string {
 
 /** Warnings from logs about the end of V1 that the rule book declares. */
 async function warningsOfEnd(
-  { log, zone }: { readonly log: readonly string[]; readonly zone: Zone },
+  { log, zone }: { readonly log: readonly string[]; readonly zone: string | undefined },
   book: RuleBook,
 ): Promise<readonly string[] | CommandFault> {
   const { warningsOfLogs } = await import('../report/plan.ts');

@@ -260,12 +260,12 @@ export interface LogPiece {
 type LogSources = { readonly files: readonly string[] } | { readonly fault: string };
 
 /**
- * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns. A file that
+ * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns; stdin without any. A file that
  * several arguments name, or a link to it, is listed once.
  */
 export async function logSources(given: readonly string[]): Promise<LogSources> {
   const files = new Map<string, string>();
-  for (const argument of given) {
+  for (const argument of given.length === 0 ? ['-'] : given) {
     const found = await named(argument);
     if ('fault' in found) return found;
     for (const file of found.files) {

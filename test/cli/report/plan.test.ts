@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
-import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt } from '../../report/plan/fleet.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -148,7 +147,7 @@ test('check --log warns of a hasty sunset and of clients that no brownout meets'
       .map((line) => `${JSON.stringify(line)}\n`)
       .join(''),
   );
-  const when = { zone: new Zone('UTC'), now };
+  const when = { zone: 'UTC', now };
   expect(await warningsOfLogs([log], loaded.rules.ruleBook, when)).toEqual([
     expect.stringMatching(
       /^sunset: V1 ends on Sun 20 Dec 2026 00:00 \(UTC\), in 24 days, nearer than the lead time of 45 days, and 1 client still calls: aaaa/,
