@@ -6,8 +6,8 @@ import './overwritten-memory.ts';
 import { removeTemporaryFolders } from './temporary-folder.ts';
 import { IS_CI, TOOLS } from './tools.ts';
 
-// Each file of the slow tiers has a process of its own: they compile the modules once, into the run's folder. Deno, which runs
-// the contract's tests, has no such cache.
+// The slow tiers have several processes: they compile the modules once, into the run's folder. Deno, which runs the contract's
+// tests, has no such cache.
 if ('enableCompileCache' in nodeModule) nodeModule.enableCompileCache();
 
 // Properties that name no number of runs.
