@@ -15,231 +15,133 @@ export const ROLLOUT_KEY = 'rollout';
 const FORMAT = 1;
 const MAX_ROLLBACKS = 100;
 const MAX_HISTORY = 200;
-const MODES = ['migrate', 'observe', 'shadow'] as const;
 
-/** Returns the text of a state, for a store: JSON that people can read. */
-export function rolloutText(state: RolloutState): string {
-  const { revision, changed, by, default: standard, operations, clients } = state;
-  const rollbacks = state.rollbacks.map(orderedRollback);
-  // Always in this order, so that equal states have equal texts.
-  const ordered = {
-    format: FORMAT,
-    revision,
-    changed,
-    by,
-    default: standard,
-    operations,
-    clients,
-    rollbacks,
-    stages: state.stages,
-    history: state.history?.map(({ at, by: replica, who, why, operation, client, mode }) => ({
-      at,
-      by: replica,
-      who,
-      why,
-      operation,
-      client,
-      mode,
-    })),
+/** Tells whether a member of the JSON is sound. */
+type Check = (value: unknown) => boolean;
+
+/** A check for each member of an object, in the order of the text. Written here and not with zod, because the edge reads it as well. */
+type Members<Value> = { readonly [Name in keyof Value]-?: Check };
+
+const isWhole: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isNumber: Check = (value) => typeof value === 'number';
+const isText: Check = (value) => typeof value === 'string';
+/** RFC 3339, in UTC. */
+const isInstant: Check = (value) =>
+  typeof value === 'string' &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
+
+function isOneOf(...words: readonly unknown[]): Check {
+  return (value) => words.includes(value);
+}
+
+function maybe(isSound: Check): Check {
+  return (value) => value === undefined || isSound(value);
+}
+
+function isList(limit: number, isItem: Check): Check {
+  return (value) => Array.isArray(value) && value.length <= limit && value.every(isItem);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object with values under names of its own choice. */
+function isRecord(isValue: Check, isName = (_name: string): boolean => true): Check {
+  return (value) =>
+    isObject(value) && Object.entries(value).every(([name, member]) => isName(name) && isValue(member));
+}
+
+/** An object that has these members, and no others. */
+function has<Value>(members: Members<Value>): (value: unknown) => value is Value {
+  const checks = Object.entries<Check>(members);
+  return (value): value is Value => {
+    if (!isObject(value)) return false;
+    const known = new Map<string, unknown>(Object.entries(value));
+    return (
+      [...known.keys()].every((name) => Object.hasOwn(members, name)) &&
+      checks.every(([name, isSound]) => isSound(known.get(name)))
+    );
   };
+}
+
+const hasPlainMode = has<Mode>({
+  mode: isOneOf('migrate', 'observe', 'shadow'),
+  share: isOneOf(undefined),
+});
+const hasSharedMode = has<Mode>({
+  mode: isOneOf('canary', 'verify'),
+  share: (share) => typeof share === 'number' && share > 0 && share <= 100,
+});
+const isMode: Check = (value) => hasPlainMode(value) || hasSharedMode(value);
+
+const isCount = has<OriginCount>({ requests: isWhole, failures: isWhole });
+
+const COMMAND: Members<CommandRecord> = {
+  at: isInstant,
+  by: maybe(isText),
+  who: maybe(isText),
+  why: maybe(isText),
+  operation: maybe(isText),
+  client: maybe(isText),
+  mode: maybe(isMode),
+};
+
+const ROLLBACK: Members<Rollback> = {
+  at: isInstant,
+  by: maybe(isText),
+  operation: maybe(isText),
+  share: isNumber,
+  migrated: isCount,
+  v1: isCount,
+  latency: maybe(has<LatencyHarm>({ quantile: isOneOf('median', 'p99'), v1Ms: isNumber, v2Ms: isNumber })),
+  cause: maybe(
+    has<RollbackCause>({
+      status: isText,
+      client: maybe(isText),
+      operation: maybe(isText),
+      pointer: maybe(isText),
+      count: isWhole,
+    }),
+  ),
+  resolved: maybe(isInstant),
+};
+
+const STATE: Members<RolloutState & { readonly format: number }> = {
+  format: isOneOf(FORMAT),
+  revision: (value) => isWhole(value) && value !== 0,
+  changed: isInstant,
+  by: maybe(isText),
+  default: maybe(isMode),
+  operations: isRecord(isMode),
+  clients: isRecord(isMode, (name) => /^[0-9a-f]{16}$/.test(name)),
+  rollbacks: isList(MAX_ROLLBACKS, has(ROLLBACK)),
+  stages: maybe(isRecord(isWhole)),
+  history: maybe(isList(MAX_HISTORY, has(COMMAND))),
+};
+
+const isStored = has(STATE);
+
+/** Returns the text of a state, for a store: JSON that people can read. Its members have one order, so that equal states have equal texts. */
+export function rolloutText(state: RolloutState): string {
+  const ordered = inOrder(STATE, {
+    ...state,
+    format: FORMAT,
+    rollbacks: state.rollbacks.map((rollback) => inOrder(ROLLBACK, rollback)),
+    history: state.history?.map((command) => inOrder(COMMAND, command)),
+  });
   return `${JSON.stringify(ordered, undefined, 2)}\n`;
 }
 
-function orderedRollback({
-  at,
-  by,
-  operation,
-  share,
-  migrated,
-  v1,
-  latency,
-  cause,
-  resolved,
-}: Rollback): object {
-  return { at, by, operation, share, migrated, v1, latency, cause, resolved };
+function inOrder(members: object, value: object): object {
+  const known = new Map<string, unknown>(Object.entries(value));
+  return Object.fromEntries(Object.keys(members).map((name) => [name, known.get(name)]));
 }
 
 /** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */
 export function readRollout(value: unknown): RolloutState | undefined {
-  const read = object(value, [
-    'format',
-    'revision',
-    'changed',
-    'by',
-    'default',
-    'operations',
-    'clients',
-    'rollbacks',
-    'stages',
-    'history',
-  ]);
-  if (read?.['format'] !== FORMAT) return undefined;
-  const { revision, changed, by } = read;
-  const standard = read['default'] === undefined ? undefined : readMode(read['default']);
-  const operations = readModes(read['operations'], () => true);
-  const clients = readModes(read['clients'], (name) => /^[0-9a-f]{16}$/.test(name));
-  const rollbacks = readAll(read['rollbacks'], MAX_ROLLBACKS, readRollback);
-  const stages = readStages(read['stages']);
-  if (!isWhole(revision) || revision === 0 || !isInstant(changed) || !isText(by)) return undefined;
-  if (standard === undefined && read['default'] !== undefined) return undefined;
-  if (operations === undefined || clients === undefined || rollbacks === undefined) return undefined;
-  if (stages === undefined && read['stages'] !== undefined) return undefined;
-  const history = readAll(read['history'], MAX_HISTORY, readCommand);
-  if (history === undefined && read['history'] !== undefined) return undefined;
-  return {
-    revision,
-    changed,
-    ...(by === undefined ? {} : { by }),
-    ...(standard === undefined ? {} : { default: standard }),
-    operations,
-    clients,
-    rollbacks,
-    ...(stages === undefined ? {} : { stages }),
-    ...(history === undefined ? {} : { history }),
-  };
-}
-
-function readStages(value: unknown): Record<string, number> | undefined {
-  const entries = Object.entries(object(value) ?? {});
-  const stages = entries.filter((entry): entry is [string, number] => isWhole(entry[1]));
-  return object(value) === undefined || stages.length < entries.length
-    ? undefined
-    : Object.fromEntries(stages);
-}
-
-/** Reads a list; undefined when it is too long, or one of its items is damaged. */
-function readAll<Item>(
-  value: unknown,
-  limit: number,
-  read: (item: unknown) => Item | undefined,
-): readonly Item[] | undefined {
-  if (!Array.isArray(value) || value.length > limit) return undefined;
-  const items = value.map(read).filter((item) => item !== undefined);
-  return items.length === value.length ? items : undefined;
-}
-
-function readCommand(value: unknown): CommandRecord | undefined {
-  const read = object(value, ['at', 'by', 'who', 'why', 'operation', 'client', 'mode']);
-  if (read === undefined) return undefined;
-  const { at, by, who, why, operation, client } = read;
-  const mode = read['mode'] === undefined ? undefined : readMode(read['mode']);
-  if (mode === undefined && read['mode'] !== undefined) return undefined;
-  if (!isInstant(at) || !isText(by) || !isText(who) || !isText(why)) return undefined;
-  if (!isText(operation) || !isText(client)) return undefined;
-  return {
-    at,
-    ...(by === undefined ? {} : { by }),
-    ...(who === undefined ? {} : { who }),
-    ...(why === undefined ? {} : { why }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(client === undefined ? {} : { client }),
-    ...(mode === undefined ? {} : { mode }),
-  };
-}
-
-function readMode(value: unknown): Mode | undefined {
-  const { mode, share } = object(value, ['mode', 'share']) ?? {};
-  if (mode === 'canary' || mode === 'verify')
-    return typeof share === 'number' && share > 0 && share <= 100 ? { mode, share } : undefined;
-  const plain = MODES.find((candidate) => candidate === mode);
-  return plain === undefined || share !== undefined ? undefined : { mode: plain };
-}
-
-function readModes(value: unknown, isName: (name: string) => boolean): Record<string, Mode> | undefined {
-  const read = object(value);
-  if (read === undefined) return undefined;
-  const modes: [string, Mode][] = [];
-  for (const [name, entry] of Object.entries(read)) {
-    const mode = readMode(entry);
-    if (mode === undefined || !isName(name)) return undefined;
-    modes.push([name, mode]);
-  }
-  return Object.fromEntries(modes);
-}
-
-function readRollback(value: unknown): Rollback | undefined {
-  const read = object(value, [
-    'at',
-    'by',
-    'operation',
-    'share',
-    'migrated',
-    'v1',
-    'latency',
-    'cause',
-    'resolved',
-  ]);
-  if (read === undefined) return undefined;
-  const { at, by, operation, share, resolved } = read;
-  const cause = read['cause'] === undefined ? undefined : readCause(read['cause']);
-  if (cause === undefined && read['cause'] !== undefined) return undefined;
-  const latency = read['latency'] === undefined ? undefined : readLatency(read['latency']);
-  if (latency === undefined && read['latency'] !== undefined) return undefined;
-  const migrated = readCount(read['migrated']);
-  const v1 = readCount(read['v1']);
-  if (!isInstant(at) || typeof share !== 'number' || migrated === undefined || v1 === undefined)
-    return undefined;
-  if (!isText(by) || !isText(operation)) return undefined;
-  if (resolved !== undefined && !isInstant(resolved)) return undefined;
-  return {
-    at,
-    ...(by === undefined ? {} : { by }),
-    ...(operation === undefined ? {} : { operation }),
-    share,
-    migrated,
-    v1,
-    ...(latency === undefined ? {} : { latency }),
-    ...(cause === undefined ? {} : { cause }),
-    ...(resolved === undefined ? {} : { resolved }),
-  };
-}
-
-function readLatency(value: unknown): LatencyHarm | undefined {
-  const { quantile, v1Ms, v2Ms } = object(value, ['quantile', 'v1Ms', 'v2Ms']) ?? {};
-  if (quantile !== 'median' && quantile !== 'p99') return undefined;
-  if (typeof v1Ms !== 'number' || typeof v2Ms !== 'number') return undefined;
-  return { quantile, v1Ms, v2Ms };
-}
-
-function readCause(value: unknown): RollbackCause | undefined {
-  const { status, client, operation, pointer, count } =
-    object(value, ['status', 'client', 'operation', 'pointer', 'count']) ?? {};
-  if (typeof status !== 'string' || !isWhole(count)) return undefined;
-  if (!isText(client) || !isText(operation) || !isText(pointer)) return undefined;
-  return {
-    status,
-    ...(client === undefined ? {} : { client }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(pointer === undefined ? {} : { pointer }),
-    count,
-  };
-}
-
-function readCount(value: unknown): OriginCount | undefined {
-  const { requests, failures } = object(value, ['requests', 'failures']) ?? {};
-  return isWhole(requests) && isWhole(failures) ? { requests, failures } : undefined;
-}
-
-/** Returns an object whose members are all among `names`. */
-function object(value: unknown, names?: readonly string[]): { readonly [name: string]: unknown } | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  if (names !== undefined && Object.keys(value).some((name) => !names.includes(name))) return undefined;
-  return { ...value };
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function isText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string';
-}
-
-/** RFC 3339, in UTC. */
-function isInstant(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) &&
-    !Number.isNaN(Date.parse(value))
-  );
+  if (!isStored(value)) return undefined;
+  const { format: _, ...state } = value;
+  return state;
 }
