@@ -14,7 +14,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { type Observer, rememberedHash } from '../rewrite-log/observer.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { missingV1Fault, modesInForce } from '../rollout/rollout-state.ts';
-import type { ReplicaNotice } from '../rollout/replica.ts';
+import { NOTICE_EVENTS } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { hexOf } from '../rules/hash.ts';
 import { callWithin, TRANSFORM_BUDGET_MS, type TransformModule } from '../migrate/transform.ts';
@@ -177,25 +177,13 @@ function replicaOf(
     },
     name: `isolate ${randomHex(4)}`,
     onNotice: ({ kind, sentence }) => {
-      const [level, event] = NOTICES[kind];
+      const [level, event] = NOTICE_EVENTS[kind];
       print(edgeProcessLine(level, event, `rollout: ${sentence}`));
     },
     shareTotals: () => totals.share(),
     later,
   });
 }
-
-/** Levels and events as in the process log of Node. */
-const NOTICES: Readonly<
-  Record<ReplicaNotice['kind'], readonly [level: 'info' | 'warn' | 'error', event: string]>
-> = {
-  alone: ['warn', 'store-lost'],
-  together: ['info', 'store-found'],
-  changed: ['info', 'rollout-changed'],
-  'rolled-back': ['error', 'rollout-rolled-back'],
-  overtaken: ['warn', 'rollout-overtaken'],
-  damaged: ['error', 'rollout-damaged'],
-};
 
 function adminOf(
   { ruleBook }: EdgeGatewayParts,

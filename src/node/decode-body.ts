@@ -1,6 +1,7 @@
 import {
   brotliCompress,
   type BrotliDecompress,
+  type BrotliOptions,
   brotliDecompressSync,
   constants,
   createBrotliDecompress,
@@ -13,6 +14,7 @@ import {
   gzip,
   inflateRawSync,
   inflateSync,
+  type ZlibOptions,
 } from 'node:zlib';
 import { concatBytes } from '../http/byte-collector.ts';
 import { type Coding, isZlib } from '../http/content.ts';
@@ -57,7 +59,8 @@ export function decodeBody(
 /** Decodes a body like {@link decodeBody}, but synchronously. */
 export function decodeBodySync(coding: Coding, body: Uint8Array, limit: number): DecodedBody {
   try {
-    const decoded = decodeWhole(coding, body, limit);
+    const options = { chunkSize: chunkSizeFor(body), maxOutputLength: limit, info: true };
+    const decoded: unknown = decodeAtOnce(coding, body, options);
     return isWithEngine(decoded) && decoded.engine.bytesWritten === body.length
       ? decoded.buffer
       : 'undecodable';
@@ -67,9 +70,8 @@ export function decodeBodySync(coding: Coding, body: Uint8Array, limit: number):
   }
 }
 
-/** With `info`, zlib returns the output and its engine; its types do not say so. */
-function decodeWhole(coding: Coding, body: Uint8Array, limit: number): unknown {
-  const options = { chunkSize: chunkSizeFor(body), maxOutputLength: limit, info: true };
+/** Decodes at once. With `info`, zlib returns the output and its engine; its types do not say so. */
+function decodeAtOnce(coding: Coding, body: Uint8Array, options: ZlibOptions & BrotliOptions): Buffer {
   switch (coding) {
     case 'gzip':
       return gunzipSync(body, options);
@@ -92,17 +94,10 @@ const SHORT_BYTES = 256;
 const PEEKED_BYTES = 512 * 1024;
 
 function decodedBegin(coding: Coding, begin: Uint8Array): Uint8Array {
-  const options = { maxOutputLength: PEEKED_BYTES };
-  const zlib = { ...options, finishFlush: constants.Z_SYNC_FLUSH };
+  const { BROTLI_OPERATION_FLUSH, Z_SYNC_FLUSH } = constants;
+  const finishFlush = coding === 'br' ? BROTLI_OPERATION_FLUSH : Z_SYNC_FLUSH;
   try {
-    switch (coding) {
-      case 'gzip':
-        return gunzipSync(begin, zlib);
-      case 'br':
-        return brotliDecompressSync(begin, { ...options, finishFlush: constants.BROTLI_OPERATION_FLUSH });
-      case 'deflate':
-        return isZlib(begin) ? inflateSync(begin, zlib) : inflateRawSync(begin, zlib);
-    }
+    return decodeAtOnce(coding, begin, { maxOutputLength: PEEKED_BYTES, finishFlush });
   } catch {
     return new Uint8Array();
   }

@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
-import { performance } from 'node:perf_hooks';
 import { Gateway } from '../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -12,9 +11,9 @@ import { settings as table } from '../settings/settings.ts';
 import { BodyMemory } from './body-memory.ts';
 import { listen } from './clients/listen.ts';
 import { GatewayServer } from './clients/server.ts';
-import { decodeBody, encodeBody, openDecoder, peekBody } from './decode-body.ts';
-import { onCheckPhase } from './fair-turns.ts';
-import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
+import { encodeBody } from './decode-body.ts';
+import { createClientHash, memoryLimit } from './runtime.ts';
+import { NODE_PARTS } from './start-gateway.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
 
 // The first requests of a process are slow: V8 compiles each function on its first run, and a rule book compiles each plan on an operation's
@@ -97,17 +96,10 @@ class Rehearsal {
           entryLine(entry);
           this.entries.push(entry);
         },
-        now: () => performance.now(),
-        time: () => Date.now(),
-        newRequestId: randomUuids(),
-        newTraceHex: randomHex(24),
+        ...NODE_PARTS,
+        encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
         clientOf: createClientHash(NAME),
         bodyMemory: memory,
-        decode: decodeBody,
-        encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
-        openDecoder,
-        peek: peekBody,
-        onCheckPhase,
         after: (milliseconds, run) => {
           setTimeout(run, milliseconds).unref();
         },

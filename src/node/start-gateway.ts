@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Hono } from 'hono';
-import type { BodyRewriter } from '../gateway/body-rewriter.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
@@ -115,17 +114,18 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   parts.ruleBooks.prepare = transforms.warm;
   const memory = new BodyMemory();
   let clientHash = createClientHash(parts.clientSecret);
+  // With the system's authorities: those configured for V2 do not concern subscribers.
+  const subscriber: OpenSubscriber = (address) => {
+    const made = upstreamOf(parts, { origin: address, path: '', socketPath: undefined }, undefined);
+    subscribers.push(made);
+    return { upstream: made, path: '', hosts: [] };
+  };
   const gateway = gatewayOf(parts, upstream, v1, {
     rewriter,
-    transforms,
-    memory,
+    transform: transforms.run,
+    bodyMemory: memory,
     clientOf: (authorization) => clientHash(authorization),
-    // With the system's authorities: those configured for V2 do not concern subscribers.
-    subscriber: (address) => {
-      const made = upstreamOf(parts, { origin: address, path: '', socketPath: undefined }, undefined);
-      subscribers.push(made);
-      return { upstream: made, path: '', hosts: [] };
-    },
+    webhooks: new SignedWebhooks(secretReader(parts.environment ?? {}), subscriber),
   });
   parts.replica?.shareRateLimits(gateway.rateLimitQueue);
   let listening = false;
@@ -279,19 +279,7 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
-  {
-    rewriter,
-    transforms,
-    memory,
-    clientOf,
-    subscriber,
-  }: {
-    readonly rewriter: BodyRewriter;
-    readonly transforms: TransformThreads;
-    readonly memory: BodyMemory;
-    readonly clientOf: GatewayParts['clientOf'];
-    readonly subscriber: OpenSubscriber;
-  },
+  own: Pick<GatewayParts, 'rewriter' | 'transform' | 'bodyMemory' | 'clientOf' | 'webhooks'>,
 ): Gateway {
   const { settings, ruleBooks } = parts;
   return new Gateway(
@@ -311,22 +299,11 @@ function gatewayOf(
       v2Schemas: parts.v2Schemas,
       record: parts.record,
       observer: parts.observer,
-      now: () => performance.now(),
-      time: () => Date.now(),
-      newRequestId: randomUuids(),
-      newTraceHex: randomHex(24),
-      clientOf,
-      ownReport: parts.ownReport,
-      webhooks: new SignedWebhooks(secretReader(parts.environment ?? {}), subscriber),
-      bodyMemory: memory,
-      decode: decodeBody,
+      ...NODE_PARTS,
+      ...own,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeBody : undefined,
-      openDecoder,
-      peek: peekBody,
-      rewriter,
-      transform: transforms.run,
+      ownReport: parts.ownReport,
       describe: new DescriptionThread().describe,
-      onCheckPhase,
       after: (milliseconds, run) => {
         setTimeout(run, milliseconds);
       },
@@ -337,3 +314,15 @@ function gatewayOf(
     gatewayOptions(settings, memoryShares(memoryLimit())),
   );
 }
+
+/** What every gateway on Node does in the same way. */
+export const NODE_PARTS = {
+  now: () => performance.now(),
+  time: () => Date.now(),
+  newRequestId: randomUuids(),
+  newTraceHex: randomHex(24),
+  decode: decodeBody,
+  openDecoder,
+  peek: peekBody,
+  onCheckPhase,
+} as const satisfies Partial<GatewayParts>;

@@ -20,6 +20,16 @@ export interface ReplicaNotice {
   readonly sentence: string;
 }
 
+/** Level and event of a notice's line in the process log. */
+export const NOTICE_EVENTS = {
+  alone: ['warn', 'store-lost'],
+  together: ['info', 'store-found'],
+  changed: ['info', 'rollout-changed'],
+  'rolled-back': ['error', 'rollout-rolled-back'],
+  overtaken: ['warn', 'rollout-overtaken'],
+  damaged: ['error', 'rollout-damaged'],
+} as const satisfies Readonly<Record<ReplicaNotice['kind'], unknown>>;
+
 /** State of a replica among the others. */
 export interface ReplicaStatus {
   readonly name: string;

@@ -19,7 +19,7 @@ export const DEPRECATED_ATTRIBUTE = 'legacy_code';
 const DEMO_RELEASES = ['2025-01-01', '2026-06-01'] as const;
 
 /** A V1 request in the demo; `{property}` in the path is replaced by the property that the floor plan order created. */
-export interface DemoRequest {
+interface DemoRequest {
   readonly operation: string;
   readonly method: 'POST' | 'PATCH';
   readonly path: string;
@@ -159,17 +159,31 @@ async function play(origin: string, rules: CompiledRuleBook): Promise<void> {
   await compare(origin, { ...client, title: 'With it, as the gateway sends it', version: pin });
 }
 
+/** A V2 request to compare the gateway's rewriting with. */
 interface V2Request {
+  /** Its purpose. */
   readonly title: string;
+  /** Method and path, such as `POST /api/v2/clients`. */
   readonly line: string;
+  /** The version header; undefined without one. */
   readonly version: string | undefined;
   readonly body: string;
 }
 
 /** Sends a V2 request through the gateway, which passes it unchanged, and prints it with the response. */
-async function compare(origin: string, request: V2Request): Promise<void> {
-  const response = await send(origin, request.line, request.body, request.version);
-  print(describeComparison({ ...request, response }));
+async function compare(origin: string, { title, line, version, body }: V2Request): Promise<void> {
+  const { status, release, text } = await send(origin, line, body, version);
+  const served = release === null ? '' : `, served by release ${release}`;
+  print(
+    [
+      styleText('bold', title),
+      `  V2  ${styleText('green', line)}  ${versionText(version)}`,
+      indent(body),
+      `  ${styleText(colourOf(status), `status ${status}`)}${served} ${styleText('dim', text.trim())}`,
+      '',
+      '',
+    ].join('\n'),
+  );
 }
 
 async function send(
@@ -197,22 +211,11 @@ function print(text: string): void {
 }
 
 /** A response as the demo prints it. */
-export interface DemoResponse {
+interface DemoResponse {
   readonly status: number;
   /** The `x-api-version` of the response; null without one. */
   readonly release: string | null;
   readonly text: string;
-}
-
-/** A V2 request, its purpose, and the response. */
-export interface DemoComparison {
-  readonly title: string;
-  /** Method and path, such as `POST /api/v2/clients`. */
-  readonly line: string;
-  /** The version header of the request; undefined without one. */
-  readonly version: string | undefined;
-  readonly body: string | undefined;
-  readonly response: DemoResponse;
 }
 
 /** The V1 request, the V2 request that the gateway makes from it, and the reason for each edit. */
@@ -241,19 +244,6 @@ function describeRewrite(
     ...rewrite.records.map((record, k) =>
       wrapLines(describeRecord(record, rewrite.records[k - 1], reasons), columns, 8),
     ),
-    '',
-  ].join('\n');
-}
-
-/** A V2 request that the gateway did not rewrite, and the response. */
-function describeComparison({ title, line, version, body, response }: DemoComparison): string {
-  const served = response.release === null ? '' : `, served by release ${response.release}`;
-  return [
-    styleText('bold', title),
-    `  V2  ${styleText('green', line)}  ${versionText(version)}`,
-    ...(body === undefined ? [] : [indent(body)]),
-    `  ${styleText(colourOf(response.status), `status ${response.status}`)}${served} ${styleText('dim', response.text.trim())}`,
-    '',
     '',
   ].join('\n');
 }
@@ -298,7 +288,7 @@ function indent(text: string): string {
 }
 
 /** A rule book in a temporary file. */
-export interface TemporaryRuleBook {
+interface TemporaryRuleBook {
   readonly path: string;
   /** Removes the file. */
   readonly remove: () => void;

@@ -4,14 +4,12 @@ import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adminFault } from '../../node/admin/operators.ts';
-import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
 import { type NamedFile, readText, readTlsFiles, type TlsTexts, errorCode } from '../../node/files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
-import type { Observer } from '../../rewrite-log/observer.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   memoryShares,
@@ -48,17 +46,17 @@ export async function preflight(
   const ruleBook = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
-  const checks: readonly ((settings: Settings) => readonly string[])[] = [
+  const checks = [
     ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, realPath)),
-    (own) => [adminFault(own)].filter((fault) => fault !== undefined),
-    (own) => [logFileFault(own)].filter((fault) => fault !== undefined),
-    (own) => [rolloutFileFault(own)].filter((fault) => fault !== undefined),
-    (own) => [redisFault(own)].filter((fault) => fault !== undefined),
+    adminFault,
+    logFileFault,
+    rolloutFileFault,
+    redisFault,
   ];
   const all = [
     ...faults,
     ...checks.flatMap((check) => trueFaults(settings, invalid, check)),
-    ...[await namesFault(settings)].filter((fault) => fault !== undefined),
+    ...((await namesFault(settings)) ?? []),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),
@@ -79,7 +77,7 @@ export async function preflight(
 function trueFaults(
   settings: Settings,
   invalid: ReadonlySet<string>,
-  check: (settings: Settings) => readonly string[],
+  check: (settings: Settings) => readonly string[] | string | undefined,
 ): readonly string[] {
   let isMisled = false;
   const faults = check({
@@ -89,7 +87,7 @@ function trueFaults(
       return settings.get(setting);
     },
   });
-  return isMisled ? [] : faults;
+  return isMisled || faults === undefined ? [] : [faults].flat();
 }
 
 /** Resolves a path with its links, or without them if the file does not exist yet. */
@@ -142,12 +140,12 @@ function namedFile(settings: Settings, setting: Setting<string | undefined>): Na
 }
 
 /** Returns the fault of the file of client names, which may also be missing: it is created when the first client gets a name. */
-async function namesFault(settings: Settings): Promise<string | undefined> {
+async function namesFault(settings: Settings): Promise<readonly string[] | undefined> {
   const path = settings.get(table.clientNames);
   if (path === undefined || !existsSync(path)) return undefined;
   const { readClientNames } = await import('../../node/admin/names.ts');
   const read = readClientNames(path);
-  return 'fault' in read ? `${settings.nameOf(table.clientNames)}: ${read.fault}` : undefined;
+  return 'fault' in read ? [`${settings.nameOf(table.clientNames)}: ${read.fault}`] : undefined;
 }
 
 /** Returns the fault that prevents appending to the log file, without creating the file. */
@@ -204,7 +202,10 @@ async function descriptionFault(settings: Settings): Promise<string | undefined>
 }
 
 /** Parts of the first process for its workers. */
-export interface WorkerFrontParts {
+export interface WorkerFrontParts extends Pick<
+  WorkerPoolParts,
+  'record' | 'ownReport' | 'store' | 'onLost' | 'observe' | 'log'
+> {
   readonly settings: Settings;
   /** Values from the command line. */
   readonly flags: Readonly<Record<string, string | undefined>>;
@@ -213,16 +214,6 @@ export interface WorkerFrontParts {
   /** File or address of V2's description; undefined when there is none. */
   readonly v2Openapi: string | undefined;
   readonly clientSecret: string;
-  /** See `WorkerPoolParts`. */
-  readonly record: WorkerPoolParts['record'];
-  readonly observer: Observer;
-  /** See `WorkerPoolParts`. */
-  readonly ownReport: WorkerPoolParts['ownReport'];
-  /** See `WorkerPoolParts`. */
-  readonly store: WorkerPoolParts['store'];
-  /** See `WorkerPoolParts`. */
-  readonly onLost: WorkerPoolParts['onLost'];
-  readonly log: WriteProcessLine;
 }
 
 /** Returns the number of processes that the settings configure. */
@@ -233,7 +224,7 @@ export function workersOf(settings: Settings): number {
 
 /** Creates the worker processes that clients connect to; undefined if one process is enough. */
 export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool | undefined> {
-  const { settings, flags, record, observer, log } = parts;
+  const { settings, flags, upstream, v2Openapi, clientSecret, ...ownParts } = parts;
   const count = workersOf(settings);
   if (count === 1) return undefined;
   const { fork } = await import('node:child_process');
@@ -241,15 +232,16 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
     Object.entries(flags).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );
   return new WorkerPool({
+    ...ownParts,
     count,
     fork: () =>
       fork(workerPath(), { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
     flags: {
       ...settings.ofFile,
       ...own,
-      upstream: parts.upstream,
-      ...(parts.v2Openapi === undefined ? {} : { 'v2-openapi': parts.v2Openapi }),
-      'client-secret': parts.clientSecret,
+      upstream,
+      ...(v2Openapi === undefined ? {} : { 'v2-openapi': v2Openapi }),
+      'client-secret': clientSecret,
       // A container's limit applies to all processes together.
       'buffer-bytes': String(
         settings.get(table.bufferBytes) ?? memoryShares(memoryLimit(), count).bufferBytes,
@@ -261,12 +253,6 @@ export async function workerFront(parts: WorkerFrontParts): Promise<WorkerPool |
       // Not a setting.
       [PROCESSES_FLAG]: String(count),
     },
-    record,
-    observe: (entry, captured) => observer.observe(entry, captured),
-    ownReport: parts.ownReport,
-    store: parts.store,
-    onLost: parts.onLost,
-    log,
   });
 }
 

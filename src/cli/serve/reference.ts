@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { Setting } from '../../settings/settings.ts';
-import { ReferenceFault, startReference } from '../../node/reference.ts';
+import { ReferenceFault, type ReferenceOptions, startReference } from '../../node/reference.ts';
 import { NOT_STARTED, SUCCESS } from '../command-fault.ts';
 import { type Fact, factLines, terminalOf } from '../terminal.ts';
 import { camelCase, referenceGroups } from '../setting-options.ts';
@@ -62,16 +62,11 @@ function report(error: unknown): void {
   process.stderr.write(`reference: ${error instanceof Error ? error.stack : String(error)}\n`);
 }
 
-interface Facts {
-  readonly db: string | undefined;
-  readonly unknown: string;
-  readonly rate: number;
-  readonly dialects: readonly string[];
-  readonly releases: readonly string[];
-  readonly deprecated: readonly string[];
-}
-
-function banner(origin: string, { host }: ListenAddress, facts: Facts): string {
+function banner(
+  origin: string,
+  { host }: ListenAddress,
+  facts: Required<Omit<ReferenceOptions, 'listen' | 'report' | 'bodyLimit'>>,
+): string {
   const { db, unknown, rate, dialects, releases, deprecated } = facts;
   const [first = 'v2'] = dialects.toReversed();
   const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);

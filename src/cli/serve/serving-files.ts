@@ -18,7 +18,7 @@ import {
   type WatchedGroup,
   errorCode,
 } from '../../node/files.ts';
-import { clientFiles, storeFiles, upstreamFiles } from './preflight.ts';
+import { clientFiles, type Preflight, storeFiles, upstreamFiles } from './preflight.ts';
 import type { V2Description } from '../draft/description-file.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,16 +29,11 @@ import type { PageFile } from '../../inspector/api.ts';
 import { DOCUMENT, pageDocument, pageFiles } from '../../inspector/inspector.ts';
 
 /** The files of a serving gateway, and the parts that use them. */
-interface ServingFilesParts {
+interface ServingFilesParts extends Omit<Preflight, 'ruleBook'> {
   readonly running: RunningGateway;
-  readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly rulesPath: string;
   readonly rollout: Pick<OpenRollout, 'renewStoreCa'>;
   readonly certificates: CertificatesInUse;
-  /** PEM texts in use. */
-  readonly clientTls: TlsTexts | undefined;
-  readonly upstreamTls: TlsTexts | undefined;
   readonly description: V2Description | undefined;
   /** See `NamesFile.reload`. */
   readonly reloadNames: () => readonly string[];

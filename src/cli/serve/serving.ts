@@ -148,7 +148,7 @@ interface Opened {
 
 async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const { log, worker, since, checked, rollout, rewriteLog, embedded } = opened;
-  const { settings, rulesPath } = checked;
+  const { settings } = checked;
   const certificates = new CertificatesInUse();
   // Only the first process warns of the certificates' end.
   if (worker === undefined) {
@@ -213,7 +213,6 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   });
   serving.running = running;
   if (worker === undefined) {
-    const { columns } = terminalOf(process.stderr);
     const shipped = shippedSentence(checked.ruleBook);
     if (shipped !== undefined)
       log.write({
@@ -222,29 +221,17 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
         event: 'shipped-rule-book',
         message: `rule book: ${shipped}`,
       });
-    log.write(
-      startedLine({
-        running,
-        settings,
-        ruleBooks,
-        rulesPath: checked.ruleBook.shippedAt ?? rulesPath,
-        embedded: embedded?.origin,
-        columns,
-      }),
-    );
+    log.write(startedLine(opened, running, ruleBooks.current.ruleBook));
     const missing = missingPartsLine(running.missingInternals);
     if (missing !== undefined) log.write(missing);
   }
   const files = new ServingFiles(
     {
+      ...checked,
       running,
-      settings,
       ruleBooks,
-      rulesPath,
       rollout,
       certificates,
-      clientTls: checked.clientTls,
-      upstreamTls: checked.upstreamTls,
       description,
       reloadNames: operators.reloadNames,
       environment: opened.given.environment,
@@ -253,15 +240,11 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     since,
   );
   const life = servingLifeCycle({
+    ...opened,
     running,
-    settings,
-    rewriteLog,
-    log,
     onUnexpectedError,
-    embedded,
     files,
     certificates,
-    rollout,
     traces,
     front,
     description,
@@ -344,7 +327,7 @@ function frontParts(
     v2Openapi: descriptionSource(settings, embedded),
     clientSecret,
     record: (entry) => rewriteLog.record(entry),
-    observer,
+    observe: (entry, captured) => observer.observe(entry, captured),
     onLost: (number, from, how) => gaps.addWorkerEnd(number, from, how),
     ownReport,
     store: rollout.store,
@@ -422,16 +405,11 @@ function startFault(error: unknown, settings: Settings): string {
 }
 
 /** Everything that reloads and stops with a serving gateway. */
-export interface ServingParts {
+interface ServingParts extends Opened {
   readonly running: RunningGateway;
-  readonly settings: Settings;
-  readonly rewriteLog: RewriteLog;
-  readonly log: ProcessLog;
   readonly onUnexpectedError: (error: unknown) => void;
-  readonly embedded: RunningReference | undefined;
   readonly files: ServingFiles;
   readonly certificates: CertificatesInUse;
-  readonly rollout: OpenRollout;
   readonly traces: Traces | undefined;
   readonly front: WorkerPool | undefined;
   readonly description: V2Description | undefined;
@@ -444,7 +422,7 @@ const FLUSH_TIMEOUT_MS = 300;
 
 /** Returns the functions that reload, stop and flush a serving gateway. */
 function servingLifeCycle(parts: ServingParts): LifeCycle {
-  const { running, settings, log, files, certificates, rewriteLog } = parts;
+  const { running, log, files, certificates, rewriteLog } = parts;
   const warnOfEnds = (): void => {
     for (const line of certificates.dueLines(Date.now())) log.write(line);
   };
@@ -452,7 +430,7 @@ function servingLifeCycle(parts: ServingParts): LifeCycle {
   setInterval(warnOfEnds, CERTIFICATE_CHECK_MS).unref();
   return {
     watched: files.watched,
-    drain: settings.get(table.drain),
+    drain: parts.checked.settings.get(table.drain),
     onUnexpectedError: parts.onUnexpectedError,
     onHangup: () => {
       // First, because the log rotator may be about to compress the old file.
@@ -519,47 +497,37 @@ export async function serveUntilSignal(
   process.exit(await liveUntilSignal(started.life));
 }
 
-/** The facts of a start that the banner shows. */
-interface BannerParts {
-  readonly running: RunningGateway;
-  readonly settings: Settings;
-  readonly ruleBooks: RuleBooks;
-  readonly rulesPath: string;
-  /** The embedded V2's origin, if it runs. */
-  readonly embedded: string | undefined;
-  /** Characters in a line; undefined without a terminal. */
-  readonly columns: number | undefined;
-}
-
 /** The process log line with addresses and rule book; its text is the human-readable banner. */
-function startedLine(parts: BannerParts): ProcessLine {
-  const { running, settings, ruleBooks, embedded } = parts;
-  const upstream = settings.get(table.upstream);
+function startedLine(opened: Opened, running: RunningGateway, book: RuleBook): ProcessLine {
+  const { origin, path } = originOf(opened.checked.settings, opened.embedded);
   return {
     level: 'info',
     event: 'started',
     message: `capture-gateway ${packageVersion()} serves clients on ${running.origin}.`,
-    text: banner(parts),
+    text: banner(opened, running, book),
     fields: {
       version: packageVersion(),
       node: process.versions.node,
       clients: running.origin,
       admin: running.adminOrigin,
-      upstream: upstream === undefined ? embedded : `${upstream.origin}${upstream.path}`,
-      ruleBook: ruleBooks.current.ruleBook.hash,
+      upstream: `${origin}${path}`,
+      ruleBook: book.hash,
     },
   };
 }
 
 /** The human-readable banner: addresses, rule book, and a request to paste. */
-function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: BannerParts): string {
-  const book = ruleBooks.current.ruleBook;
+function banner(
+  { checked: { settings, ruleBook, rulesPath }, embedded }: Opened,
+  running: RunningGateway,
+  book: RuleBook,
+): string {
   const upstream = settings.get(table.upstream);
   const assumed = book.operations.filter((operation) => operation.assumed).length;
   const secret = settings.get(table.clientSecret);
   const v2 =
     upstream === undefined
-      ? `the embedded reference at ${embedded ?? ''} (set GATEWAY_UPSTREAM for another)`
+      ? `the embedded reference at ${embedded?.origin ?? ''} (set GATEWAY_UPSTREAM for another)`
       : originText(upstream);
   const facts: readonly Fact[] = [
     ['clients', running.origin],
@@ -567,7 +535,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
     ['V2', v2],
     [
       'rule book',
-      `${rulesPath}: ${counted(book.operations.length, 'operation')}, ${counted(book.changes.length, 'change')}, hash ${book.hash}`,
+      `${ruleBook.shippedAt ?? rulesPath}: ${counted(book.operations.length, 'operation')}, ${counted(book.changes.length, 'change')}, hash ${book.hash}`,
     ],
     ['', `${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`],
     ...(secret === undefined
@@ -577,7 +545,7 @@ function banner({ running, settings, ruleBooks, rulesPath, embedded, columns }: 
   const example = exampleRequest(running.origin, book);
   return [
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
-    ...factLines(facts, 11, columns),
+    ...factLines(facts, 11, terminalOf(process.stderr).columns),
     ...(example.length === 0 ? [] : ['', ...example]),
     '',
   ].join('\n');

@@ -122,27 +122,13 @@ export async function lockFile(path: string): Promise<() => void> {
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    const deadline = performance.now() + PATIENCE_MS;
-    while (!begin(database)) {
-      if (performance.now() > deadline) throw new Error('another process holds the lock');
-      await wait(RETRY_MS);
-    }
+    // For its lock alone; nothing is ever written.
+    await patiently(() => database.exec('BEGIN IMMEDIATE'), RETRY_MS, PATIENCE_MS);
   } catch (error) {
     database.close();
-    throw error;
+    throw isLocked(error) ? new Error('another process holds the lock', { cause: error }) : error;
   }
   return () => database.close();
-}
-
-/** Begins a transaction for its lock alone; nothing is ever written. */
-function begin(database: DatabaseSync): boolean {
-  try {
-    database.exec('BEGIN IMMEDIATE');
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('locked')) return false;
-    throw error;
-  }
 }
 
 /** Milliseconds between two attempts while another process writes, and until the last one. */
@@ -246,18 +232,25 @@ function lifeOf(database: DatabaseSync): { readonly name: string; readonly revis
 }
 
 /** Tries again while another process holds the lock. */
-async function patiently(run: () => void): Promise<void> {
-  const deadline = performance.now() + RECORD_PATIENCE_MS;
+async function patiently(
+  run: () => void,
+  retryMs = RECORD_RETRY_MS,
+  patienceMs = RECORD_PATIENCE_MS,
+): Promise<void> {
+  const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
       run();
       return;
     } catch (error) {
-      const isLocked = error instanceof Error && /locked|busy/i.test(error.message);
-      if (!isLocked || performance.now() > deadline) throw error;
-      await wait(RECORD_RETRY_MS);
+      if (!isLocked(error) || performance.now() > deadline) throw error;
+      await wait(retryMs);
     }
   }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && /locked|busy/i.test(error.message);
 }
 
 const keptWindows = z.array(

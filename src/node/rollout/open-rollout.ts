@@ -8,7 +8,7 @@ import {
   initialRollout,
   type RolloutState,
 } from '../../rollout/rollout-state.ts';
-import { Replica, type ReplicaNotice } from '../../rollout/replica.ts';
+import { NOTICE_EVENTS, Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
@@ -163,17 +163,8 @@ async function share(
   return { replica, close };
 }
 
-const LEVELS = {
-  alone: ['warn', 'store-lost'],
-  together: ['info', 'store-found'],
-  changed: ['info', 'rollout-changed'],
-  'rolled-back': ['error', 'rollout-rolled-back'],
-  overtaken: ['warn', 'rollout-overtaken'],
-  damaged: ['error', 'rollout-damaged'],
-} as const;
-
 function noticeLine({ kind, sentence }: ReplicaNotice): ProcessLine {
-  const [level, event] = LEVELS[kind];
+  const [level, event] = NOTICE_EVENTS[kind];
   return { level, event, message: `rollout: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}` };
 }
 

@@ -393,14 +393,12 @@ export async function serveWorkerd(
     if (ports.size === sockets) resolve();
   });
   child.once('exit', () => reject(new Error(`workerd ended:\n${lines.join('\n')}`)));
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+  await listening;
+  const end = async (): Promise<void> => {
+    await stop(child);
     rmSync(config, { force: true });
   };
-  await listening;
-  return { ports, lines, pid: child.pid ?? 0, stop };
+  return { ports, lines, pid: child.pid ?? 0, stop: end };
 }
 
 function configText(file: string, variables: Readonly<Record<string, string>>): string {

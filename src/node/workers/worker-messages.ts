@@ -199,34 +199,30 @@ export class EntryReader {
   }
 }
 
+/** The calls of a store that reach the first process. */
+type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
+
 /** A worker's call to the first process's store. */
-type StoreCall =
-  | { readonly method: 'read'; readonly key: string }
-  | {
-      readonly method: 'compare-and-set';
-      readonly key: string;
-      readonly before: string | undefined;
-      readonly after: string;
-    }
-  | { readonly method: 'count'; readonly additions: readonly WindowAddition[] };
+type StoreCall = {
+  readonly [Method in keyof RemoteStore]: {
+    readonly method: Method;
+    readonly args: Parameters<RemoteStore[Method]>;
+  };
+}[keyof RemoteStore];
 
 /** The result of a store call, or its error. */
-type StoreOutcome =
-  | { readonly text: string | undefined }
-  | { readonly isSet: boolean }
-  | { readonly counts: readonly SharedWindow[] }
-  | { readonly fault: string };
+type StoreOutcome = { readonly value: unknown } | { readonly fault: string };
 
 /** Carries out a call for a worker. Never rejects. */
-export async function carryOutStoreCall(store: Store, call: StoreCall): Promise<StoreOutcome> {
+export async function carryOutStoreCall(store: RemoteStore, call: StoreCall): Promise<StoreOutcome> {
   try {
     switch (call.method) {
       case 'read':
-        return { text: await store.read(call.key) };
-      case 'compare-and-set':
-        return { isSet: await store.compareAndSet(call.key, call.before, call.after) };
+        return { value: await store.read(...call.args) };
+      case 'compareAndSet':
+        return { value: await store.compareAndSet(...call.args) };
       case 'count':
-        return { counts: await store.count(call.additions) };
+        return { value: await store.count(...call.args) };
     }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
@@ -246,18 +242,17 @@ export class StoreLink implements Store {
   }
 
   async read(key: string): Promise<string | undefined> {
-    const outcome = await this.call({ method: 'read', key });
-    return 'text' in outcome ? outcome.text : undefined;
+    const text = await this.call({ method: 'read', args: [key] });
+    return typeof text === 'string' ? text : undefined;
   }
 
-  async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
-    const outcome = await this.call({ method: 'compare-and-set', key, before, after });
-    return 'isSet' in outcome && outcome.isSet;
+  async compareAndSet(...args: Parameters<Store['compareAndSet']>): Promise<boolean> {
+    return (await this.call({ method: 'compareAndSet', args })) === true;
   }
 
   async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    const outcome = await this.call({ method: 'count', additions });
-    return 'counts' in outcome ? outcome.counts : [];
+    const counts = await this.call({ method: 'count', args: [additions] });
+    return Array.isArray(counts) ? counts : [];
   }
 
   subscribe(key: string, changed: () => void): () => void {
@@ -282,7 +277,7 @@ export class StoreLink implements Store {
     for (const [call, subscribed] of this.subscribers) if (subscribed === key) call();
   }
 
-  private async call(call: StoreCall): Promise<Exclude<StoreOutcome, { readonly fault: string }>> {
+  private async call(call: StoreCall): Promise<unknown> {
     this.lastId += 1;
     const id = this.lastId;
     const outcome = await new Promise<StoreOutcome>((resolve) => {
@@ -290,7 +285,7 @@ export class StoreLink implements Store {
       this.send(id, call);
     });
     if ('fault' in outcome) throw new Error(outcome.fault);
-    return outcome;
+    return outcome.value;
   }
 }
 
