@@ -537,7 +537,8 @@ export class TransformExchange extends MigrateExchange {
 
   override head(head: ResponseHead): void {
     const { newStatus } = this;
-    super.head(newStatus === undefined ? head : { ...head, status: newStatus, reason: undefined });
+    const { headers } = head;
+    super.head(newStatus === undefined ? head : { ...head, headers, status: newStatus, reason: undefined });
   }
 
   private get transformsResponses(): boolean {

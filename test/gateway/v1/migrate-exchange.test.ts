@@ -437,8 +437,10 @@ test('rules come before it for the request, and behind it for the response', asy
 
 test('with capture, the patch in the log gives the V2 body; PUT has its body, and what it returns nothing for stays', async () => {
   const { v2, send } = await served(ok('{"data":{}}'), { rules: await load(FILES) });
-  await send(requestOf('PUT', '/api/v1/bills/7', '{"data":{"x":1}}'));
+  const put = await send(requestOf('PUT', '/api/v1/bills/7', '{"data":{"x":1}}'));
   expect(v2.received.join('')).toMatch(/\{"data":\{"x":1\},"id":"7","by":\["replace_bill","PUT",null\]\}$/);
+  // Its status alone is another one.
+  expect([statusOf(put), put.body]).toEqual([201, '{"data":{}}']);
   const text =
     'POST /api/v1/bills/7 HTTP/1.1\r\nHost: g\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\n{"a" ';
   await send(text);
