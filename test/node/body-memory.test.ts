@@ -6,13 +6,13 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BodyMemory, SMALL_WRITE_BYTES, writeTogether } from '../../src/node/body-memory.ts';
-import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import type { ResponseRule } from '../../src/rules/rule.ts';
-import { ok, rawServer } from '../support/raw-server.ts';
+import { ok } from '../support/raw-server.ts';
 import { bodyLimit, testRuleBook } from '../support/rule-book.ts';
 import { until } from '../support/until.ts';
 import { once } from 'node:events';
+import { served } from '../support/served.ts';
 
 test('no bytes are copied by `slice()`, which makes a view of a Buffer', () => {
   const folder = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -93,8 +93,7 @@ test.each([
   const taken = vi.spyOn(BodyMemory.prototype, 'acquire');
   const adopted = vi.spyOn(BodyMemory.prototype, 'own');
   onTestFinished(() => void vi.restoreAllMocks());
-  const v2 = await rawServer((socket) => socket.write(ok(response)));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: { changes: ALIASED } });
+  const { gateway } = await served(ok(response), { ruleBook: { changes: ALIASED } });
   const head = `${line} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   expect(statusOf(await exchange(gateway.port, head + body))).toBe(200);
   expect(await gateway.entry()).toMatchObject({ verdict: 'rewritten' });
@@ -110,8 +109,7 @@ test.each([
 test('a body whose decoding is given up keeps its memory', async () => {
   const taken = vi.spyOn(BodyMemory.prototype, 'acquire');
   onTestFinished(() => void vi.restoreAllMocks());
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(2 ** 20) });
+  const { gateway } = await served(ok(), { ruleBook: bodyLimit(2 ** 20) });
   const body = gzipSync(Buffer.alloc(4 * 2 ** 20, 'x'), { level: 0 }).subarray(0, 2 ** 20);
   const head = `POST /api/v1/clients HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
   const response = await exchange(gateway.port, Buffer.concat([Buffer.from(head), body]));

@@ -16,10 +16,11 @@ import {
 } from '../../src/node/fair-turns.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
-import { ok, rawServer } from '../support/raw-server.ts';
-import { ca, secureGateway } from '../support/secure-gateway.ts';
+import { ok } from '../support/raw-server.ts';
+import { ca, securelyServed } from '../support/secure-gateway.ts';
 import { watchTurns } from '../support/turn-reads.ts';
 import { until } from '../support/until.ts';
+import { served } from '../support/served.ts';
 
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -232,8 +233,7 @@ const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
 // Attack: each connection is known for tiny pieces only when its first ones are read; very many send them at once.
 test('the first chunks of one byte of many connections do not add up in one turn', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   const read = watchTurns('net.server.socket', (message) => connectionAt(gateway.port, message));
   const clients = Array.from({ length: 40 }, () => rawClient(gateway.port));
   await Promise.all(clients.map(({ socket }) => once(socket, 'connect')));
@@ -252,10 +252,9 @@ test('the first chunks of one byte of many connections do not add up in one turn
 
 // Attack: the same where head and chunks arrive in one read.
 test('requests whose heads and chunks of one byte arrive in one read begin in several turns, and whole', async () => {
-  const v2 = await rawServer((socket, text) => {
+  const { v2, gateway } = await served((socket, text) => {
     if (text.includes('GET ')) socket.write(ok());
   });
-  const gateway = await gatewayFor(v2.origin);
   const clients = Array.from({ length: 40 }, () => rawClient(gateway.port));
   for (const client of clients) client.write(GET);
   await Promise.all(clients.map((client) => client.until(/200 OK/, 60_000)));
@@ -278,8 +277,7 @@ test('requests whose heads and chunks of one byte arrive in one read begin in se
 });
 
 test('such requests over TLS arrive whole, and others meanwhile', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await secureGateway(v2.origin);
+  const { v2, gateway } = await securelyServed();
   const clients = Array.from({ length: 20 }, () => {
     const socket = connectTls({ port: gateway.port, host: 'localhost', ca: ca.cert });
     onTestFinished(() => void socket.destroy());

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { settings } from '../../src/settings/settings.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
@@ -6,13 +6,12 @@ import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
-import { type AdminCalls, adminCalls } from './admin-calls.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
 import { testSettings } from './settings.ts';
 import { until } from './until.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
-export interface TestGateway extends RunningGateway, AdminCalls {
+export interface TestGateway extends RunningGateway {
   readonly port: number;
   readonly adminPort: number;
   readonly lines: readonly string[];
@@ -20,7 +19,7 @@ export interface TestGateway extends RunningGateway, AdminCalls {
   entries(): readonly Entry[];
   /** Waits for the nth entry, from 1. */
   entry(count?: number): Promise<Entry>;
-  /** The reported bugs. */
+  /** The reported bugs. A test that does not look at them fails by them. */
   readonly surprises: readonly unknown[];
 }
 
@@ -44,6 +43,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   });
   const lines: string[] = [];
   const surprises: unknown[] = [];
+  let areSeen = false;
   const rules = options.rules ?? compiledTestRuleBook(options.ruleBook);
   const origin = own.get(settings.upstream);
   if (origin === undefined) throw new Error('there is no upstream');
@@ -63,16 +63,19 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   onTestFinished(async () => {
     running.server.destroyAll();
     await stop();
+    if (!areSeen) expect(surprises).toEqual([]);
   });
   const entries = (): readonly Entry[] => lines.map((line) => JSON.parse(line) as Entry);
   return {
     ...running,
-    ...adminCalls(running.adminOrigin),
     stop,
     port: Number(new URL(running.origin).port),
     adminPort: Number(new URL(running.adminOrigin).port),
     lines,
-    surprises,
+    get surprises() {
+      areSeen = true;
+      return surprises;
+    },
     entries,
     entry: async (count = 1) => {
       await until(() => lines.length >= count);

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AdminCalls, adminCalls } from './admin-calls.ts';
 import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
 /** A real gateway in a process of its own, in front of the embedded V2, with its inspector. */
-export interface InspectedGateway extends AdminCalls {
+export interface InspectedGateway {
   readonly origin: string;
   readonly adminOrigin: string;
   /** Sends a request as a client does; returns the status. */
@@ -58,7 +57,6 @@ export async function inspectGateway(
       await response.arrayBuffer();
       return response.status;
     },
-    ...adminCalls(adminOrigin),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGKILL');

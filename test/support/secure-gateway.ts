@@ -2,6 +2,8 @@ import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node
 import { onTestFinished } from 'vitest';
 import { certificate } from './certificates.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
+import { type RawH2, rawH2 } from './raw-h2.ts';
+import { ok, type RawResponse, rawServer, type RawServer } from './raw-server.ts';
 
 export const ca = certificate({ name: 'private CA' });
 const mine = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
@@ -12,6 +14,27 @@ export async function secureGateway(
   flags: Record<string, string> = {},
 ): Promise<TestGateway> {
   return gatewayFor(upstream, { flags, parts: { clientTls: { cert: mine.cert, key: mine.key } } });
+}
+
+/** Starts a V2 of bytes and a gateway of `secureGateway` in front of it, with what V2 responds to each request. */
+export async function securelyServed(
+  response: string | RawResponse = ok(),
+  flags: Record<string, string> = {},
+): Promise<{ readonly v2: RawServer; readonly gateway: TestGateway }> {
+  const v2 = await rawServer(
+    typeof response === 'string' ? (socket) => void socket.write(response) : response,
+  );
+  return { v2, gateway: await secureGateway(v2.origin, flags) };
+}
+
+/** The same, with a raw connection of HTTP/2 that has sent these settings. */
+export async function servedOverH2(
+  response: string | RawResponse = ok(),
+  flags: Record<string, string> = {},
+  settings: readonly (readonly [number, number])[] = [],
+): Promise<{ readonly v2: RawServer; readonly gateway: TestGateway; readonly raw: RawH2 }> {
+  const served = await securelyServed(response, flags);
+  return { ...served, raw: await rawH2(served.gateway.port, ca.cert, settings) };
 }
 
 /** Opens a connection of HTTP/2 to a gateway of `secureGateway`; it ends with the test. */

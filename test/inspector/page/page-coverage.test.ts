@@ -1,12 +1,16 @@
 /** @module-tag chromium */
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
 import type { RecordStore } from '../../../src/rollout/store.ts';
+import { type Browser, startBrowser } from '../../support/browser.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
-import { browserOfFile } from '../../support/page-tests.ts';
 
-const browser = browserOfFile();
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
 
 const page = loadInspectorPage();
 

@@ -1,20 +1,24 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { browserOfFile } from '../../support/page-tests.ts';
-import { type Look } from '../../support/browser.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, type Look, startBrowser } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 import { textFaults } from '../../support/text-faults.ts';
 
-const browser = browserOfFile();
+let browser: Browser;
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  gateway = await inspectGateway({ capture: 'bodies' });
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway({ capture: 'bodies' })]);
   await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-  return () => gateway.stop();
+}, 60_000);
+
+afterEach(() => browser.closePages());
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
 });
 
 const PLACES = [

@@ -1,16 +1,21 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
-import { browserOfFile } from '../../support/page-tests.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
-const browser = browserOfFile();
+let browser: Browser;
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  gateway = await inspectGateway();
+  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-  return () => gateway.stop();
+});
+
+afterEach(() => browser.closePages());
+
+afterAll(async () => {
+  await Promise.all([browser.close(), gateway.stop()]);
 });
 
 async function widthOf(page: Page, selector: string): Promise<number> {

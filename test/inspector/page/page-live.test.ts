@@ -1,13 +1,19 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EntriesPage } from '../../../src/inspector/api.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
-import { browserOfFile } from '../../support/page-tests.ts';
+import { type Browser, startBrowser } from '../../support/browser.ts';
 import { inspected } from '../../support/inspected.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
-const browser = browserOfFile();
+let browser: Browser;
+
+beforeEach(async () => {
+  browser = await startBrowser();
+});
+
+afterEach(() => browser.close());
 
 describe('at 1,000 exchanges a second', () => {
   test('draws a sample and says so, and every one of them once it is paused', async () => {

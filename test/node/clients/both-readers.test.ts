@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { runOf } from '../../support/separators.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
+import { served } from '../../support/served.ts';
 
 /**
  * A request is read where it is borrowed, or from a copy: behind an empty line, or where it comes in parts. No client can tell which: each
@@ -40,7 +40,7 @@ interface Played {
 }
 
 async function play(way: keyof typeof WAYS, request: string, response: readonly string[]): Promise<Played> {
-  const v2 = await rawServer((socket) => {
+  const { v2, gateway } = await served((socket) => {
     void (async () => {
       for (const part of response) {
         if (part === 'END') socket.end();
@@ -50,7 +50,6 @@ async function play(way: keyof typeof WAYS, request: string, response: readonly 
       }
     })();
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write(WAYS[way] + request);
   await gateway.entry();
@@ -143,8 +142,7 @@ describe('requests', () => {
 });
 
 test('the limit of a head is the same to the byte', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'header-bytes': '2048' } });
+  const { gateway } = await served(ok(), { flags: { 'header-bytes': '2048' } });
   // Neither the method nor what separates the fields counts.
   const sizes = [2000, 2044, 2045, 2047, 2048, 2049, 2064, 2065, 2066, 2068, 2069, 2070, 2100];
   for (const size of sizes) {

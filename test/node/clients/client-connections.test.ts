@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { whole } from '../../support/whole-responses.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -19,8 +19,7 @@ describe('many requests at once', () => {
   const flood = Array.from({ length: 1000 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: g\r\n\r\n`);
 
   test('they are served in order, and others have their turn in between', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     const [first, second] = [rawClient(gateway.port), rawClient(gateway.port)];
     await Promise.all([once(first.socket, 'connect'), once(second.socket, 'connect')]);
     await pause(20);
@@ -38,8 +37,7 @@ describe('many requests at once', () => {
 
 describe('many clients at once', () => {
   test('1,000 that connect to a saturated gateway are all served, in a few fair turns', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     let responses = 0;
     let isOver = false;
     const busy = Array.from({ length: 32 }, () => rawClient(gateway.port).socket);
@@ -74,8 +72,7 @@ describe('many clients at once', () => {
 
 describe('times', () => {
   test('a client that says nothing gets a 408', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const { gateway } = await served(ok(), { flags: { 'client-headers-timeout': '300' } });
     const client = rawClient(gateway.port);
     expect(statusOf(await client.end())).toBe(408);
     expect(client.text()).toMatch(/\r\nConnection: close\r\n/);
@@ -84,8 +81,7 @@ describe('times', () => {
   });
 
   test.each(WAYS)('a kept connection closes after its idle time: %s', async (_who, front) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'idle-timeout': '300' } });
+    const { gateway } = await served(ok(), { flags: { 'idle-timeout': '300' } });
     const client = rawClient(gateway.port);
     client.write(front + GET);
     await client.until(whole(1));
@@ -94,8 +90,7 @@ describe('times', () => {
   });
 
   test('a head that does not end, on a connection that was kept, gets a 408', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-headers-timeout': '300' } });
+    const { gateway } = await served(ok(), { flags: { 'client-headers-timeout': '300' } });
     const client = rawClient(gateway.port);
     client.write(GET);
     await client.until(whole(1));

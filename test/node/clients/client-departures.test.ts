@@ -10,8 +10,9 @@ import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
-import { testRuleBook } from '../../support/rule-book.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
 
 v8.setFlagsFromString('--expose-gc');
 const collect = vm.runInNewContext('gc') as () => void;
@@ -27,8 +28,7 @@ const WAYS = [
 ] as const;
 
 test('a client that closes its side in the middle of a body gets the response of a path that is not served', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   const client = rawClient(gateway.port);
   client.write('POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhel');
   client.socket.end();
@@ -40,8 +40,7 @@ test('a client that closes its side in the middle of a body gets the response of
 // A client that ends its sending side (shutdown) and one that gave up and closed its connection send the same FIN. The gateway takes both for
 // gone, as nginx and Node do, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.
 test('a client that closes its side while V2 handles its request has gone away: the request is aborted', async () => {
-  const v2 = await rawServer(() => {});
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served(() => {});
   for (const [index, [, front]] of WAYS.entries()) {
     const client = rawClient(gateway.port);
     client.write(front + GET);
@@ -106,8 +105,7 @@ describe('with half-close: answer', () => {
 });
 
 test('a request that comes with the end of its connection is unusual or not: it is over at once', async () => {
-  const v2 = await rawServer(() => {});
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served(() => {});
   for (const [index, request] of [GET, `\r\n${GET}`, CHUNKED, GET.slice(0, 20)].entries()) {
     const client = connect(gateway.port, '127.0.0.1');
     client.end(request);
@@ -219,8 +217,7 @@ describe('a client that goes away', () => {
 
 /** The entry of a request whose client resets the connection with the first bytes of V2's response. */
 async function entryOfReset(first: string, response: string): Promise<Entry> {
-  const v2 = await rawServer((socket) => socket.write(response));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served(response);
   const client = rawClient(gateway.port);
   client.write(`${first}${GET}`);
   await once(client.socket, 'data');

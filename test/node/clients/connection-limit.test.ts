@@ -5,17 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
-import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 
 /** A connection on which a request has had its response. */
-async function served(socket: Socket, request: string): Promise<Socket> {
+async function kept(socket: Socket, request: string): Promise<Socket> {
   socket.on('error', () => {});
   socket.write(request);
   const [text] = await once(socket, 'data');
@@ -35,8 +35,7 @@ async function accepted(port: number): Promise<RawClient> {
 // Attack: connections that send nothing, or half a head, until nobody else gets one.
 describe('beyond the connections that clients may have', () => {
   test('the oldest that is idle makes room, with half a head or without', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '3' } });
+    const { gateway } = await served(ok(), { flags: { 'client-connections': '3' } });
     const silent = await accepted(gateway.port);
     const half = await accepted(gateway.port);
     const kept = await accepted(gateway.port);
@@ -59,8 +58,7 @@ describe('beyond the connections that clients may have', () => {
   ])(
     'one whose last response is written goes first, however long its client goes on sending: %s',
     async (_way, clientTls) => {
-      const v2 = await rawServer((socket) => socket.write(ok()));
-      const gateway = await gatewayFor(v2.origin, {
+      const { gateway } = await served(ok(), {
         flags: { 'client-connections': '2' },
         parts: { clientTls },
       });
@@ -70,22 +68,21 @@ describe('beyond the connections that clients may have', () => {
           : tlsConnect({ port: gateway.port, ca: ca.cert, servername: 'localhost' });
       const timers: NodeJS.Timeout[] = [];
       onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
-      const idle = await served(open(), GET);
-      const trickling = await served(open(), GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+      const idle = await kept(open(), GET);
+      const trickling = await kept(open(), GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
       timers.push(setInterval(() => trickling.write('x'.repeat(100)), 20));
-      const third = await served(open(), GET);
+      const third = await kept(open(), GET);
       await until(() => trickling.destroyed);
       expect([idle.destroyed, third.destroyed]).toEqual([false, false]);
       // Nobody lingers any more: the one that is idle for longest is next.
-      const fourth = await served(open(), GET);
+      const fourth = await kept(open(), GET);
       await until(() => idle.destroyed);
       for (const socket of [third, fourth]) socket.destroy();
     },
   );
 
   test('one that goes on with a body behind its response makes room', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '2' } });
+    const { gateway } = await served(ok(), { flags: { 'client-connections': '2' } });
     const upload = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000\r\n\r\n';
     const uploading = [rawClient(gateway.port), rawClient(gateway.port)];
     onTestFinished(() => uploading.forEach(({ socket }) => socket.destroy()));
@@ -98,25 +95,28 @@ describe('beyond the connections that clients may have', () => {
   });
 
   test('an idle one is found behind any number of older busy ones', async () => {
-    const v2 = await rawServer((socket, request) => void (request.includes('/idle') && socket.write(ok())));
-    const gateway = await gatewayFor(v2.origin, {
-      flags: { 'client-connections': '101', 'upstream-connections': '200' },
-    });
+    const { gateway } = await served(
+      (socket, request) => void (request.includes('/idle') && socket.write(ok())),
+      {
+        flags: { 'client-connections': '101', 'upstream-connections': '200' },
+      },
+    );
     const busy = Array.from({ length: 100 }, () => rawClient(gateway.port));
     onTestFinished(() => busy.forEach(({ socket }) => socket.destroy()));
     for (const client of busy) client.write(GET);
     await until(() => gateway.gateway.inFlight === 100);
     const idleGet = GET.replace('/x', '/idle');
-    const idle = await served(connect(gateway.port, '127.0.0.1'), idleGet);
-    const next = await served(connect(gateway.port, '127.0.0.1'), idleGet);
+    const idle = await kept(connect(gateway.port, '127.0.0.1'), idleGet);
+    const next = await kept(connect(gateway.port, '127.0.0.1'), idleGet);
     await until(() => idle.destroyed);
     expect(next.destroyed).toBe(false);
   });
 
   test('a new one is closed while all others are busy, in either reader', async () => {
     const response: (() => void)[] = [];
-    const v2 = await rawServer((socket) => void response.push(() => socket.write(ok())));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-connections': '2' } });
+    const { gateway } = await served((socket) => void response.push(() => socket.write(ok())), {
+      flags: { 'client-connections': '2' },
+    });
     const busy = [rawClient(gateway.port), rawClient(gateway.port)];
     for (const [index, client] of busy.entries()) client.write(`${index === 0 ? '' : '\r\n'}${GET}`);
     await until(() => response.length === 2);
@@ -134,8 +134,7 @@ describe('beyond the connections that clients may have', () => {
 
   test('over TLS, streams and requests are seen on their connection', async () => {
     const response: (() => void)[] = [];
-    const v2 = await rawServer((socket) => void response.push(() => socket.write(ok())));
-    const gateway = await gatewayFor(v2.origin, {
+    const { gateway } = await served((socket) => void response.push(() => socket.write(ok())), {
       flags: { 'client-connections': '2' },
       parts: { clientTls: { cert: leaf.cert, key: leaf.key } },
     });

@@ -1,17 +1,16 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const READY = 'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
 test('for the drain delay new and kept connections are served, for the last time, and then no more', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { 'drain-delay': '2500' } });
+  const { gateway } = await served(ok(), { flags: { 'drain-delay': '2500' } });
   const kept = rawClient(gateway.port);
   kept.write(GET);
   expect((await kept.until(/\}$/)).text).not.toMatch(/connection: close/i);
@@ -33,8 +32,7 @@ test('for the drain delay new and kept connections are served, for the last time
 });
 
 test('connections in the listen queue when the delay ends are served', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   // Connected by the system, and not yet seen by the gateway: this turn of the event loop has not ended.
   const clients = Array.from({ length: 50 }, () => rawClient(gateway.port));
   for (const client of clients) client.write(GET);
@@ -46,8 +44,7 @@ test('connections in the listen queue when the delay ends are served', async () 
 });
 
 test('a kept connection outlives the port for one more request; an idle one does not hold up the drain', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { drain: '12000' } });
+  const { gateway } = await served(ok(), { flags: { drain: '12000' } });
   const [asking, idle] = [rawClient(gateway.port), rawClient(gateway.port)];
   for (const client of [asking, idle]) client.write(GET);
   for (const client of [asking, idle]) await client.until(/\}$/);
@@ -60,8 +57,7 @@ test('a kept connection outlives the port for one more request; an idle one does
 });
 
 test('a connection accepted as the delay ends has time to send its first request', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, { flags: { drain: '2500', 'drain-delay': '600' } });
+  const { gateway } = await served(ok(), { flags: { drain: '2500', 'drain-delay': '600' } });
   const kept = rawClient(gateway.port);
   kept.write(GET);
   await kept.until(/\}$/);

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { served } from '../../support/served.ts';
 
 const HEAD = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 
@@ -102,8 +103,7 @@ const refused: readonly (readonly [bytes: string, status: number, attack: string
 
 describe('a request that is not one request for everyone is refused, and its connection closes', () => {
   test.each(refused)('%j: %i, %s', async (bytes, status) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway } = await served();
     const client = rawClient(gateway.port);
     client.write(bytes);
     const response = await client.end();
@@ -114,15 +114,13 @@ describe('a request that is not one request for everyone is refused, and its con
     expect(response.closed).toBe(true);
     expect(v2.received.join('')).not.toMatch(/\r\n\r\n[^]*HTTP\/1/);
     expect((await gateway.entry()).verdict).toBe('refused');
-    expect(gateway.surprises).toEqual([]);
   });
 });
 
 test('an invalid pipelined request does not spoil the response before it', async () => {
-  const v2 = await rawServer((socket) => {
+  const { gateway } = await served((socket) => {
     setTimeout(() => socket.write(ok('"first"')), 100);
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\nBROKEN\r\n\r\n');
   const { text, closed } = await client.end();
@@ -132,7 +130,7 @@ test('an invalid pipelined request does not spoil the response before it', async
 
 test('pipelined requests run in order: the second may depend on the first', async () => {
   const order: string[] = [];
-  const v2 = await rawServer((socket, request) => {
+  const { gateway } = await served((socket, request) => {
     const target = request.split(' ')[1] ?? '';
     order.push(target);
     const response = (): void => {
@@ -141,7 +139,6 @@ test('pipelined requests run in order: the second may depend on the first', asyn
     };
     setTimeout(response, target.includes('/slow') ? 100 : 1);
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   const fast = Array.from({ length: 40 }, (_, index) => `/api/v2/fast/${index}`);
   const targets = ['/api/v2/slow', ...fast];
@@ -154,8 +151,7 @@ test('pipelined requests run in order: the second may depend on the first', asyn
 });
 
 test('bytes after a request with Connection: close are not a request: they could be smuggled', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   const client = rawClient(gateway.port);
   client.write(
     'GET /api/v2/a HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\nGET /api/v2/b HTTP/1.1\r\nHost: g\r\n\r\n',
@@ -167,8 +163,7 @@ test('bytes after a request with Connection: close are not a request: they could
 });
 
 test('chunks are framed anew: extensions and trailers of the client stop here', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   const response = await exchange(
     gateway.port,
     `${HEAD}Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n02\r\nde\r\n0\r\n\r\n`,
@@ -178,10 +173,9 @@ test('chunks are framed anew: extensions and trailers of the client stop here', 
 });
 
 test('a HTTP/1.0 client gets a response that ends with its connection, without chunks', async () => {
-  const v2 = await rawServer((socket) =>
-    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'),
+  const { gateway } = await served(
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
   );
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('GET /api/v2/x HTTP/1.0\r\n\r\n');
   const { text, closed } = await client.end();
@@ -190,13 +184,12 @@ test('a HTTP/1.0 client gets a response that ends with its connection, without c
 });
 
 test('HEAD, 204 and 304 have no body, and keep the connection', async () => {
-  const v2 = await rawServer((socket, request) => {
+  const { gateway } = await served((socket, request) => {
     if (request.startsWith('HEAD'))
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\nETag: "a"\r\n\r\n');
     else if (request.includes('/204')) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
     else socket.write('HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n');
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('HEAD /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   expect((await client.until(/\r\n\r\n/)).text).toMatch(/Content-Length: 99\r\nETag: "a"\r\n/);
@@ -209,8 +202,7 @@ test('HEAD, 204 and 304 have no body, and keep the connection', async () => {
 });
 
 test('the gateway responds to Expect: 100-continue only when it reads the body, and never forwards it', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   const client = rawClient(gateway.port);
   client.write(`${HEAD}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`);
   expect((await client.until(/100 Continue\r\n\r\n/)).text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
@@ -225,7 +217,7 @@ test('the gateway responds to Expect: 100-continue only when it reads the body, 
 });
 
 test('1xx of V2 cross as they come, and trailers too', async () => {
-  const v2 = await rawServer((socket) => {
+  const { gateway } = await served((socket) => {
     socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n');
     setTimeout(() => {
       socket.write(
@@ -233,7 +225,6 @@ test('1xx of V2 cross as they come, and trailers too', async () => {
       );
     }, 50);
   });
-  const gateway = await gatewayFor(v2.origin);
   const client = rawClient(gateway.port);
   client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
   const { text } = await client.until(/x-sum: 7\r\n\r\n$/);
@@ -272,10 +263,9 @@ test.each([
   'trailers that are for one hop stop here, and framing in them breaks the response: %j, %s',
   async (framing) => {
     let trailers = 'Keep-Alive: timeout=9\r\nx-sum: 7\r\nHost: b\r\n';
-    const v2 = await rawServer((socket) => {
+    const { gateway } = await served((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`);
     });
-    const gateway = await gatewayFor(v2.origin);
     const sendRequest = (): ReturnType<typeof rawClient> => {
       const client = rawClient(gateway.port);
       client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n`);
@@ -291,8 +281,7 @@ test.each([
 );
 
 test('garbage in the rest of a body that already has its response gets no second one', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   const client = rawClient(gateway.port);
   client.write('POST /other HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n');
   await client.until(/not-found"/);

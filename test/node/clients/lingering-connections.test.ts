@@ -2,16 +2,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const UPLOAD = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
 
 test('a client that goes on sending for seconds reads its response when it is done', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
   client.pause();
   const parts = 40;
@@ -29,8 +27,7 @@ test('a client that goes on sending for seconds reads its response when it is do
 });
 
 test('behind a small rest of a request its connection is kept', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served();
   const client = rawClient(gateway.port);
   client.write('POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 200000\r\n\r\n');
   await client.until(/not-found"/);
@@ -57,8 +54,7 @@ describe('a connection that lingers', () => {
   }
 
   test('is cut when its client is silent', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     const socket = await lingering(gateway.port);
     await delay(1500);
     // Sent faster than it has to be: only a connection that is closed already ends by it.
@@ -70,8 +66,7 @@ describe('a connection that lingers', () => {
 
   // Attack: connections that are sent to after their last response, as many as there may be descriptors.
   test('is cut when there are too many, the oldest first', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     const open = async (): Promise<Socket> => {
       const socket = await lingering(gateway.port);
       // As much as lets it linger for the rest of the test.
@@ -92,8 +87,7 @@ describe('a connection that lingers', () => {
 describe('behind the last response, the side of the gateway', () => {
   /** How the connection ended after a client that never ends its own side had its response, and goes on sending. */
   async function endOf(request: string): Promise<string> {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     onTestFinished(() => void socket.destroy());
     let text = '';

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/next HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -27,8 +27,7 @@ function bodyOf(length: number): Buffer {
 
 describe('a body that is on its way when its exchange begins', () => {
   test('reaches V2 byte for byte however it is cut, and the connection serves the next request', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway } = await served();
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 65_537, max: 400_000 }),
@@ -56,8 +55,7 @@ describe('a body that is on its way when its exchange begins', () => {
   });
 
   test('refused with little of it to come, keeps its connection', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(100_000) });
+    const { v2, gateway } = await served(ok(), { ruleBook: bodyLimit(100_000) });
     const client = rawClient(gateway.port);
     const bytes = upload(200_000, '/api/v1/orders/floor_plans');
     client.write(bytes.subarray(0, 70_000));
@@ -69,8 +67,7 @@ describe('a body that is on its way when its exchange begins', () => {
   });
 
   test('refused with much of it to come, closes its connection, and the client reads why', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { ruleBook: bodyLimit(100_000) });
+    const { gateway } = await served(ok(), { ruleBook: bodyLimit(100_000) });
     const client = rawClient(gateway.port);
     client.write(upload(3_000_000, '/api/v1/orders/floor_plans'));
     const { text, closed, reset } = await client.end();
@@ -79,8 +76,7 @@ describe('a body that is on its way when its exchange begins', () => {
   });
 
   test('that stops midway gets 408, with a length that a small body has too', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '200' } });
+    const { gateway } = await served(ok(), { flags: { 'client-body-timeout': '200' } });
     for (const length of [100, 100_000]) {
       const client = rawClient(gateway.port);
       client.write(upload(length).subarray(0, -1));
@@ -93,8 +89,7 @@ describe('a body that is on its way when its exchange begins', () => {
   test.each(['Content-Length: 10000000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n989680\r\n'])(
     'that arrives steadily, but not within the time of a whole request, gets 408: %j',
     async (framing) => {
-      const v2 = await rawServer((socket) => socket.write(ok()));
-      const gateway = await gatewayFor(v2.origin, {
+      const { gateway } = await served(ok(), {
         flags: { 'client-headers-timeout': '200', 'client-request-timeout': '300' },
       });
       const client = rawClient(gateway.port);

@@ -9,10 +9,11 @@ import { ClientConnection } from '../../../src/node/clients/connections.ts';
 import { readProxied, readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
 import { certificate } from '../../support/certificates.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
-import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { type TestGateway } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
+import { ok, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const ca = certificate({ name: 'private CA' });
 const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
@@ -25,8 +26,7 @@ interface Behind {
 }
 
 async function behind(trusted: string, secure = false, headersTimeout = '400'): Promise<Behind> {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin, {
+  const { v2, gateway } = await served(ok(), {
     flags: {
       'proxy-protocol': 'on',
       'trusted-proxies': trusted,

@@ -4,6 +4,7 @@ import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const CHUNKED = 'Host: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -12,8 +13,7 @@ const CHUNKED = 'Host: g\r\nContent-Type: application/json\r\nTransfer-Encoding:
 test.each(['/api/v1/x', '/api/v2/x'])(
   'a body in one-byte chunks takes its own bytes only: %s',
   async (path) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { gateway } = await served();
     const bytes = 400_000;
     const client = rawClient(gateway.port);
     const wire = Buffer.from(`1\r\n{\r\n${'1\r\n \r\n'.repeat(bytes)}1\r\n}\r\n0\r\n\r\n`);
@@ -42,8 +42,7 @@ test.each(['/api/v1/x', '/api/v2/x'])(
 describe('a body that trickles in', () => {
   // Attack: bodies of a byte now and then, each with a connection to V2 that everybody else waits for.
   test('takes no connection to V2 before it is worth one', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-connections': '2' } });
+    const { v2, gateway } = await served(ok(), { flags: { 'upstream-connections': '2' } });
     const trickling = Array.from({ length: 64 }, () => rawClient(gateway.port));
     for (const client of trickling) client.write(`POST /api/v2/x HTTP/1.1\r\n${CHUNKED}1\r\n{\r\n`);
     await until(() => gateway.gateway.inFlight === 64);
@@ -54,8 +53,7 @@ describe('a body that trickles in', () => {
   });
 
   test.each(['/api/v1/x', '/api/v2/x'])('below the minimum rate gets a 408: %s', async (path) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'min-data-rate-grace': '300' } });
+    const { v2, gateway } = await served(ok(), { flags: { 'min-data-rate-grace': '300' } });
     const client = rawClient(gateway.port);
     client.write(`POST ${path} HTTP/1.1\r\n${CHUNKED}`);
     const trickle = setInterval(() => client.write('1\r\n \r\n'), 50);
@@ -68,8 +66,7 @@ describe('a body that trickles in', () => {
   });
 
   test('behind enough to be worth one, is ended when others wait for it', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-connections': '4' } });
+    const { v2, gateway } = await served(ok(), { flags: { 'upstream-connections': '4' } });
     const front = `30000\r\n${' '.repeat(0x30000)}\r\n`;
     const trickling = Array.from({ length: 4 }, () => rawClient(gateway.port));
     for (const client of trickling) client.write(`POST /api/v2/x HTTP/1.1\r\n${CHUNKED}${front}`);

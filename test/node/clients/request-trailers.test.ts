@@ -1,11 +1,11 @@
 import { connect } from 'node:http2';
 import { expect, onTestFinished, test } from 'vitest';
-import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
-import { DATA, rawH2, requestHead } from '../../support/raw-h2.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
-import { ca, secureGateway } from '../../support/secure-gateway.ts';
+import { DATA } from '../../support/raw-h2.ts';
+import { ca, securelyServed, servedOverH2 } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
+import { served } from '../../support/served.ts';
+import { requestHead } from '../../support/raw-h2.ts';
 
 const TRAILERS = 'X-Sum: 7\r\nX-Sum: 8\r\n';
 /** Fields that a server would take for checked ones, if it merged trailers with the header (RFC 9110 §6.5.1). */
@@ -26,8 +26,7 @@ test.each([
 ])(
   'trailers of a request to %s are forwarded behind its body, but for fields that no trailer may be',
   async (path, body) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway } = await served();
     expect(statusOf(await exchange(gateway.port, chunked(path, body)))).toBe(200);
     await until(() => v2.received.join('').endsWith('\r\n\r\n'));
     expect(v2.received.join('')).toMatch(/\r\n0\r\nX-Sum: 7\r\nX-Sum: 8\r\n\r\n$/);
@@ -37,8 +36,7 @@ test.each([
 );
 
 test('trailers of a request that is rewritten are dropped, and the log says so', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   const request = chunked('/api/v1/clients', '{"data":{"name":"A"}}', 'application/json');
   expect(statusOf(await exchange(gateway.port, request))).toBe(200);
   expect(v2.received.join('')).not.toMatch(/X-Sum|Trailer/);
@@ -46,8 +44,7 @@ test('trailers of a request that is rewritten are dropped, and the log says so',
 });
 
 test('trailers of HTTP/2 are forwarded where the body has no length, and otherwise dropped', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await secureGateway(v2.origin);
+  const { v2, gateway } = await securelyServed();
   const client = connect(`https://localhost:${gateway.port}`, { ca: ca.cert });
   onTestFinished(() => client.destroy());
   for (const length of [{}, { 'content-length': '4' }]) {
@@ -73,8 +70,7 @@ test('trailers of HTTP/2 are forwarded where the body has no length, and otherwi
 test.each([' Bearer a', 'Bearer a\t'])(
   'HTTP/2: a value with white space around it (%j) gets 400',
   async (value) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await secureGateway(v2.origin);
+    const { v2, gateway } = await securelyServed();
     const client = connect(`https://localhost:${gateway.port}`, {
       ca: ca.cert,
       strictFieldWhitespaceValidation: false,
@@ -101,9 +97,7 @@ test.each([
   ['connection', 'close'],
   ['transfer-encoding', 'chunked'],
 ])('HTTP/2: a request with the field %j: %j gets 400, and nothing reaches V2', async (name, value) => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await secureGateway(v2.origin);
-  const raw = await rawH2(gateway.port, ca.cert);
+  const { v2, gateway, raw } = await servedOverH2();
   raw.head(1, [...requestHead('/api/v2/x'), [name, value], ['x-sound', 'c']]);
   await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
   expect((await gateway.entry()).status).toBe(400);

@@ -9,6 +9,7 @@ import { rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { responseHead } from '../../support/response-head.ts';
+import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'Host: g\r\nContent-Type: application/json\r\n';
@@ -22,8 +23,7 @@ const WAYS = [
 // Attack: requests whose responses nobody reads, each with a slot among those in flight.
 describe('a client that stops reading at the end of a response', () => {
   test.each(WAYS)('is cut, and its place is free: %s', async (_who, front) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin, { flags: { 'client-body-timeout': '300' } });
+    const { gateway } = await served(ok(), { flags: { 'client-body-timeout': '300' } });
     const client = rawClient(gateway.port);
     client.socket.pause();
     client.write(front + 'GET /other HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(40_000));

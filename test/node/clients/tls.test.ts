@@ -8,7 +8,7 @@ import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { sendRequest, ca, secureGateway, session } from '../../support/secure-gateway.ts';
+import { sendRequest, ca, secureGateway, session, securelyServed } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost', '127.0.0.1'], issuer: ca });
@@ -88,8 +88,9 @@ describe('TLS to V2', () => {
 
 describe('HTTP/2 for clients', () => {
   test('the same migration as over HTTP/1.1, and pseudo-headers become method, target and host', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('"two"', 'Set-Cookie: a\r\nset-cookie: b\r\n')));
-    const gateway = await secureGateway(v2.origin, { forwarded: 'x-forwarded' });
+    const { v2, gateway } = await securelyServed(ok('"two"', 'Set-Cookie: a\r\nset-cookie: b\r\n'), {
+      forwarded: 'x-forwarded',
+    });
     const response = await sendRequest(
       session(gateway),
       {
@@ -170,8 +171,7 @@ describe('HTTP/2 for clients', () => {
   });
 
   test('a stream that the client resets aborts the request to V2', async () => {
-    const v2 = await rawServer(() => {});
-    const gateway = await secureGateway(v2.origin);
+    const { v2, gateway } = await securelyServed(() => {});
     const stream = session(gateway).request({ ':path': '/api/v2/x' });
     stream.on('error', () => {});
     await until(() => v2.received.length === 1 && v2.received[0] !== '');
@@ -195,8 +195,7 @@ describe('HTTP/2 for clients', () => {
 });
 
 test('over TLS, an HTTP/1.1 client is served as over plain TCP, and gets responses to its faults', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('"one"')));
-  const gateway = await secureGateway(v2.origin);
+  const { gateway } = await securelyServed(ok('"one"'));
   const status = await new Promise<number>((resolve, reject) => {
     tlsRequest({ host: 'localhost', port: gateway.port, path: '/api/v2/x', ca: ca.cert }, (response) => {
       response.resume();
@@ -213,8 +212,7 @@ test.each([
   ['no protocol at all', [], 'HTTP/1.1'],
   ['one that nobody knows beside HTTP/1.1', ['spdy/3', 'http/1.1'], 'HTTP/1.1'],
 ])('over TLS, a client that offers %s is served', async (_what, protocols, version) => {
-  const v2 = await rawServer((socket) => socket.write(ok('"old"')));
-  const gateway = await secureGateway(v2.origin);
+  const { gateway } = await securelyServed(ok('"old"'));
   const client = tlsConnect({
     host: 'localhost',
     port: gateway.port,
@@ -233,8 +231,7 @@ test.each([10, 3_000_000])(
   'over TLS, the gateway says that its last response has ended: %i bytes',
   async (length) => {
     const body = JSON.stringify('x'.repeat(length));
-    const v2 = await rawServer((socket) => socket.write(ok(body)));
-    const gateway = await secureGateway(v2.origin);
+    const { gateway } = await securelyServed(ok(body));
     const client = spawn('openssl', ['s_client', '-connect', `localhost:${gateway.port}`, '-quiet']);
     client.stdin.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n');
     const said = text(client.stderr);
@@ -244,8 +241,7 @@ test.each([10, 3_000_000])(
 );
 
 test('over TLS, a client that offers only unknown protocols is refused in the handshake', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await secureGateway(v2.origin);
+  const { gateway } = await securelyServed();
   const client = tlsConnect({
     host: 'localhost',
     port: gateway.port,
@@ -257,8 +253,7 @@ test('over TLS, a client that offers only unknown protocols is refused in the ha
 });
 
 test('renewed certificates hold for new connections, and those there are serve on', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await secureGateway(v2.origin);
+  const { gateway } = await securelyServed();
   const old = session(gateway);
   expect((await sendRequest(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);
   const visited = tlsConnect({ host: 'localhost', port: gateway.port, ca: ca.cert });

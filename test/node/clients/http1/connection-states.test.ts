@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { gatewayFor } from '../../../support/gateway.ts';
 import { rawClient } from '../../../support/raw-client.ts';
-import { ok, rawServer } from '../../../support/raw-server.ts';
+import { ok } from '../../../support/raw-server.ts';
 import { until } from '../../../support/until.ts';
 import { whole } from '../../../support/whole-responses.ts';
+import { served } from '../../../support/served.ts';
 
 const source = readFileSync(
   new URL('../../../../src/node/clients/http1/connection.ts', import.meta.url),
@@ -54,8 +54,10 @@ const plays: Readonly<Record<string, Play>> = {
 
 /** A connection in a state. */
 async function reach(name: string, flags: Readonly<Record<string, string>> = {}) {
-  const v2 = await rawServer((socket, request) => void (request.includes('/served') && socket.write(ok())));
-  const gateway = await gatewayFor(v2.origin, { flags });
+  const { v2, gateway } = await served(
+    (socket, request) => void (request.includes('/served') && socket.write(ok())),
+    { flags },
+  );
   const client = rawClient(gateway.port);
   onTestFinished(() => void client.socket.destroy());
   const play = plays[name] ?? { bytes: '', statuses: [] };

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { gatewayFor } from '../../../support/gateway.ts';
 import { heldConnection, RecordingHandler } from '../../../support/held-connection.ts';
 import { OVERWRITTEN } from '../../../support/overwritten-memory.ts';
 import { rawClient } from '../../../support/raw-client.ts';
-import { ok, rawServer } from '../../../support/raw-server.ts';
+import { ok } from '../../../support/raw-server.ts';
 import { until } from '../../../support/until.ts';
 import { whole, wholeResponses } from '../../../support/whole-responses.ts';
 import { responseHead } from '../../../support/response-head.ts';
+import { served } from '../../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 
@@ -19,8 +19,7 @@ const WAYS = [
 
 test('unusual requests behind a slow response are served after it, whole and in order, however many there are', async () => {
   const response: (() => void)[] = [];
-  const v2 = await rawServer((socket) => void response.push(() => socket.write(ok())));
-  const gateway = await gatewayFor(v2.origin);
+  const { gateway } = await served((socket) => void response.push(() => socket.write(ok())));
   const client = rawClient(gateway.port);
   const body = Array.from({ length: 100_000 }, (_, index) => String.fromCharCode(97 + (index % 26))).join('');
   client.write(GET);
@@ -46,8 +45,7 @@ test('unusual requests behind a slow response are served after it, whole and in 
 
 // Attack: a body that a front proxy forwards is read as a request, because the bytes before it were lost.
 test('behind an offer of an upgrade that is ignored nothing is read in the middle', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const gateway = await gatewayFor(v2.origin);
+  const { v2, gateway } = await served();
   for (const [, front] of WAYS) {
     const client = rawClient(gateway.port);
     client.write(

@@ -12,10 +12,9 @@ import {
   RefusedHead,
 } from '../../../../src/node/clients/http1/request.ts';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
-import { gatewayFor } from '../../../support/gateway.ts';
 import { rawClient, statusOf } from '../../../support/raw-client.ts';
-import { ok, rawServer } from '../../../support/raw-server.ts';
 import { separatorRuns } from '../../../support/separators.ts';
+import { served } from '../../../support/served.ts';
 
 const LIMIT = 16 * 1024;
 const outcome = (text: string): ReturnType<typeof readRequest> =>
@@ -241,8 +240,7 @@ describe('bytes that are added to a partial head', () => {
 test.each(['GET  /api/v2/x HTTP/1.1', 'GET /api/v2/x  HTTP/1.1', 'PRI * HTTP/1.1'])(
   '%s gets a 400, and its connection closes, in one piece or byte by byte',
   async (line) => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(v2.origin);
+    const { v2, gateway } = await served();
     for (const size of [1, 100]) {
       const client = rawClient(gateway.port);
       const request = `${line}\r\nHost: g\r\n\r\n`;

@@ -1,8 +1,8 @@
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { expect, test } from 'vitest';
-import { ok, rawServer } from '../../../support/raw-server.ts';
-import { secureGateway, sendRequest, session } from '../../../support/secure-gateway.ts';
+import { ok } from '../../../support/raw-server.ts';
+import { sendRequest, session, securelyServed } from '../../../support/secure-gateway.ts';
 
 v8.setFlagsFromString('--expose-gc');
 const collect = vm.runInNewContext('gc') as (options: { readonly type: 'minor' }) => void;
@@ -20,8 +20,7 @@ function heapBytes(): number {
 }
 
 test('exchanges over HTTP/2 die young: nothing keeps them until the whole heap is searched', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok('{}')));
-  const gateway = await secureGateway(v2.origin);
+  const { gateway } = await securelyServed(ok('{}'));
   const client = session(gateway);
   const play = async (): Promise<void> => {
     for (let count = 1; count <= REQUESTS; count += 1) {
