@@ -184,11 +184,9 @@ export class SchemaChecks {
     }
     for (const [keyword, compile] of KEYWORDS) {
       if (schema[keyword] === undefined) continue;
-      const { length } = node.checks;
-      const fault = compile(compiling, schema[keyword], keyword);
-      if (fault === undefined) continue;
-      node.checks.length = length;
-      this.leave(node, located, [keyword], fault);
+      const compiled = compile(compiling, schema[keyword], keyword);
+      if (typeof compiled === 'string') this.leave(node, located, [keyword], compiled);
+      else if (compiled !== undefined) node.checks.push(compiled);
     }
     nullableChecks(compiling);
   }
@@ -334,38 +332,37 @@ function all<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): boo
   return isAccepted;
 }
 
-/** Adds the checks of a keyword to a node; returns a sentence when the keyword cannot be used. */
-type Compile = (compiling: Compiling, declared: unknown, keyword: string) => string | undefined;
+/** The check of a keyword, if it makes one; a sentence when the keyword cannot be used. */
+type Compiled = Check | string | undefined;
+
+type Compile = (compiling: Compiling, declared: unknown, keyword: string) => Compiled;
 
 /** In the order in which faults are listed; those that see what others have evaluated come last. */
 const KEYWORDS: readonly (readonly [string, Compile])[] = [
   ['$dynamicRef', () => 'the gateway does not follow it'],
   ['type', compileType],
-  ['const', (compiling, declared) => compileValues(compiling, [declared])],
-  [
-    'enum',
-    (compiling, declared) => (Array.isArray(declared) ? compileValues(compiling, declared) : 'it is no list'),
-  ],
-  ['minimum', (compiling, declared) => compileLimit(compiling, declared, 'minimum', 'exclusiveMinimum')],
-  ['maximum', (compiling, declared) => compileLimit(compiling, declared, 'maximum', 'exclusiveMaximum')],
-  ['exclusiveMinimum', (compiling, declared) => compileExclusive(compiling, declared, 'minimum')],
-  ['exclusiveMaximum', (compiling, declared) => compileExclusive(compiling, declared, 'maximum')],
+  ['const', (_, declared) => valuesCheck([declared])],
+  ['enum', (_, declared) => (Array.isArray(declared) ? valuesCheck(declared) : 'it is no list')],
+  ['minimum', compileLimit('minimum', 'exclusiveMinimum')],
+  ['maximum', compileLimit('maximum', 'exclusiveMaximum')],
+  ['exclusiveMinimum', compileExclusive('minimum')],
+  ['exclusiveMaximum', compileExclusive('maximum')],
   ['multipleOf', compileMultiple],
-  ['minLength', (compiling, declared) => compileCount(compiling, declared, lengthOf, 'characters', 1)],
-  ['maxLength', (compiling, declared) => compileCount(compiling, declared, lengthOf, 'characters', -1)],
+  ['minLength', compileCount(lengthOf, 'characters', 1)],
+  ['maxLength', compileCount(lengthOf, 'characters', -1)],
   ['pattern', compileTextPattern],
   ['format', compileFormat],
   ['required', compileRequired],
-  ['minProperties', (compiling, declared) => compileCount(compiling, declared, memberCount, 'members', 1)],
-  ['maxProperties', (compiling, declared) => compileCount(compiling, declared, memberCount, 'members', -1)],
+  ['minProperties', compileCount(memberCount, 'members', 1)],
+  ['maxProperties', compileCount(memberCount, 'members', -1)],
   ['propertyNames', compileNames],
   ['dependentRequired', compileDependentRequired],
   ['dependentSchemas', compileDependentSchemas],
   ['properties', compileProperties],
   ['patternProperties', compilePatternProperties],
   ['additionalProperties', compileAdditional],
-  ['minItems', (compiling, declared) => compileCount(compiling, declared, elementCount, 'elements', 1)],
-  ['maxItems', (compiling, declared) => compileCount(compiling, declared, elementCount, 'elements', -1)],
+  ['minItems', compileCount(elementCount, 'elements', 1)],
+  ['maxItems', compileCount(elementCount, 'elements', -1)],
   ['uniqueItems', compileUnique],
   ['prefixItems', compilePrefix],
   ['items', compileItems],
@@ -379,18 +376,17 @@ const KEYWORDS: readonly (readonly [string, Compile])[] = [
   ['unevaluatedProperties', compileUnevaluatedProperties],
 ];
 
-function compileType({ node }: Compiling, declared: unknown): string | undefined {
+function compileType(_: Compiling, declared: unknown): Compiled {
   const types: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
   const other = types.find((type) => !TYPES.has(type));
   if (other !== undefined || types.length === 0) return `${JSON.stringify(other ?? [])} is no type of JSON`;
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const type = typeOf(visit.value);
     if (types.includes(type)) return true;
     if (type === 'number' && types.includes('integer') && Number.isInteger(numberOf(visit.value)))
       return true;
     return run.refuse(visit, `Expected ${types.join(' or ')}, not ${type}.`);
-  });
-  return undefined;
+  };
 }
 
 function typeOf(value: unknown): string {
@@ -407,13 +403,12 @@ function numberOf(value: unknown): number | undefined {
   return typeof text === 'string' ? Number(text) : undefined;
 }
 
-function compileValues({ node }: Compiling, declared: readonly unknown[]): undefined {
+function valuesCheck(declared: readonly unknown[]): Check {
   const allowed = new Set(declared.map((value) => canonicalText(value)));
   const listed = [...allowed].join(', ');
   const words = listed.length > 200 ? `${allowed.size} values that are allowed` : listed;
-  node.checks.push(
-    (visit, run) => allowed.has(canonicalText(visit.value, run)) || run.refuse(visit, `Expected ${words}.`),
-  );
+  return (visit, run) =>
+    allowed.has(canonicalText(visit.value, run)) || run.refuse(visit, `Expected ${words}.`);
 }
 
 /** A text that two values share when they are equal (JSON Schema 2020-12 core §4.2.2), and only then. */
@@ -436,6 +431,16 @@ function canonicalText(value: unknown, run?: Run): string {
   return text;
 }
 
+/** A check of objects: it accepts any other value. */
+function ofMembers(check: (value: JsonObject, visit: Visit, run: Run) => boolean): Check {
+  return (visit, run) => !isMembers(visit.value) || check(visit.value, visit, run);
+}
+
+/** A check of arrays: it accepts any other value. */
+function ofElements(check: (value: readonly unknown[], visit: Visit, run: Run) => boolean): Check {
+  return (visit, run) => !Array.isArray(visit.value) || check(visit.value, visit, run);
+}
+
 /** True for an object of a body, also for one without a prototype. */
 function isMembers(value: unknown): value is JsonObject {
   return (
@@ -450,21 +455,17 @@ function membersText(value: JsonObject, run: Run | undefined): string {
   return texts.join(',');
 }
 
-function compileLimit(
-  { node, schema, isOld }: Compiling,
-  declared: unknown,
-  kind: 'minimum' | 'maximum',
-  exclusive: string,
-): string | undefined {
-  const limit = numberOf(declared);
-  if (limit === undefined) return NO_NUMBER;
-  // JSON Schema of draft 4, and so OpenAPI 3.0: a flag beside the limit.
-  addLimit(node, limit, kind, isOld && schema[exclusive] === true);
-  return undefined;
+function compileLimit(kind: 'minimum' | 'maximum', exclusive: string): Compile {
+  return ({ schema, isOld }, declared) => {
+    const limit = numberOf(declared);
+    // JSON Schema of draft 4, and so OpenAPI 3.0: a flag beside the limit.
+    const isExclusive = isOld && schema[exclusive] === true;
+    return limit === undefined ? NO_NUMBER : limitCheck(limit, kind, isExclusive);
+  };
 }
 
-function addLimit(node: Node, limit: number, kind: 'minimum' | 'maximum', isExclusive: boolean): void {
-  node.checks.push((visit, run) => {
+function limitCheck(limit: number, kind: 'minimum' | 'maximum', isExclusive: boolean): Check {
+  return (visit, run) => {
     const value = numberOf(visit.value);
     if (value === undefined) return true;
     const isWithin = kind === 'minimum' ? value > limit : value < limit;
@@ -472,32 +473,27 @@ function addLimit(node: Node, limit: number, kind: 'minimum' | 'maximum', isExcl
     const words =
       kind === 'minimum' ? (isExclusive ? 'more than' : 'at least') : isExclusive ? 'less than' : 'at most';
     return run.refuse(visit, `Expected ${words} ${limit}.`);
-  });
+  };
 }
 
-function compileExclusive(
-  { node, isOld }: Compiling,
-  declared: unknown,
-  kind: 'minimum' | 'maximum',
-): string | undefined {
-  if (isOld && typeof declared === 'boolean') return undefined;
-  const limit = numberOf(declared);
-  if (limit === undefined) return NO_NUMBER;
-  addLimit(node, limit, kind, true);
-  return undefined;
+function compileExclusive(kind: 'minimum' | 'maximum'): Compile {
+  return ({ isOld }, declared) => {
+    if (isOld && typeof declared === 'boolean') return undefined;
+    const limit = numberOf(declared);
+    return limit === undefined ? NO_NUMBER : limitCheck(limit, kind, true);
+  };
 }
 
-function compileMultiple({ node }: Compiling, declared: unknown): string | undefined {
+function compileMultiple(_: Compiling, declared: unknown): Compiled {
   const divisor = numberOf(declared);
   if (divisor === undefined || divisor <= 0 || !Number.isFinite(divisor)) return 'it is no number above 0';
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const value = numberOf(visit.value);
     if (value === undefined) return true;
     run.spend(DIVISION);
     if (isMultiple(value, divisor)) return true;
     return run.refuse(visit, `Expected a multiple of ${divisor}.`);
-  });
-  return undefined;
+  };
 }
 
 /** Exact in decimal notation: 0.3 is a multiple of 0.1, although its double is none of the other's. */
@@ -517,23 +513,20 @@ function decimal(value: number): { readonly digits: bigint; readonly exponent: n
 
 /** `sign` is 1 for the least count and -1 for the greatest. */
 function compileCount(
-  { node }: Compiling,
-  declared: unknown,
   countOf: (value: unknown, run: Run) => number | undefined,
   unit: string,
   sign: 1 | -1,
-): string | undefined {
-  const limit = numberOf(declared);
-  if (limit === undefined) return NO_NUMBER;
-  node.checks.push((visit, run) => {
-    const count = countOf(visit.value, run);
-    if (count === undefined || count * sign >= limit * sign) return true;
-    return run.refuse(
-      visit,
-      `Expected ${sign === 1 ? 'at least' : 'at most'} ${limit} ${unit}, not ${count}.`,
-    );
-  });
-  return undefined;
+): Compile {
+  const words = sign === 1 ? 'at least' : 'at most';
+  return (_, declared) => {
+    const limit = numberOf(declared);
+    if (limit === undefined) return NO_NUMBER;
+    return (visit, run) => {
+      const count = countOf(visit.value, run);
+      if (count === undefined || count * sign >= limit * sign) return true;
+      return run.refuse(visit, `Expected ${words} ${limit} ${unit}, not ${count}.`);
+    };
+  };
 }
 
 /** In code points (JSON Schema 2020-12 validation §6.3). */
@@ -549,39 +542,34 @@ function lengthOf(value: unknown, run: Run): number | undefined {
   return length;
 }
 
-function compileTextPattern({ node, pattern }: Compiling, declared: unknown): string | undefined {
+function compileTextPattern({ pattern }: Compiling, declared: unknown): Compiled {
   if (typeof declared !== 'string') return 'it is no text';
   const matches = pattern(declared);
   if (typeof matches !== 'function') return patternFault(declared, matches.fault);
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     if (typeof visit.value !== 'string' || matches(visit.value, run)) return true;
     return run.refuse(visit, `Expected a text that matches ${declared}.`);
-  });
-  return undefined;
+  };
 }
 
 function patternFault(source: string, fault: string): string {
   return `${JSON.stringify(source)} cannot be checked: ${fault}`;
 }
 
-function compileFormat({ node }: Compiling, declared: unknown): undefined {
+function compileFormat(_: Compiling, declared: unknown): Compiled {
   const hasFormat = typeof declared === 'string' ? formats.get(declared) : undefined;
   if (hasFormat === undefined) return;
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     if (typeof visit.value !== 'string') return true;
     run.spend(declared === 'regex' ? visit.value.length * REGEX_UNIT : visit.value.length >> 3);
     return hasFormat(visit.value) || run.refuse(visit, `Expected the format ${String(declared)}.`);
-  });
+  };
 }
 
-function compileRequired({ node }: Compiling, declared: unknown): string | undefined {
+function compileRequired(_: Compiling, declared: unknown): Compiled {
   if (!Array.isArray(declared)) return 'it is no list of names';
   const names = stringsOf(declared);
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    return !isMembers(value) || all(names, (name) => hasNeeded(name, value, visit, run));
-  });
-  return undefined;
+  return ofMembers((value, visit, run) => all(names, (name) => hasNeeded(name, value, visit, run)));
 }
 
 /** True for a member that is there, or is `readOnly` and so not needed in a request (OpenAPI 3.0.4 §4.7.24.2). */
@@ -597,49 +585,39 @@ function memberCount(value: unknown): number | undefined {
   return isMembers(value) ? Object.keys(value).length : undefined;
 }
 
-function compileNames({ node, inside }: Compiling, declared: unknown): string | undefined {
+function compileNames({ inside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const names = inside('propertyNames');
-  node.checks.push((visit, run) => {
-    if (!isMembers(visit.value)) return true;
-    return all(Object.keys(visit.value), (name) => {
+  return ofMembers((value, visit, run) =>
+    all(Object.keys(value), (name) => {
       const before = run.faults.length;
       if (evaluate(names, visitOf(names, name, visit.place), run)) return true;
       run.faults.length = before;
       return run.refuse(visit, `The name of member "${name}" is not allowed.`, name);
-    });
-  });
-  return undefined;
+    }),
+  );
 }
 
 function isSchema(value: unknown): boolean {
   return isObject(value) || typeof value === 'boolean';
 }
 
-function compileDependentRequired({ node }: Compiling, declared: unknown): string | undefined {
+function compileDependentRequired(_: Compiling, declared: unknown): Compiled {
   if (!isObject(declared)) return 'it is no object';
   const needs = Object.entries(declared).map(([name, names]) => [name, stringsOf(names)] as const);
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!isMembers(value)) return true;
-    return all(needs, ([name, names]) => {
-      return !Object.hasOwn(value, name) || all(names, (needed) => hasNeeded(needed, value, visit, run));
-    });
+  return ofMembers((value, visit, run) => {
+    const needed = needs.flatMap(([name, names]) => (Object.hasOwn(value, name) ? names : []));
+    return all(needed, (name) => hasNeeded(name, value, visit, run));
   });
-  return undefined;
 }
 
-function compileDependentSchemas({ node, beside }: Compiling, declared: unknown): string | undefined {
+function compileDependentSchemas({ beside }: Compiling, declared: unknown): Compiled {
   if (!isObject(declared)) return NO_SCHEMAS;
   const schemas = Object.keys(declared).map((name) => [name, beside('dependentSchemas', name)] as const);
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!isMembers(value)) return true;
-    return all(schemas, ([name, schema]) => {
-      return !Object.hasOwn(value, name) || evaluateBranch(schema, visit, run);
-    });
+  return ofMembers((value, visit, run) => {
+    const wanted = schemas.filter(([name]) => Object.hasOwn(value, name));
+    return all(wanted, ([, schema]) => evaluateBranch(schema, visit, run));
   });
-  return undefined;
 }
 
 /** Evaluates an alternative: what it evaluates counts only if it accepts the value, and so do its faults if not. */
@@ -657,12 +635,10 @@ function joined(outer: ReadOnlyNames, own: ReadOnlyNames): ReadOnlyNames {
   return { certain, possible: new Set([...certain, ...own.possible]) };
 }
 
-function compileProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
+function compileProperties({ inside }: Compiling, declared: unknown): Compiled {
   if (!isObject(declared)) return NO_SCHEMAS;
   const members = Object.keys(declared).map((name) => [name, inside('properties', name)] as const);
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!isMembers(value)) return true;
+  return ofMembers((value, visit, run) => {
     run.spend(members.length >> 2);
     return all(members, ([name, schema]) => {
       if (!Object.hasOwn(value, name)) return true;
@@ -670,17 +646,13 @@ function compileProperties({ node, inside }: Compiling, declared: unknown): stri
       return evaluateInside(schema, visit, name, value[name], run);
     });
   });
-  return undefined;
 }
 
 function evaluateInside(node: Node, visit: Visit, name: string | number, value: unknown, run: Run): boolean {
   return evaluate(node, visitOf(node, value, { up: visit.place, name }), run);
 }
 
-function compilePatternProperties(
-  { node, inside, pattern, leave }: Compiling,
-  declared: unknown,
-): string | undefined {
+function compilePatternProperties({ node, inside, pattern, leave }: Compiling, declared: unknown): Compiled {
   if (!isObject(declared)) return NO_SCHEMAS;
   for (const source of Object.keys(declared)) {
     const matches = pattern(source);
@@ -689,23 +661,19 @@ function compilePatternProperties(
       continue;
     }
     const schema = inside('patternProperties', source);
-    node.checks.push((visit, run) => {
-      const { value } = visit;
-      if (!isMembers(value)) return true;
-      return all(Object.keys(value), (name) => {
+    const check = ofMembers((value, visit, run) =>
+      all(Object.keys(value), (name) => {
         if (!matches(name, run)) return true;
         visit.evaluated.names.add(name);
         return evaluateInside(schema, visit, name, value[name], run);
-      });
-    });
+      }),
+    );
+    node.checks.push(check);
   }
   return undefined;
 }
 
-function compileAdditional(
-  { node, schema, inside, pattern }: Compiling,
-  declared: unknown,
-): string | undefined {
+function compileAdditional({ schema, inside, pattern }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const known = new Set(Object.keys(objectIn(schema, 'properties')));
   const patterns = Object.keys(objectIn(schema, 'patternProperties')).map((source) => pattern(source));
@@ -714,40 +682,35 @@ function compileAdditional(
   if (usable.length < patterns.length) return 'a name pattern beside it cannot be checked';
   const isOther = (_: Visit, name: string, run: Run): boolean =>
     !known.has(name) && !usable.some((matches) => matches(name, run));
-  addOthers(node, declared === false ? undefined : inside('additionalProperties'), isOther);
-  return undefined;
+  return othersCheck(declared === false ? undefined : inside('additionalProperties'), isOther);
 }
 
 /** Checks the members that other keywords leave over; without a schema there must be none. */
-function addOthers(
-  node: Node,
+function othersCheck(
   schema: Node | undefined,
   isOther: (visit: Visit, name: string, run: Run) => boolean,
-): void {
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!isMembers(value)) return true;
-    return all(Object.keys(value), (name) => {
+): Check {
+  return ofMembers((value, visit, run) =>
+    all(Object.keys(value), (name) => {
       run.spend(1);
       if (!isOther(visit, name, run)) return true;
       visit.evaluated.names.add(name);
       if (schema === undefined) return run.refuse(visit, `Member "${name}" is not allowed.`, name);
       return evaluateInside(schema, visit, name, value[name], run);
-    });
-  });
+    }),
+  );
 }
 
 function elementCount(value: unknown): number | undefined {
   return Array.isArray(value) ? value.length : undefined;
 }
 
-function compileUnique({ node }: Compiling, declared: unknown): undefined {
+function compileUnique(_: Compiling, declared: unknown): Compiled {
   if (declared !== true) return;
-  node.checks.push((visit, run) => {
-    if (!Array.isArray(visit.value)) return true;
+  return ofElements((value, visit, run) => {
     // Equal values have equal texts: a set finds them in linear time, where comparing each with each is quadratic.
     const seen = new Map<string, number>();
-    for (const [index, element] of visit.value.entries()) {
+    for (const [index, element] of value.entries()) {
       const text = canonicalText(element, run);
       const first = seen.get(text);
       if (first !== undefined) return run.refuse(visit, `Elements ${first} and ${index} are equal.`);
@@ -757,44 +720,37 @@ function compileUnique({ node }: Compiling, declared: unknown): undefined {
   });
 }
 
-function compilePrefix({ node, inside }: Compiling, declared: unknown): string | undefined {
+function compilePrefix({ inside }: Compiling, declared: unknown): Compiled {
   if (!Array.isArray(declared)) return NO_LIST;
   const schemas = declared.map((_, index) => inside('prefixItems', String(index)));
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!Array.isArray(value)) return true;
+  return ofElements((value, visit, run) => {
     visit.evaluated.items = Math.max(visit.evaluated.items, schemas.length);
     return all(schemas.slice(0, value.length).entries(), ([index, schema]) => {
       return evaluateInside(schema, visit, index, value[index], run);
     });
   });
-  return undefined;
 }
 
-function compileItems({ node, schema, inside }: Compiling, declared: unknown): string | undefined {
+function compileItems({ schema, inside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const first = elementsOf(schema['prefixItems']).length;
   const element = inside('items');
-  node.checks.push((visit, run) => {
-    const { value } = visit;
-    if (!Array.isArray(value)) return true;
+  return ofElements((value, visit, run) => {
     visit.evaluated.items = Infinity;
     return all(value.entries(), ([index, inner]) => {
       return index < first || evaluateInside(element, visit, index, inner, run);
     });
   });
-  return undefined;
 }
 
-function compileContains({ node, schema, inside }: Compiling, declared: unknown): string | undefined {
+function compileContains({ schema, inside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const [least, most] = [numberOf(schema['minContains']) ?? 1, numberOf(schema['maxContains']) ?? Infinity];
   const element = inside('contains');
-  node.checks.push((visit, run) => {
-    if (!Array.isArray(visit.value)) return true;
+  return ofElements((value, visit, run) => {
     const faults = run.faults.length;
     let [accepted, certain] = [0, 0];
-    for (const [index, inner] of visit.value.entries()) {
+    for (const [index, inner] of value.entries()) {
       const before = run.gaps + run.waived;
       if (!evaluateInside(element, visit, index, inner, run)) continue;
       visit.evaluated.indexes.add(index);
@@ -806,24 +762,18 @@ function compileContains({ node, schema, inside }: Compiling, declared: unknown)
     const expected = accepted < least ? `at least ${least}` : `at most ${most}`;
     return run.refuse(visit, `Expected ${expected} elements of a kind, not ${accepted}.`);
   });
-  return undefined;
 }
 
-function compileAll({ node, beside }: Compiling, declared: unknown): string | undefined {
+function compileAll({ beside }: Compiling, declared: unknown): Compiled {
   if (!Array.isArray(declared)) return NO_LIST;
   const parts = declared.map((_, index) => beside('allOf', String(index)));
-  node.checks.push((visit, run) => all(parts, (part) => evaluate(part, visit, run)));
-  return undefined;
+  return (visit, run) => all(parts, (part) => evaluate(part, visit, run));
 }
 
-function compileAlternatives(
-  { node, beside }: Compiling,
-  declared: unknown,
-  keyword: string,
-): string | undefined {
+function compileAlternatives({ beside }: Compiling, declared: unknown, keyword: string): Compiled {
   if (!Array.isArray(declared)) return NO_LIST;
   const parts = declared.map((_, index) => beside(keyword, String(index)));
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const faults = run.faults.length;
     let [accepted, certain] = [0, 0];
     for (const part of parts) {
@@ -838,14 +788,13 @@ function compileAlternatives(
     run.faults.length = faults;
     if (keyword === 'anyOf' || certain <= 1) return true;
     return run.refuse(visit, `It matches ${accepted} schemas of oneOf instead of one.`);
-  });
-  return undefined;
+  };
 }
 
-function compileNot({ node, beside }: Compiling, declared: unknown): string | undefined {
+function compileNot({ beside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const part = beside('not');
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const [before, faults] = [run.gaps + run.waived, run.faults.length];
     const isAccepted = evaluate(part, { ...visit, evaluated: new Evaluated() }, run);
     run.faults.length = faults;
@@ -854,17 +803,16 @@ function compileNot({ node, beside }: Compiling, declared: unknown): string | un
       !run.isCertainSince(before) ||
       run.refuse(visit, 'It matches a schema that it must not match.')
     );
-  });
-  return undefined;
+  };
 }
 
-function compileIf({ node, schema, beside }: Compiling, declared: unknown): string | undefined {
+function compileIf({ schema, beside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   const condition = beside('if');
   const [then, otherwise] = ['then', 'else'].map((word) =>
     schema[word] === undefined ? undefined : beside(word),
   );
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const [before, faults] = [run.gaps + run.waived, run.faults.length];
     const isMet = evaluateBranch(condition, visit, run);
     run.faults.length = faults;
@@ -874,15 +822,14 @@ function compileIf({ node, schema, beside }: Compiling, declared: unknown): stri
     }
     const branch = isMet ? then : otherwise;
     return branch === undefined || evaluateBranch(branch, visit, run);
-  });
-  return undefined;
+  };
 }
 
-function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown): string | undefined {
+function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   node.isClosing = true;
   const element = inside('unevaluatedItems');
-  node.checks.push((visit, run) => {
+  return (visit, run) => {
     const { value, evaluated } = visit;
     if (!Array.isArray(value) || evaluated.isPartial) return true;
     const first = evaluated.items;
@@ -891,17 +838,15 @@ function compileUnevaluatedItems({ node, inside }: Compiling, declared: unknown)
       if (index < first || evaluated.indexes.has(index)) return true;
       return evaluateInside(element, visit, index, inner, run);
     });
-  });
-  return undefined;
+  };
 }
 
-function compileUnevaluatedProperties({ node, inside }: Compiling, declared: unknown): string | undefined {
+function compileUnevaluatedProperties({ node, inside }: Compiling, declared: unknown): Compiled {
   if (!isSchema(declared)) return NO_SCHEMA;
   node.isClosing = true;
   const isOther = ({ evaluated }: Visit, name: string): boolean =>
     !evaluated.isPartial && !evaluated.names.has(name);
-  addOthers(node, declared === false ? undefined : inside('unevaluatedProperties'), isOther);
-  return undefined;
+  return othersCheck(declared === false ? undefined : inside('unevaluatedProperties'), isOther);
 }
 
 /** A check took more work than is allowed for one body. */
