@@ -223,7 +223,6 @@ interface OperationDerivation {
   readonly response: readonly InverseEdit[];
   /** The changes with query rules, in order. */
   readonly changes: readonly Change[];
-  /** Called with each step that changed something. */
   /** Changes with rules for the header fields of the operation. */
   readonly ruled: readonly Change[];
   /** The header field that names V2's release, in lower case. */

@@ -68,70 +68,40 @@ export function requestEdits(changes: readonly Change[]): readonly InverseEdit[]
 }
 
 function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] {
-  const at = (path: Path, edit: SchemaEdit, words?: string): InverseEdit => ({
-    change,
-    path,
-    edit,
-    status: undefined,
-    words,
-  });
+  const path = rule.rule === 'unwrap' ? [] : rule.in;
+  const of = (...names: Path): string => [...path, ...names].join('.');
+  const at = (edit: InverseEdit['edit'], words?: string): readonly InverseEdit[] => [
+    { change, path, edit, status: undefined, words },
+  ];
   if ('conversion' in rule) {
     const edit = convertMember(change, rule.member, inverseConversion(rule.conversion));
-    return [at(rule.in, edit, `${rule.rule} of ${dotted(rule.in, rule.member)}`)];
+    return at(edit, `${rule.rule} of ${of(rule.member)}`);
   }
   switch (rule.rule) {
     case 'unwrap':
-      return [{ change, path: [], edit: { wrapper: rule.member }, status: undefined, words: undefined }];
-    case 'nest': {
-      const edit = bringOut({ change, under: rule.under, members: rule.members, keeps: false });
-      return [at(rule.in, edit, `nest under ${dotted(rule.in, rule.under)}`)];
-    }
+      return at({ wrapper: rule.member });
+    case 'nest':
+      return at(bringOut(change, rule.under, rule.members, false), `nest under ${of(rule.under)}`);
     case 'rename':
-      return [
-        at(
-          rule.in,
-          renameMember(change, rule.to, rule.member),
-          `rename of ${rule.member} to ${dotted(rule.in, rule.to)}`,
-        ),
-      ];
+      return at(renameMember(change, rule.to, rule.member), `rename of ${rule.member} to ${of(rule.to)}`);
     case 'strip':
-      return rule.members.map((member) => at(rule.in, addMember(change, member, { deprecated: true })));
+      return rule.members.flatMap((member) => at(addMember(change, member, { deprecated: true })));
     case 'only':
-      return [at(rule.in, openObject(change))];
+      return at(openObject(change));
     case 'map':
-      return [
-        at(
-          rule.in,
-          mapValues(change, rule.member, v1Values(rule.values)),
-          `map of ${dotted(rule.in, rule.member)}`,
-        ),
-      ];
+      return at(mapValues(change, rule.member, v1Values(rule.values)), `map of ${of(rule.member)}`);
     case 'list':
-      return [at(rule.in, firstOf(change, rule.to, rule.member), `list ${dotted(rule.in, rule.to)}`)];
+      return at(firstOf(change, rule.to, rule.member), `list ${of(rule.to)}`);
     case 'join':
-      return [
-        at(rule.in, replaceMembers(change, [rule.to], rule.members), `join to ${dotted(rule.in, rule.to)}`),
-      ];
+      return at(replaceMembers(change, [rule.to], rule.members), `join to ${of(rule.to)}`);
     case 'split':
-      return [
-        at(
-          rule.in,
-          replaceMembers(change, rule.to, [rule.member]),
-          `split of ${dotted(rule.in, rule.member)}`,
-        ),
-      ];
+      return at(replaceMembers(change, rule.to, [rule.member]), `split of ${of(rule.member)}`);
     case 'set':
-      return [at(rule.in, removeMembers(change, [rule.member]))];
+      return at(removeMembers(change, [rule.member]));
     case 'default':
-      return [at(rule.in, makeOptional(change, rule.member))];
+      return at(makeOptional(change, rule.member));
     case 'move':
-      return [
-        at(
-          rule.in,
-          moveMember(change, rule.to, rule.from),
-          `move of ${[...rule.in, ...rule.from].join('.')} to ${[...rule.in, ...rule.to].join('.')}`,
-        ),
-      ];
+      return at(moveMember(change, rule.to, rule.from), `move of ${of(...rule.from)} to ${of(...rule.to)}`);
   }
 }
 
@@ -146,9 +116,7 @@ export function responseEdits(
   const lists = changes.some(({ request }) => request.some(leavesOut));
   return [
     // A resource is in `data` or in the elements of it: no description shows both.
-    ...inverted.flatMap(({ change, rule }) =>
-      responseEdit(change, rule).map((edit) => ({ ...edit, words: undefined })),
-    ),
+    ...inverted.flatMap(({ change, rule }) => anyway(responseEdit(change, rule))),
     ...changes.flatMap(({ id, response }) =>
       response.flatMap((rule) => (rule.rule === 'deprecations' && !lists ? [] : responseEdit(id, rule))),
     ),
@@ -162,57 +130,57 @@ function leavesOut(rule: RequestRule): boolean {
 
 function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
   if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
-  const { status } = rule;
-  if (rule.rule === 'move') {
-    const words = `move of ${[...rule.path, ...rule.from].join('.')} in responses`;
-    return [{ change, path: rule.path, edit: moveMember(change, rule.from, rule.to), status, words }];
-  }
-  if (rule.rule === 'join') {
-    const words = `join to ${dotted(rule.path, rule.to)} in responses`;
-    const edit = replaceMembers(change, rule.members, [rule.to]);
-    return [{ change, path: rule.path, edit, status, words }];
-  }
-  const [path, name] = [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
-  const words = `${rule.rule} of ${dotted(path, name)} in responses`;
-  if ('conversion' in rule)
-    return [{ change, path, edit: convertMember(change, name, rule.conversion), status, words }];
+  const isOfHolder = rule.rule === 'move' || rule.rule === 'join';
+  const [path, name] = isOfHolder ? [rule.path, ''] : [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
+  const of = (...names: Path): string => [...path, ...names].join('.');
+  const at = (
+    edit: SchemaEdit,
+    words = `${rule.rule} of ${of(name)} in responses`,
+  ): readonly InverseEdit[] => [{ change, path, edit, status: rule.status, words }];
+  if ('conversion' in rule) return at(convertMember(change, name, rule.conversion));
   switch (rule.rule) {
+    case 'move':
+      return at(moveMember(change, rule.from, rule.to), `move of ${of(...rule.from)} in responses`);
+    case 'join':
+      return at(replaceMembers(change, rule.members, [rule.to]), `join to ${of(rule.to)} in responses`);
     case 'rename':
-      return [{ change, path, edit: renameMember(change, name, rule.to), status, words }];
-    case 'unnest': {
-      const edit = bringOut({ change, under: name, members: rule.members, keeps: false });
-      return [{ change, path, edit, status, words }];
-    }
+      return at(renameMember(change, name, rule.to));
+    case 'unnest':
+      return at(bringOut(change, name, rule.members, false));
     case 'alias':
-      return [{ change, path, edit: copyMember(change, name, rule.as), status, words }];
-    case 'flatten': {
-      const edit = bringOut({ change, under: name, members: rule.members, keeps: true });
-      return [{ change, path, edit, status, words }];
-    }
-    case 'map': {
-      const values = new Map(rule.values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]]));
-      return [{ change, path, edit: mapValues(change, name, values), status, words }];
-    }
+      return at(copyMember(change, name, rule.as));
+    case 'flatten':
+      return at(bringOut(change, name, rule.members, true));
+    case 'map':
+      return at(
+        mapValues(
+          change,
+          name,
+          new Map(rule.values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]])),
+        ),
+      );
     case 'deprecations':
-      return [{ change, path, edit: addMember(change, name, DEPRECATION_LIST), status, words: undefined }];
+      return anyway(at(addMember(change, name, DEPRECATION_LIST)));
     case 'set':
     case 'default': {
-      const schema: JsonObject = rule.rule === 'set' ? { const: rule.value } : {};
-      const added = { change, path, edit: addMember(change, name, schema), status, words: undefined };
-      return rule.value === null ? [added, { ...added, edit: orNull(change, name) }] : [added];
+      const added = at(addMember(change, name, rule.rule === 'set' ? { const: rule.value } : {}));
+      return anyway(rule.value === null ? [...added, ...at(orNull(change, name))] : added);
     }
     case 'strip':
       // The value that it removes is one of many.
-      return rule.only === undefined
-        ? [{ change, path, edit: removeMembers(change, [name]), status, words }]
-        : [];
+      return rule.only === undefined ? at(removeMembers(change, [name])) : [];
     case 'list':
-      return [{ change, path, edit: listOf(change, name, rule.to), status, words }];
+      return at(listOf(change, name, rule.to));
     case 'first':
-      return [{ change, path, edit: firstOf(change, name, rule.to), status, words }];
+      return at(firstOf(change, name, rule.to));
     case 'split':
-      return [{ change, path, edit: replaceMembers(change, [name], rule.to), status, words }];
+      return at(replaceMembers(change, [name], rule.to));
   }
+}
+
+/** The edits of a rule that applies whether or not V2 describes its member. */
+function anyway(edits: readonly InverseEdit[]): readonly InverseEdit[] {
+  return edits.map((edit) => ({ ...edit, words: undefined }));
 }
 
 /** V1's values by V2's: all that lead to it. */
@@ -223,10 +191,6 @@ function v1Values(values: readonly MappedValue[]): ReadonlyMap<unknown, readonly
     byV2.set(key, [...(byV2.get(key) ?? []), scalarValue(from)]);
   }
   return byV2;
-}
-
-function dotted(path: Path, name: string): string {
-  return [...path, name].join('.');
 }
 
 /** Gives the member `from` of an object the name `to`, in its place; an existing member `to` gives way. */
@@ -260,10 +224,7 @@ function renameMember(change: string, from: string, to: string): SchemaEdit {
     },
     value: (value) => {
       if (!Object.hasOwn(value, from)) return value;
-      return editMembers(value, (name, inside) => {
-        if (name === to) return [];
-        return [[rename(name), inside]];
-      });
+      return editMembers(value, (name, inside) => (name === to ? [] : [[rename(name), inside]]));
     },
   };
 }
@@ -276,9 +237,8 @@ function addMember(change: string, name: string, schema: JsonObject): SchemaEdit
     schema: (holder) => {
       const properties = objectIn(holder, 'properties');
       if (!isObjectSchema(holder) || Object.hasOwn(properties, name)) return holder;
-      return withProperties(holder, [...Object.entries(properties), [name, marked(schema, change)]]);
+      return withMember(holder, name, marked(schema, change));
     },
-    value: (value) => value,
   };
 }
 
@@ -292,12 +252,8 @@ function orNull(change: string, name: string): SchemaEdit {
       const isOpen = isObject(schema) && Object.keys(schema).every((keyword) => keyword === 'x-change');
       if (!Object.hasOwn(properties, name) || isOpen) return holder;
       const widened = marked({ anyOf: [schema, { enum: [null] }] }, change);
-      return withProperties(
-        holder,
-        Object.entries(properties).map(([key, value]) => [key, key === name ? widened : value]),
-      );
+      return withMember(holder, name, widened);
     },
-    value: (value) => value,
   };
 }
 
@@ -341,37 +297,50 @@ function openObject(change: string): SchemaEdit {
       const { additionalProperties: _closed, ...rest } = schema;
       return marked(rest, change);
     },
-    value: (value) => value,
   };
 }
 
-/** The parts of an edit that brings members of a sub-object to the object around it. */
-interface SubObjectEdit {
-  readonly change: string;
-  readonly under: string;
-  /** The members to bring out; all if undefined. */
-  readonly members: readonly string[] | undefined;
-  /** True when they stay in the sub-object as well. */
-  readonly keeps: boolean;
-}
-
 /** Brings members of the sub-object `under` out to the object around it, to its place; a sub-object that loses all is left out. */
-function bringOut({ change, under, members, keeps }: SubObjectEdit): SchemaEdit {
+function bringOut(
+  change: string,
+  under: string,
+  /** All if undefined. */
+  members: readonly string[] | undefined,
+  /** True when they stay in the sub-object as well. */
+  keeps: boolean,
+): SchemaEdit {
   const isWanted = (name: string): boolean => members?.includes(name) !== false;
   return {
     key: JSON.stringify(['out', change, under, members, keeps]),
     schema: (schema, components) => {
       const properties = objectIn(schema, 'properties');
-      if (!Object.hasOwn(properties, under)) return keeps ? schema : withoutRequired(schema, under);
+      if (!Object.hasOwn(properties, under)) return keeps ? schema : withoutRequired(schema, [under]);
       const inside = membersOf(properties[under], components);
       const wanted = inside.filter(
         ({ name }) => isWanted(name) && !(keeps && Object.hasOwn(properties, name)),
       );
       if (wanted.length === 0) return schema;
+      const names = wanted.map(({ name }) => name);
       const left = keeps
         ? properties[under]
-        : remainder(properties[under], { change, wanted, inside, components });
-      return broughtOut(schema, { change, under, wanted, left });
+        : wanted.length === inside.length
+          ? undefined
+          : marked(editSchema(properties[under], [], removeMembers(change, names), components), change);
+      const moved = wanted.map((member) => [member.name, marked(member.schema, change)] as const);
+      const pairs = Object.entries(properties).flatMap(
+        ([name, value]): readonly (readonly [string, unknown])[] => {
+          if (name !== under) return names.includes(name) ? [] : [[name, value]];
+          return left === undefined ? moved : [[name, left], ...moved];
+        },
+      );
+      const edited = withProperties(schema, pairs);
+      const required = stringsOf(schema['required']);
+      if (!required.includes(under)) return edited;
+      const own = required.filter((name) => name !== under || left !== undefined);
+      return withRequired(edited, [
+        ...own,
+        ...wanted.filter((member) => member.required).map(({ name }) => name),
+      ]);
     },
     value: (value) => {
       const sub = value[under];
@@ -394,48 +363,32 @@ function bringOut({ change, under, members, keeps }: SubObjectEdit): SchemaEdit 
   };
 }
 
-interface Remainder {
-  readonly change: string;
-  readonly wanted: readonly DescribedMember[];
-  readonly inside: readonly DescribedMember[];
-  readonly components: Components;
-}
-
-/** The schema of the sub-object without the members that leave it; undefined when none is left. */
-function remainder(schema: unknown, { change, wanted, inside, components }: Remainder): unknown {
-  if (wanted.length === inside.length) return undefined;
-  const names = wanted.map(({ name }) => name);
-  return marked(editSchema(schema, [], removeMembers(change, names), components), change);
-}
-
 /** In an `allOf`, one part may require what another describes. */
-function withoutRequired(schema: JsonObject, under: string): JsonObject {
+function withoutRequired(schema: JsonObject, names: readonly string[]): JsonObject {
   const required = stringsOf(schema['required']);
-  return required.includes(under)
-    ? withRequired(
-        schema,
-        required.filter((name) => name !== under),
-      )
-    : schema;
+  const left = required.filter((name) => !names.includes(name));
+  return left.length === required.length ? schema : withRequired(schema, left);
 }
 
 /** Removes members from an object and from its required ones. */
 function removeMembers(change: string, names: readonly string[]): SchemaEdit {
   return {
     key: JSON.stringify(['remove', change, names]),
-    schema: (schema) => {
-      const pairs = Object.entries(objectIn(schema, 'properties'));
-      const left = pairs.filter(([name]) => !names.includes(name));
-      const edited = left.length === pairs.length ? schema : withProperties(schema, left);
-      const required = stringsOf(schema['required']);
-      const rest = required.filter((name) => !names.includes(name));
-      return rest.length === required.length ? edited : withRequired(edited, rest);
-    },
-    value: (value) =>
-      names.some((name) => Object.hasOwn(value, name))
-        ? editMembers(value, (name, inside) => (names.includes(name) ? [] : [[name, inside]]))
-        : value,
+    schema: (schema) => withoutMembers(schema, names),
+    value: (value) => withoutValues(value, names),
   };
+}
+
+function withoutMembers(schema: JsonObject, names: readonly string[]): JsonObject {
+  const pairs = Object.entries(objectIn(schema, 'properties'));
+  const left = pairs.filter(([name]) => !names.includes(name));
+  return withoutRequired(left.length === pairs.length ? schema : withProperties(schema, left), names);
+}
+
+function withoutValues(value: JsonObject, names: readonly string[]): JsonObject {
+  return names.some((name) => Object.hasOwn(value, name))
+    ? editMembers(value, (name, inside) => (names.includes(name) ? [] : [[name, inside]]))
+    : value;
 }
 
 /** Lets an object lack the member `name`. */
@@ -443,17 +396,9 @@ function makeOptional(change: string, name: string): SchemaEdit {
   return {
     key: JSON.stringify(['optional', change, name]),
     schema: (schema) => {
-      const required = stringsOf(schema['required']);
-      if (!required.includes(name)) return schema;
-      return marked(
-        withRequired(
-          schema,
-          required.filter((other) => other !== name),
-        ),
-        change,
-      );
+      const edited = withoutRequired(schema, [name]);
+      return edited === schema ? schema : marked(edited, change);
     },
-    value: (value) => value,
   };
 }
 
@@ -530,11 +475,11 @@ function firstOf(change: string, name: string, to: string): SchemaEdit {
 function replaceMembers(change: string, from: readonly string[], to: readonly string[]): SchemaEdit {
   return {
     key: JSON.stringify(['replace', change, from, to]),
-    schema: (schema, components) => {
+    schema: (schema) => {
       const properties = objectIn(schema, 'properties');
       if (!from.some((name) => Object.hasOwn(properties, name))) return schema;
       const isRequired = stringsOf(schema['required']).some((name) => from.includes(name));
-      const rest = removeMembers(change, from).schema(schema, components);
+      const rest = withoutMembers(schema, from);
       const made = to.map((name): readonly [string, unknown] => [name, marked({ type: 'string' }, change)]);
       const edited = withProperties(rest, [
         ...Object.entries(objectIn(rest, 'properties')).filter(([name]) => !to.includes(name)),
@@ -544,7 +489,7 @@ function replaceMembers(change: string, from: readonly string[], to: readonly st
         ? withRequired(edited, [...new Set([...stringsOf(rest['required']), ...to])])
         : edited;
     },
-    value: (value) => removeMembers(change, from).value(value),
+    value: (value) => withoutValues(value, from),
   };
 }
 
@@ -588,19 +533,12 @@ function withoutDescribed(
   const inside = properties[name];
   const isEmptied =
     rest.length === 0 || membersOf(inside, components).every((member) => member.name === rest[0]);
-  if (isEmptied && rest.length < 2) return removeMembers(change, [name]).schema(schema, components);
+  if (isEmptied && rest.length < 2) return withoutMembers(schema, [name]);
   const edit: SchemaEdit = {
     key: JSON.stringify(['without', change, rest]),
     schema: (holder) => withoutDescribed(holder, rest, change, components),
-    value: (value) => value,
   };
-  return withProperties(
-    schema,
-    Object.entries(properties).map(([key, value]) => [
-      key,
-      key === name ? editSchema(value, [], edit, components) : value,
-    ]),
-  );
+  return withMember(schema, name, editSchema(inside, [], edit, components));
 }
 
 interface Described {
@@ -612,24 +550,26 @@ interface Described {
 function withDescribed(schema: JsonObject, path: Path, described: Described): JsonObject {
   const { member, change, components } = described;
   const [name = '', ...rest] = path;
-  const pairs = Object.entries(objectIn(schema, 'properties'));
+  const properties = objectIn(schema, 'properties');
   const required = stringsOf(schema['required']);
   if (rest.length === 0) {
-    const edited = withProperties(schema, [...pairs.filter(([key]) => key !== name), [name, member.schema]]);
+    const others = Object.entries(properties).filter(([key]) => key !== name);
+    const edited = withProperties(schema, [...others, [name, member.schema]]);
     return member.required && !required.includes(name) ? withRequired(edited, [...required, name]) : edited;
   }
   const edit: SchemaEdit = {
     key: JSON.stringify(['with', change, rest]),
     schema: (holder) => withDescribed(holder, rest, described),
-    value: (value) => value,
   };
-  if (pairs.some(([key]) => key === name))
-    return withProperties(
-      schema,
-      pairs.map(([key, value]) => [key, key === name ? editSchema(value, [], edit, components) : value]),
-    );
-  const made = marked(withDescribed({ type: 'object' }, rest, described), change);
-  return withProperties(schema, [...pairs, [name, made]]);
+  const made = Object.hasOwn(properties, name)
+    ? editSchema(properties[name], [], edit, components)
+    : marked(withDescribed({ type: 'object' }, rest, described), change);
+  return withMember(schema, name, made);
+}
+
+/** The schema with this schema for a member: in its place, or as the last one. */
+function withMember(schema: JsonObject, name: string, member: unknown): JsonObject {
+  return { ...schema, properties: { ...objectIn(schema, 'properties'), [name]: member } };
 }
 
 function valueAt(value: JsonObject, path: Path): { readonly value: unknown } | undefined {
@@ -657,35 +597,6 @@ function withValueAt(value: JsonObject, path: Path, moved: unknown): JsonObject 
   return replaced(value, name, withValueAt(isObject(known) ? known : {}, rest, moved));
 }
 
-interface BroughtOut {
-  readonly change: string;
-  readonly under: string;
-  readonly wanted: readonly DescribedMember[];
-  readonly left: unknown;
-}
-
-function broughtOut(schema: JsonObject, { change, under, wanted, left }: BroughtOut): JsonObject {
-  const names = new Set(wanted.map(({ name }) => name));
-  const moved = wanted.map(({ name, schema: inside }): readonly [string, unknown] => [
-    name,
-    marked(inside, change),
-  ]);
-  const pairs = Object.entries(objectIn(schema, 'properties')).flatMap(
-    ([name, value]): readonly (readonly [string, unknown])[] => {
-      if (name !== under) return names.has(name) ? [] : [[name, value]];
-      return left === undefined ? moved : [[name, left], ...moved];
-    },
-  );
-  const edited = withProperties(schema, pairs);
-  const required = stringsOf(schema['required']);
-  if (!required.includes(under)) return edited;
-  const own = required.filter((name) => name !== under || left !== undefined);
-  return withRequired(edited, [
-    ...own,
-    ...wanted.filter((member) => member.required).map(({ name }) => name),
-  ]);
-}
-
 /** An edit of the schema of an object, and of example values of that object. */
 interface SchemaEdit {
   /** Equal for edits that do the same. */
@@ -694,8 +605,8 @@ interface SchemaEdit {
   readonly isAddition?: true;
   /** Returns the edited schema of the object itself, whose `$ref` and alternatives are edited apart; the same one if nothing changes. */
   readonly schema: (schema: JsonObject, components: Components) => JsonObject;
-  /** Returns the edited value; the same one if nothing changes. */
-  readonly value: (value: JsonObject) => JsonObject;
+  /** Returns the edited value, the same one if nothing changes; left out where examples stay. */
+  readonly value?: (value: JsonObject) => JsonObject;
 }
 
 /**
@@ -807,7 +718,7 @@ export function editValue(value: unknown, path: Path, edit: SchemaEdit): unknown
   if (name === '*' && Array.isArray(value))
     return editAll(value, (element) => editValue(element, rest, edit));
   if (!isObject(value)) return value;
-  if (name === undefined) return edit.value(value);
+  if (name === undefined) return edit.value?.(value) ?? value;
   return Object.hasOwn(value, name) ? replaced(value, name, editValue(value[name], rest, edit)) : value;
 }
 
@@ -845,7 +756,6 @@ function mapValues(change: string, of: string, values: ReadonlyMap<unknown, read
       }
       return edited === schema ? schema : marked(edited, change);
     },
-    value: (value) => value,
   };
   const mapped = (value: unknown): unknown => values.get(value)?.[0] ?? value;
   return {
