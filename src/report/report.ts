@@ -340,109 +340,95 @@ interface SwitchOffFacts {
 /** States whether V1 can be switched off, with every condition that was checked. */
 function switchOff(facts: SwitchOffFacts): SwitchOff {
   const { now, clients } = facts;
-  if (clients.length === 0)
-    return {
-      at: now,
-      verdict: 'nothing-seen',
-      sentence: 'No V1 request was seen yet.',
-      conditions: [...leftOut(facts), ...unread(facts), ...failuresOnly(facts)],
-    };
-  const conditions = [
-    silence(facts),
-    ...pauses(facts),
-    coverage(facts),
-    completeness(facts),
-    ...driftOf(facts),
-    ...unread(facts),
-    ...failuresOnly(facts),
-  ];
+  const isSeen = clients.length > 0;
+  const checked = isSeen
+    ? [silence, pauses, coverage, completeness, driftOf, unread, failuresOnly]
+    : [leftOut, unread, failuresOnly];
+  const conditions = checked.flatMap((check) => check(facts) ?? []);
+  if (!isSeen)
+    return { at: now, verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.', conditions };
   const has = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
   const verdict = has('not-met') ? 'no' : has('unknown') ? 'unknown' : 'yes';
   return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
 }
 
+function met(text: string): Condition {
+  return { state: 'met', text };
+}
+
+function notMet(text: string): Condition {
+  return { state: 'not-met', text };
+}
+
+function unknown(text: string): Condition {
+  return { state: 'unknown', text };
+}
+
 function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
   const recent = clients.filter(({ lastSeen }) => lastSeen >= from);
-  if (recent.length === 0) {
-    const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
-    return {
-      state: 'met',
-      text: `No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`,
-    };
+  if (recent.length > 0) {
+    const days = goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`;
+    return notMet(
+      `${capital(countedClients(hashesOf(recent)))} used V1 in the last ${days}: ${named(recent)}.`,
+    );
   }
-  return {
-    state: 'not-met',
-    text: `${capital(countedClients(hashesOf(recent)))} used V1 in the last ${goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`}: ${named(recent)}.`,
-  };
+  const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
+  return met(`No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`);
 }
 
 /** Whether silent clients may come back; no condition without a silent one. */
-function pauses({ clients, goneAfterDays }: SwitchOffFacts): readonly Condition[] {
+function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition | undefined {
   const silent = clients.filter(({ silentDays }) => silentDays >= goneAfterDays);
-  if (silent.length === 0) return [];
+  if (silent.length === 0) return undefined;
   const waiting = silent.filter((client) => client.class !== 'gone');
   if (waiting.length === 0)
-    return [
-      { state: 'met', text: 'Every silent client has been silent for longer than its earlier pauses.' },
-    ];
-  return [
-    {
-      state: 'unknown',
-      text: `${capital(countedClients(hashesOf(waiting)))} may come back, having paused for as long before or having been seen only briefly: ${named(waiting)}.`,
-    },
-  ];
+    return met('Every silent client has been silent for longer than its earlier pauses.');
+  return unknown(
+    `${capital(countedClients(hashesOf(waiting)))} may come back, having paused for as long before or having been seen only briefly: ${named(waiting)}.`,
+  );
 }
 
 function coverage(facts: SwitchOffFacts): Condition {
   const { since, until, days, gaps, now, goneAfterDays } = facts;
-  const [later] = leftOut(facts);
+  const later = leftOut(facts);
   if (later !== undefined) return later;
   const from = dayBefore(now, goneAfterDays);
   if (since === undefined || until === undefined || since > from) {
-    return {
-      state: 'unknown',
-      text: `${days === undefined ? 'Counting began' : 'The log begins'} at ${since ?? '–'}, less than ${counted(goneAfterDays, 'day')} ago.`,
-    };
+    return unknown(
+      `${days === undefined ? 'Counting began' : 'The log begins'} at ${since ?? '–'}, less than ${counted(goneAfterDays, 'day')} ago.`,
+    );
   }
-  if (until < dayBefore(now, 1))
-    return { state: 'unknown', text: `The log ends at ${until}; traffic since then is not in it.` };
+  if (until < dayBefore(now, 1)) return unknown(`The log ends at ${until}; traffic since then is not in it.`);
   const missing = days === undefined ? [] : missingDays(days, from, now);
   if (missing.length > 0) {
-    return {
-      state: 'unknown',
-      text: `The log has no entry on ${missing.length} of the last ${goneAfterDays} days, such as ${missing[0]}.`,
-    };
+    return unknown(
+      `The log has no entry on ${missing.length} of the last ${goneAfterDays} days, such as ${missing[0]}.`,
+    );
   }
   const [gap, ...more] = gaps.filter((one) => one.until > from);
   if (gap !== undefined) {
     const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more gap')}.`;
-    return {
-      state: 'unknown',
-      text: `${gap.sentence} Whether there was traffic then is not known.${others}`,
-    };
+    return unknown(`${gap.sentence} Whether there was traffic then is not known.${others}`);
   }
-  return {
-    state: 'met',
-    text: `${days === undefined ? 'The counts cover' : 'The log covers'} the time from ${since} to ${until}.`,
-  };
+  return met(
+    `${days === undefined ? 'The counts cover' : 'The log covers'} the time from ${since} to ${until}.`,
+  );
 }
 
 /** A clock was wrong, or the report is for a time in the past: the last entry does not show when the log ends. */
-function leftOut({ later, latest, now }: SwitchOffFacts): Condition[] {
+function leftOut({ later, latest, now }: SwitchOffFacts): Condition | undefined {
   if (latest !== undefined && Date.parse(latest) - Date.parse(now) > CLOCKS_DIFFER_MS) {
-    const text = `The latest request is dated ${latest}, after the time of the report: a clock was wrong.`;
-    return [{ state: 'unknown', text }];
+    return unknown(`The latest request is dated ${latest}, after the time of the report: a clock was wrong.`);
   }
-  if (later === undefined || later.count === 0) return [];
+  if (later === undefined || later.count === 0) return undefined;
   const { count, last } = later;
   const dated =
     count === 1
       ? 'is dated after the time of the report, at'
       : 'are dated after the time of the report, the latest at';
-  const text = `${counted(count, 'entry', 'entries')} ${dated} ${last}, and left out.`;
-  return [{ state: 'unknown', text }];
+  return unknown(`${counted(count, 'entry', 'entries')} ${dated} ${last}, and left out.`);
 }
 
 /** Whole days between two times without any entry. */
@@ -455,33 +441,31 @@ function missingDays(days: ReadonlySet<number>, from: string, now: string): stri
 
 function completeness({ unreadable, omittedClients, days }: SwitchOffFacts): Condition {
   if (unreadable === 0 && omittedClients === 0)
-    return {
-      state: 'met',
-      text:
-        days === undefined
-          ? 'Every client is counted.'
-          : 'Every line was read, and every client in it is counted.',
-    };
+    return met(
+      days === undefined
+        ? 'Every client is counted.'
+        : 'Every line was read, and every client in it is counted.',
+    );
   const parts = [
     unreadable === 0 ? '' : `${counted(unreadable, 'line')} could not be read`,
     omittedClients === 0 ? '' : `${counted(omittedClients, 'request')} came from clients beyond the limit`,
   ];
-  return { state: 'unknown', text: `${parts.filter((part) => part !== '').join(', and ')}.` };
+  return unknown(`${parts.filter((part) => part !== '').join(', and ')}.`);
 }
 
 /** Reads to which V1 and V2 responded differently: their clients read something else, and nobody can compare once V1 is gone. */
-function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition[] {
+function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition | undefined {
   const whose = isAmongReplicas ? ' Other replicas compare reads of their own.' : '';
   const sum = (of: 'same' | 'different' | 'unknown'): number =>
     drift.reduce((total, { [of]: reads }) => total + reads, 0);
   const [different, compared] = [sum('different'), sum('same') + sum('different')];
-  if (compared + sum('unknown') === 0) return [];
+  if (compared + sum('unknown') === 0) return undefined;
   if (compared === 0) {
-    const text = `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.${whose}`;
-    return [{ state: 'unknown', text }];
+    return unknown(
+      `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.${whose}`,
+    );
   }
-  if (different === 0)
-    return [{ state: 'met', text: `Verify found no difference in ${counted(compared, 'read')}.${whose}` }];
+  if (different === 0) return met(`Verify found no difference in ${counted(compared, 'read')}.${whose}`);
   const places = drift
     .flatMap(({ operation = 'other calls', fields }) =>
       fields.map(({ path, kind, count }) => ({ count, words: `${operation} at ${path || '/'} (${kind})` })),
@@ -490,27 +474,26 @@ function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition[] {
   const listed = places.slice(0, MAX_NAMED).map(({ words }) => words);
   const more = places.length > MAX_NAMED ? ` and ${counted(places.length - MAX_NAMED, 'more place')}` : '';
   const where = listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`;
-  return [
-    {
-      state: 'not-met',
-      text: `V2 and V1 differed in ${number(different)} of ${counted(compared, 'verified read')}${where}.${whose}`,
-    },
-  ];
+  return notMet(
+    `V2 and V1 differed in ${number(different)} of ${counted(compared, 'verified read')}${where}.${whose}`,
+  );
 }
 
 /** Unreadable requests, of the days that decide: nobody knows their path or client. */
-function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition[] {
-  if (count === 0 || last < dayBefore(now, goneAfterDays)) return [];
-  const text = `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`;
-  return [{ state: 'unknown', text }];
+function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition | undefined {
+  if (count === 0 || last < dayBefore(now, goneAfterDays)) return undefined;
+  return unknown(
+    `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`,
+  );
 }
 
 /** A log filtered to `warn` looks complete, but has no request that succeeded. */
-function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Condition[] {
-  if (log === undefined) return [];
+function failuresOnly({ withoutInfo: [log, ...more] }: SwitchOffFacts): Condition | undefined {
+  if (log === undefined) return undefined;
   const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more log')}.`;
-  const text = `The log of ${log} has only failures, as if filtered by level: other requests are not in it.${others}`;
-  return [{ state: 'unknown', text }];
+  return unknown(
+    `The log of ${log} has only failures, as if filtered by level: other requests are not in it.${others}`,
+  );
 }
 
 function hashesOf(clients: readonly ClientReport[]): readonly string[] {

@@ -95,6 +95,13 @@ test('reports, censuses and guides print none of it raw', () => {
   const document = guide.document({ ...testRuleBook(), changes: [{ id: EVIL, summary: 'A change.' }] }, EVIL);
   const html = guideHtml(document);
   expect(html).not.toMatch(/<(?:script|img|a|svg|iframe)\b/i);
+  const [call] = document.calls;
+  if (call === undefined) throw new Error('The guide has no call.');
+  const member = { change: 'a', count: 1, firstSeen: '', lastSeen: '', v1: '/a', v2: '/a' };
+  const responses = [{ ...member, hasOtherValues: true as const, remark: '"a|<b>" for "c"' }];
+  const remarked = { ...document, calls: [{ ...call, responses, responsesUnknown: false }] };
+  expect(guideMarkdown(remarked)).toContain(String.raw`today's: \"a\|\<b\>\" for`);
+  expect(guideHtml(remarked)).toContain('&#34;a|&#60;b&#62;&#34; for');
   const plain = [reportTerminal(report, PLAIN), censusTerminal(report.census, PLAIN)];
   const markdown = [reportMarkdown(report), censusMarkdown(report.census), guideMarkdown(document)];
   for (const text of [...plain, ...markdown, html, reportCsv(report).replaceAll('\r\n', '\n')]) {

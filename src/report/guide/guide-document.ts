@@ -325,9 +325,10 @@ export function presentWords({ v1 }: Pick<GuideResponse, 'v1'>, code: (pointer: 
 export function futureWords(
   { v1, v2, hasOtherValues, remark, isMade }: GuideResponse,
   code: (pointer: string) => string,
+  escaped: (text: string) => string,
 ): string {
   if (isMade === true)
-    return "today the operator's own program makes it from V2's response: ask for its logic";
+    return escaped("today the operator's own program makes it from V2's response: ask for its logic");
   if (hasOtherValues !== true) return v2 === undefined ? 'gone' : code(v2);
-  return `${code(v2 ?? v1)}, with other values${remark === undefined ? '' : `; for today's: ${remark}`}`;
+  return `${code(v2 ?? v1)}, with other values${remark === undefined ? '' : escaped(`; for today's: ${remark}`)}`;
 }

@@ -26,7 +26,6 @@ import {
   type GuideCall,
   type GuideChange,
   type GuideDocument,
-  type GuideMistake,
   futureWords,
   presentWords,
   shapeWords,
@@ -50,40 +49,62 @@ const UNKNOWN_RESPONSES = "Not known: no response of V1 has been compared with V
 /** A guide loads and runs nothing, and has a style of its own. */
 export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
+/** How the parts of a guide are written; each takes and returns text in the format itself, but for plain `text`. */
+interface Format {
+  /** What its first paragraph says of the calls. */
+  readonly lead: string;
+  readonly text: (plain: string) => string;
+  readonly code: (plain: string) => string;
+  /** A pointer in a table. */
+  readonly pointer: (plain: string) => string;
+  readonly block: (plain: string) => string;
+  readonly step: (step: EndOfV1) => string;
+  readonly evidence: (body: GuideBody) => string;
+  readonly heading: (title: string) => string;
+  readonly title: (title: string) => string;
+  readonly paragraph: (text: string) => string;
+  readonly list: (items: readonly string[]) => string;
+  readonly table: (head: readonly string[], rows: readonly (readonly string[])[]) => string;
+}
+
+const HTML: Format = {
+  lead: '',
+  text: htmlText,
+  code: (plain) => `<code>${htmlText(plain)}</code>`,
+  pointer: htmlText,
+  block: (plain) => `<pre>${htmlLines(plain)}</pre>`,
+  step: htmlStep,
+  evidence: ({ isVerified, evidence }) =>
+    `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,
+  heading: (title) => `<h2>${title}</h2>`,
+  title: (title) => `<h3>${title}</h3>`,
+  paragraph: (text) => `<p>${text}</p>`,
+  list: (items) => `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>`,
+  table: (head, rows) => {
+    const row = (cells: readonly string[], tag: 'td' | 'th'): string =>
+      `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+    return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
+  },
+};
+
+const MARKDOWN: Format = {
+  lead: 'Each kind of call is shown below as it is now and as V2 expects it. ',
+  text: markdownText,
+  code: markdownCode,
+  pointer: markdownCode,
+  block: (plain) => markdownBlock('http', plain),
+  step: (step) => markdownText(stepText(step)),
+  evidence: ({ evidence }) => markdownText(evidence),
+  heading: (title) => `## ${title}`,
+  title: (title) => `**${title}**`,
+  paragraph: (text) => text,
+  list: (items) => items.map((item) => `- ${item}`).join('\n'),
+  table,
+};
+
 /** Prints a guide as one HTML page that loads and runs nothing; `lead` is HTML to put before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
-  const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
-  const title = `From V1 to V2: ${htmlText(name ?? `client ${client}`)}`;
-  const body =
-    requests === 0
-      ? ['<p>No V1 request of this client is among those examined.</p>']
-      : [
-          `<p>Made from ${counted(requests, 'request')} to V1. Values are shown as <code>…</code>.</p>`,
-          dryRunWords(guide) === '' ? '' : `<p>${htmlText(dryRunWords(guide))}</p>`,
-          end.length === 0
-            ? ''
-            : `<h2>When V1 ends</h2><ul>${end.map((step) => `<li>${htmlStep(step)}</li>`).join('')}</ul>`,
-          '<h2>For every call</h2>',
-          `<ul><li>The path begins with <code>${htmlText(to)}</code> instead of <code>${htmlText(from)}</code>.</li>${version === undefined ? '' : `<li>Send <code>${htmlText(versionLine(version))}</code>, so that later releases of V2 do not affect you unexpectedly.</li>`}</ul>`,
-          changes.length === 0
-            ? ''
-            : `<h2>What changed</h2><ul>${changes.map(({ summary }) => `<li>${htmlText(summary)}</li>`).join('')}</ul>`,
-          ...calls.map((call) => htmlCallSection(call)),
-          mistakes.length === 0
-            ? ''
-            : `<h2>Mistakes</h2>${htmlTable(
-                ['call', 'refused as', 'at', 'requests', 'last', 'remedy'],
-                mistakes.map((mistake) => [
-                  mistake.call,
-                  mistake.code,
-                  mistake.pointers.join(', '),
-                  count(mistake.count),
-                  mistake.last,
-                  mistake.remedy,
-                ]),
-              )}`,
-          omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} of other kinds.</p>` : '',
-        ];
+  const title = titleOf(guide, HTML);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -94,10 +115,111 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
 </head>
 <body>
 <h1>${title}</h1>
-${[...lead, ...body].filter((part) => part !== '').join('\n')}
+${[...lead, ...partsOf(guide, HTML)].join('\n')}
 </body>
 </html>
 `;
+}
+
+/** Prints a guide as Markdown. */
+export function guideMarkdown(guide: GuideDocument): string {
+  return `${[`# ${titleOf(guide, MARKDOWN)}`, ...partsOf(guide, MARKDOWN)].join('\n\n')}\n`;
+}
+
+function titleOf({ name, client }: GuideDocument, { text }: Format): string {
+  return `From V1 to V2: ${text(name ?? `client ${client}`)}`;
+}
+
+function partsOf(guide: GuideDocument, format: Format): readonly string[] {
+  const { requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
+  const { text, code, pointer, heading, paragraph, list } = format;
+  if (requests === 0) return [paragraph('No V1 request of this client is among those examined.')];
+  const dryRuns = dryRunWords(guide);
+  const made = `Made from ${counted(requests, 'request')} to V1. ${format.lead}Values are shown as ${code('…')}.`;
+  const everywhere = [
+    `The path begins with ${code(to)} instead of ${code(from)}.`,
+    ...(version === undefined
+      ? []
+      : [
+          `Send ${code(`${version.field}: ${version.value}`)}, so that later releases of V2 do not affect you unexpectedly.`,
+        ]),
+  ];
+  const refused = mistakes.map((mistake) => [
+    text(mistake.call),
+    text(mistake.code),
+    mistake.pointers.map(pointer).join(', '),
+    count(mistake.count),
+    text(mistake.last),
+    text(mistake.remedy),
+  ]);
+  return [
+    paragraph(made),
+    ...when(dryRuns !== '', paragraph(text(dryRuns))),
+    ...when(end.length > 0, heading('When V1 ends'), list(end.map(format.step))),
+    heading('For every call'),
+    list(everywhere),
+    ...when(changes.length > 0, heading('What changed'), list(changes.map(({ summary }) => text(summary)))),
+    ...calls.flatMap((call) => callParts(call, format)),
+    ...when(
+      mistakes.length > 0,
+      heading('Mistakes'),
+      format.table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], refused),
+    ),
+    ...when(omitted > 0, paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)),
+  ];
+}
+
+function when(isThere: boolean, ...parts: readonly string[]): readonly string[] {
+  return isThere ? parts : [];
+}
+
+function callParts(call: GuideCall, format: Format): readonly string[] {
+  const { name, last, moved, bodies, bodyChecks, unread, omitted, responses, responsesUnknown } = call;
+  const { text, code, pointer, title, paragraph } = format;
+  const outcomes = call.outcomes.length === 0 ? '' : ` Responses: ${text(outcomeWords(call.outcomes))}.`;
+  const read = responses.map((member) => [
+    presentWords(member, pointer),
+    futureWords(member, pointer, text),
+    count(member.count),
+  ]);
+  return [
+    format.heading(text(name)),
+    paragraph(`${counted(call.count, 'request')}, the last at ${text(last)}.${outcomes}`),
+    ...(moved === undefined ? [] : [paragraph(`${code(moved.v1)} is now ${code(moved.v2)}.`)]),
+    ...bodies.flatMap((body) => bodyParts(body, format)),
+    ...(bodyChecks === undefined
+      ? []
+      : [paragraph(`By V2's schema, not V2 itself: ${text(bodyCheckCounts(bodyChecks))}.`)]),
+    ...when(
+      unread > 0,
+      paragraph(`Not shown: ${counted(unread, 'request')} that the gateway did not read in full.`),
+    ),
+    ...when(omitted > 0, paragraph(`Not shown: ${counted(omitted, 'request')} with other bodies.`)),
+    ...when(responsesUnknown || read.length > 0, title('Responses')),
+    ...(responsesUnknown
+      ? [paragraph(UNKNOWN_RESPONSES)]
+      : when(read.length > 0, format.table(['you read today', 'you will read', 'responses'], read))),
+  ];
+}
+
+function bodyParts(body: GuideBody, format: Format): readonly string[] {
+  const { before, after, moves, isKnownToFail } = body;
+  const { text, pointer, block, title, paragraph } = format;
+  const moved = moves.map(({ from, to, remark }) => [
+    pointer(from),
+    to === undefined ? 'leave out' : pointer(to),
+    text(remark),
+  ]);
+  return [
+    paragraph(shapeWords(body)),
+    title('Before'),
+    block(before),
+    // A request that is known to fail is not called *After*: readers of the guide copy that.
+    title(isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After'),
+    block(after),
+    format.evidence(body),
+    ...when(moved.length > 0, format.table(['now', 'in V2', 'remark'], moved)),
+  ];
 }
 
 /** Prints a mail to a client's owner as plain text: subject, dates, work, and a note that the guide is attached. */
@@ -147,161 +269,10 @@ function htmlStep({ text, link }: EndOfV1): string {
     : `${htmlText(text)} ${address}`;
 }
 
-function htmlCallSection(call: GuideCall): string {
-  const { name, last, bodies, unread, omitted, responses, responsesUnknown, outcomes, bodyChecks } = call;
-  return [
-    `<h2>${htmlText(name)}</h2>`,
-    `<p>${counted(call.count, 'request')}, the last at ${htmlText(last)}.${responsesWords(outcomes, htmlText)}</p>`,
-    call.moved === undefined
-      ? ''
-      : `<p><code>${htmlText(call.moved.v1)}</code> is now <code>${htmlText(call.moved.v2)}</code>.</p>`,
-    ...bodies.map((body) => htmlBodySection(body)),
-    bodyChecks === undefined
-      ? ''
-      : `<p>By V2's schema, not V2 itself: ${htmlText(bodyCheckCounts(bodyChecks))}.</p>`,
-    unread > 0
-      ? `<p>Not shown: ${counted(unread, 'request')} that the gateway did not read in full.</p>`
-      : '',
-    omitted > 0 ? `<p>Not shown: ${counted(omitted, 'request')} with other bodies.</p>` : '',
-    responsesUnknown ? `<h3>Responses</h3><p>${UNKNOWN_RESPONSES}</p>` : '',
-    responses.length === 0
-      ? ''
-      : `<h3>Responses</h3>${htmlTable(
-          ['you read today', 'you will read', 'responses'],
-          responses.map((member) => [
-            presentWords(member, String),
-            futureWords(member, String),
-            count(member.count),
-          ]),
-        )}`,
-  ].join('\n');
-}
-
-function htmlBodySection(body: GuideBody): string {
-  const { before, after, moves, isVerified, evidence } = body;
-  return [
-    `<p>${shapeWords(body)}</p>`,
-    `<h3>Before</h3><pre>${htmlLines(before)}</pre>`,
-    `<h3>${afterTitle(body)}</h3><pre>${htmlLines(after)}</pre>`,
-    `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,
-    moves.length === 0
-      ? ''
-      : htmlTable(
-          ['now', 'in V2', 'remark'],
-          moves.map(({ from, to, remark }) => [from, to ?? 'leave out', remark]),
-        ),
-  ].join('\n');
-}
-
-function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[], tag: 'td' | 'th'): string =>
-    `<tr>${cells.map((cell) => `<${tag}>${htmlText(cell)}</${tag}>`).join('')}</tr>`;
-  return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
-}
-
-function versionLine({ field, value }: NonNullable<GuideDocument['version']>): string {
-  return `${field}: ${value}`;
-}
-
-/** Prints a guide as Markdown. */
-export function guideMarkdown(guide: GuideDocument): string {
-  const { name, client, requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
-  const title = `# From V1 to V2: ${markdownText(name ?? `client ${client}`)}`;
-  if (requests === 0) return `${title}\n\nNo V1 request of this client is among those examined.\n`;
-  const sections = [
-    title,
-    `Made from ${counted(requests, 'request')} to V1. Each kind of call is shown below as it is now and as V2 expects it. Values are shown as \`…\`.`,
-    ...(dryRunWords(guide) === '' ? [] : [markdownText(dryRunWords(guide))]),
-    ...(end.length === 0
-      ? []
-      : ['## When V1 ends', end.map((step) => `- ${markdownText(stepText(step))}`).join('\n')]),
-    '## For every call',
-    `- The path begins with \`${to}\` instead of \`${from}\`.${version === undefined ? '' : `\n- Send \`${versionLine(version)}\`, so that later releases of V2 do not affect you unexpectedly.`}`,
-    ...(changes.length === 0
-      ? []
-      : ['## What changed', changes.map(({ summary }) => `- ${markdownText(summary)}`).join('\n')]),
-    ...calls.map((call) => callSection(call)),
-    ...(mistakes.length === 0 ? [] : ['## Mistakes', mistakeTable(mistakes)]),
-    ...(omitted > 0 ? [`Not shown: ${counted(omitted, 'request')} of other kinds.`] : []),
-  ];
-  return `${sections.join('\n\n')}\n`;
-}
-
-function callSection(call: GuideCall): string {
-  return [
-    `## ${markdownText(call.name)}`,
-    `${counted(call.count, 'request')}, the last at ${markdownText(call.last)}.${responsesWords(call.outcomes, markdownText)}`,
-    ...(call.moved === undefined
-      ? []
-      : [`${markdownCode(call.moved.v1)} is now ${markdownCode(call.moved.v2)}.`]),
-    ...call.bodies.map((body) => bodySection(body)),
-    ...(call.bodyChecks === undefined
-      ? []
-      : [`By V2's schema, not V2 itself: ${markdownText(bodyCheckCounts(call.bodyChecks))}.`]),
-    ...(call.unread > 0
-      ? [`Not shown: ${counted(call.unread, 'request')} that the gateway did not read in full.`]
-      : []),
-    ...(call.omitted > 0 ? [`Not shown: ${counted(call.omitted, 'request')} with other bodies.`] : []),
-    ...responseSection(call),
-  ].join('\n\n');
-}
-
-function bodySection(body: GuideBody): string {
-  const { before, after, moves, evidence } = body;
-  const rows = moves.map(({ from, to, remark }) => [
-    markdownCode(from),
-    to === undefined ? 'leave out' : markdownCode(to),
-    markdownText(remark),
-  ]);
-  return [
-    shapeWords(body),
-    fence('Before', before),
-    fence(afterTitle(body), after),
-    markdownText(evidence),
-    ...(rows.length === 0 ? [] : [table(['now', 'in V2', 'remark'], rows)]),
-  ].join('\n\n');
-}
-
 /** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
 function dryRunWords({ dryRuns }: GuideDocument): string {
   const words = wouldFailWords(dryRuns);
   return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
-}
-
-function responsesWords(outcomes: GuideCall['outcomes'], escaped: (text: string) => string): string {
-  return outcomes.length === 0 ? '' : ` Responses: ${escaped(outcomeWords(outcomes))}.`;
-}
-
-/** A request that is known to fail is not called *After*: readers of the guide copy that. */
-function afterTitle({ isKnownToFail }: GuideBody): string {
-  return isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After';
-}
-
-function fence(title: string, text: string): string {
-  return `**${title}**\n\n${markdownBlock('http', text)}`;
-}
-
-function responseSection({ responses, responsesUnknown }: GuideCall): string[] {
-  if (responsesUnknown) return ['**Responses**', UNKNOWN_RESPONSES];
-  if (responses.length === 0) return [];
-  const rows = responses.map((member) => [
-    presentWords(member, markdownCode),
-    futureWords(member, markdownCode),
-    count(member.count),
-  ]);
-  return ['**Responses**', table(['you read today', 'you will read', 'responses'], rows)];
-}
-
-function mistakeTable(mistakes: readonly GuideMistake[]): string {
-  const rows = mistakes.map(({ call, code, pointers, count: seen, last, remedy }) => [
-    markdownText(call),
-    markdownText(code),
-    pointers.map(markdownCode).join(', '),
-    count(seen),
-    markdownText(last),
-    markdownText(remedy),
-  ]);
-  return table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], rows);
 }
 
 /** One client's digest, for a mail to its owner. Its sentences have untrusted text: escape them for their format. */

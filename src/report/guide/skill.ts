@@ -266,7 +266,7 @@ function callSections(call: GuideCall): string[] {
               ['read today', 'read in V2'],
               responses.map((member) => [
                 presentWords(member, markdownCode),
-                futureWords(member, markdownCode),
+                futureWords(member, markdownCode, markdownText),
               ]),
             ),
           ]),

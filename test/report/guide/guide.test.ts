@@ -155,7 +155,9 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
   const entry = sampleEntry(1, Date.UTC(2026, 10, 21));
   guide.add({ ...entry, client: '3fa90000', operation: 'make', status: 201, responseEdits: edits });
   const rows = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
-  expect(rows.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([said]);
+  expect(rows.map((row) => `${presentWords(row, String)} > ${futureWords(row, String, String)}`)).toEqual([
+    said,
+  ]);
   // What a program made of V2's response says nothing about where V2 has a member.
   guide.add({
     ...entry,
@@ -166,7 +168,7 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
   });
   const made = guide.document(await bookOf(rules)).calls[0]?.responses ?? [];
   const words = "today the operator's own program makes it from V2's response: ask for its logic";
-  expect(made.map((row) => `${presentWords(row, String)} > ${futureWords(row, String)}`)).toEqual([
+  expect(made.map((row) => `${presentWords(row, String)} > ${futureWords(row, String, String)}`)).toEqual([
     `the whole body > ${words}`,
     `/a > ${words}`,
   ]);
