@@ -13,6 +13,7 @@ import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { anyDocument } from './documents.ts';
 import { bytesOf, textOf } from './notation.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { rows } from '../support/rows.ts';
 
 const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
@@ -197,22 +198,15 @@ describe('the inverse', () => {
     });
   });
 
-  test.each([
-    ['{"property":{"address":null}}', '{"property":{}}', '{"property":{"suburb":null,"state":null}}'],
-    [
-      '{"property":{"address":{"state":"N"},"x":1}}',
-      '{"property":{"state":"N","x":1}}',
-      '{"property":{"state":"N","x":1,"suburb":null}}',
-    ],
-    ['{"property":{"x":1}}', '{"property":{"x":1}}', '{"property":{"x":1,"suburb":null,"state":null}}'],
-    ['{"property":null}', '{"property":null}', '{"property":null}'],
-    ['{"x":1}', '{"x":1}', '{"x":1}'],
-    [
-      '[{"property":{"address":null}},7]',
-      '[{"property":{}},7]',
-      '[{"property":{"suburb":null,"state":null}},7]',
-    ],
-  ])('gives what V2 lacks of a nest as V1 did: %s', (v2, present, nulls) => {
+  test.each(rows`
+    {"property":{"address":null}} → {"property":{}} → {"property":{"suburb":null,"state":null}}
+    {"property":{"address":{"state":"N"},"x":1}} → {"property":{"state":"N","x":1}}
+      {"property":{"state":"N","x":1,"suburb":null}}
+    {"property":{"x":1}} → {"property":{"x":1}} → {"property":{"x":1,"suburb":null,"state":null}}
+    {"property":null} → {"property":null} → {"property":null}
+    {"x":1} → {"x":1} → {"x":1}
+    [{"property":{"address":null}},7] → [{"property":{}},7] → [{"property":{"suburb":null,"state":null}},7]
+  `)('gives what V2 lacks of a nest as V1 did: %s', (v2, present, nulls) => {
     const nest: RequestRule = {
       rule: 'nest',
       members: ['suburb', 'state'],
@@ -340,29 +334,19 @@ describe('whatever V2 answers', () => {
   });
 });
 
-test.each<readonly [form: string, v2: string, v1: string]>([
-  [
-    'problem',
-    '{"type":"x","title":"b is bad","status":422,"detail":"address.suburb and b are required","instance":"/b","errors":[{"detail":"b is required","pointer":"#/b"},{"pointer":"#\\/address\\/suburb","detail":"x"},{"pointer":"/b"}],"b":"b"}',
-    '{"type":"x","title":"a is bad","status":422,"detail":"suburb and a are required","instance":"/b","errors":[{"detail":"a is required","pointer":"#/data/a"},{"pointer":"#\\/data\\/suburb","detail":"x"},{"pointer":"/data/a"}],"b":"b"}',
-  ],
-  ['problem', '{"errors":{"b":"b"},"detail":7,"title":"b"}', '{"errors":{"b":"b"},"detail":7,"title":"a"}'],
-  [
-    '{ list: error.fields, pointer: field, text: [message] }',
-    '{"error":{"fields":[{"field":"b","message":"b is bad","detail":"b"},{"field":"address.suburb"}],"message":"b"}}',
-    '{"error":{"fields":[{"field":"a","message":"a is bad","detail":"b"},{"field":"suburb"}],"message":"b"}}',
-  ],
-  [
-    '{ list: problems, pointer: at.place.path }',
-    '{"problems":[{"at":{"place":{"path":"/b"}},"detail":"b"}]}',
-    '{"problems":[{"at":{"place":{"path":"/data/a"}},"detail":"b"}]}',
-  ],
-  [
-    'json-api',
-    '{"detail":"b","errors":[{"detail":"b","source":{"pointer":"/b"},"pointer":"/b"}]}',
-    '{"detail":"b","errors":[{"detail":"a","source":{"pointer":"/data/a"},"pointer":"/b"}]}',
-  ],
-])('errors of the form %s: only the places that it names are turned back', async (form, v2, v1) => {
+test.each(rows`
+  problem
+    {"type":"x","title":"b is bad","status":422,"detail":"address.suburb and b are required","instance":"/b","errors":[{"detail":"b is required","pointer":"#/b"},{"pointer":"#\/address\/suburb","detail":"x"},{"pointer":"/b"}],"b":"b"}
+    {"type":"x","title":"a is bad","status":422,"detail":"suburb and a are required","instance":"/b","errors":[{"detail":"a is required","pointer":"#/data/a"},{"pointer":"#\/data\/suburb","detail":"x"},{"pointer":"/data/a"}],"b":"b"}
+  problem → {"errors":{"b":"b"},"detail":7,"title":"b"} → {"errors":{"b":"b"},"detail":7,"title":"a"}
+  { list: error.fields, pointer: field, text: [message] }
+    {"error":{"fields":[{"field":"b","message":"b is bad","detail":"b"},{"field":"address.suburb"}],"message":"b"}}
+    {"error":{"fields":[{"field":"a","message":"a is bad","detail":"b"},{"field":"suburb"}],"message":"b"}}
+  { list: problems, pointer: at.place.path } → {"problems":[{"at":{"place":{"path":"/b"}},"detail":"b"}]}
+    {"problems":[{"at":{"place":{"path":"/data/a"}},"detail":"b"}]}
+  json-api → {"detail":"b","errors":[{"detail":"b","source":{"pointer":"/b"},"pointer":"/b"}]}
+    {"detail":"b","errors":[{"detail":"a","source":{"pointer":"/data/a"},"pointer":"/b"}]}
+`)('errors of the form %s: only the places that it names are turned back', async (form, v2, v1) => {
   const rules = await bookIn(`
 version: 2025-01-01
 errors: ${form}

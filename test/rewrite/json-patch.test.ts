@@ -8,6 +8,7 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { rows } from '../support/rows.ts';
 
 const RULES: readonly RequestRule[] = [
   { rule: 'unwrap', member: 'data' },
@@ -39,35 +40,25 @@ function outcomeOf(text: string, plan = planFor()): string {
 }
 
 describe('pointers and values follow the rules', () => {
-  test.each([
-    ['{"op":"replace","path":"/data/old","value":1.0}', '{"op":"replace","path":"/new","value":1.0}'],
-    ['{"op":"remove","path":"/old"}', '{"op":"remove","path":"/new"}'],
-    [
-      '{ "path" : "/data/property/suburb" ,"op":"add","value": "é"}',
-      '{ "path" : "/property/address/suburb" ,"op":"add","value": "é"}',
-    ],
-    [
-      '{"op":"add","path":"/data/lines/-","value":{"q":1,"x":[]}}',
-      '{"op":"add","path":"/lines/-","value":{"quantity":1,"x":[]}}',
-    ],
-    [
-      '{"op":"replace","path":"/data/lines/12/q","value":2}',
-      '{"op":"replace","path":"/lines/12/quantity","value":2}',
-    ],
-    ['{"op":"move","from":"/data/old","path":"/data/other"}', '{"op":"move","from":"/new","path":"/other"}'],
-    [
-      '{"op":"copy","from":"/data/property/street","path":"/data/old"}',
-      '{"op":"copy","from":"/property/address/street","path":"/new"}',
-    ],
-    ['{"op":"test","path":"/data/kind","value":"day"}', '{"op":"test","path":"/kind","value":"daylight"}'],
-    ['{"op":"replace","path":"/data","value":{"old":1}}', '{"op":"replace","path":"","value":{"new":1}}'],
-    [
-      '{"op":"replace","path":"/data/property","value":{"suburb":"x","b":1}}',
-      '{"op":"replace","path":"/property","value":{"address":{"suburb":"x"},"b":1}}',
-    ],
-    [String.raw`{"op":"remove","path":"\/data\/a~1b"}`, '{"op":"remove","path":"/a~1b"}'],
-    ['{"op":"remove","path":"/property/lot","value":1}', '{"op":"remove","path":"/property/lot","value":1}'],
-  ])('%s becomes %s', (before, after) => {
+  test.each(rows`
+    {"op":"replace","path":"/data/old","value":1.0} → {"op":"replace","path":"/new","value":1.0}
+    {"op":"remove","path":"/old"} → {"op":"remove","path":"/new"}
+    { "path" : "/data/property/suburb" ,"op":"add","value": "é"}
+      { "path" : "/property/address/suburb" ,"op":"add","value": "é"}
+    {"op":"add","path":"/data/lines/-","value":{"q":1,"x":[]}}
+      {"op":"add","path":"/lines/-","value":{"quantity":1,"x":[]}}
+    {"op":"replace","path":"/data/lines/12/q","value":2}
+      {"op":"replace","path":"/lines/12/quantity","value":2}
+    {"op":"move","from":"/data/old","path":"/data/other"} → {"op":"move","from":"/new","path":"/other"}
+    {"op":"copy","from":"/data/property/street","path":"/data/old"}
+      {"op":"copy","from":"/property/address/street","path":"/new"}
+    {"op":"test","path":"/data/kind","value":"day"} → {"op":"test","path":"/kind","value":"daylight"}
+    {"op":"replace","path":"/data","value":{"old":1}} → {"op":"replace","path":"","value":{"new":1}}
+    {"op":"replace","path":"/data/property","value":{"suburb":"x","b":1}}
+      {"op":"replace","path":"/property","value":{"address":{"suburb":"x"},"b":1}}
+    {"op":"remove","path":"\/data\/a~1b"} → {"op":"remove","path":"/a~1b"}
+    {"op":"remove","path":"/property/lot","value":1} → {"op":"remove","path":"/property/lot","value":1}
+  `)('%s becomes %s', (before, after) => {
     expect(outcomeOf(`[${before}]`)).toBe(`[${after}]`);
   });
 

@@ -7,6 +7,7 @@ import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { rows } from '../support/rows.ts';
 
 const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const USED = [{ attribute: 'old', message: 'old is deprecated: it is gone in V2.' }];
@@ -23,25 +24,22 @@ function rewritten(rules: readonly string[], text: string, context: Partial<Resp
 describe('alias', () => {
   const rules = ['alias data.highlight_type as transition_type'];
   test.each([
-    ['{"data":{"highlight_type":"slide"}}', '{"data":{"highlight_type":"slide","transition_type":"slide"}}'],
-    [
-      '{"data":{"highlight_type":1E400,"id":1}}',
-      '{"data":{"highlight_type":1E400,"transition_type":1E400,"id":1}}',
-    ],
+    ...rows`
+    {"data":{"highlight_type":"slide"}} → {"data":{"highlight_type":"slide","transition_type":"slide"}}
+    {"data":{"highlight_type":1E400,"id":1}}
+      {"data":{"highlight_type":1E400,"transition_type":1E400,"id":1}}
+    {"data":{"highlight\u005ftype":null}} → {"data":{"highlight\u005ftype":null,"transition_type":null}}
+    {"data":{"highlight_type":"a","transition_type":"b"}} → unchanged
+    {"data":{"id":1}} → unchanged
+    {"data":[{"highlight_type":"a"}]} → unchanged
+    [] → unchanged
+    "highlight_type" → unchanged
+    {"data":{"highlight_type":"a"} → unchanged
+  `,
     [
       '{\n  "data": {\n    "id": 1,\n    "highlight_type" : "\\u00e9"\n  }\n}',
       '{\n  "data": {\n    "id": 1,\n    "highlight_type" : "\\u00e9",\n    "transition_type" : "\\u00e9"\n  }\n}',
     ],
-    [
-      '{"data":{"highlight\\u005ftype":null}}',
-      '{"data":{"highlight\\u005ftype":null,"transition_type":null}}',
-    ],
-    ['{"data":{"highlight_type":"a","transition_type":"b"}}', 'unchanged'],
-    ['{"data":{"id":1}}', 'unchanged'],
-    ['{"data":[{"highlight_type":"a"}]}', 'unchanged'],
-    ['[]', 'unchanged'],
-    ['"highlight_type"', 'unchanged'],
-    ['{"data":{"highlight_type":"a"}', 'unchanged'],
   ])('%s', (text, expected) => {
     expect(rewritten(rules, text)).toBe(expected);
   });
@@ -310,45 +308,31 @@ describe('errors', () => {
     });
   });
 
-  test.each([
-    ['{"errors":{"highlight_type":["bad"]}}', '{"errors":{"transition_type":["bad"]}}'],
-    ['{"highlight_type":["bad"],"highlightType":1}', '{"transition_type":["bad"],"transitionType":1}'],
-    [
-      '{"errors":{"property": { "address": { "suburb" :["x"] } }}}',
-      '{"errors":{"property": { "suburb" :["x"]  }}}',
-    ],
-    ['{"property":{"address":{"suburb":["x"]}}}', '{"property":{"suburb":["x"]}}'],
-    ['{"property":{"address":{"suburb":1,"other":2}}}', 'unchanged'],
-    ['{"property":{"suburb":0,"address":{"suburb":1}}}', 'unchanged'],
-    [
-      '{"detail":[{"loc":["body","highlight_type"],"msg":"x"}]}',
-      '{"detail":[{"loc":["body","data","transition_type"],"msg":"x"}]}',
-    ],
-    ['[{"path":["property","address","suburb"]}]', '[{"path":["data","property","suburb"]}]'],
-    [
-      '{"issues":[{"path":["items",0,"highlight_type"]}]}',
-      '{"issues":[{"path":["data","items",0,"highlight_type"]}]}',
-    ],
-    [
-      '{"errors":[{"detail":"x","pointer":"#/highlight_type"}]}',
-      '{"errors":[{"detail":"x","pointer":"#/data/transition_type"}]}',
-    ],
-    ['{"errors":{"$.highlight_type":["x"]}}', '{"errors":{"$.data.transition_type":["x"]}}'],
-    ['{"errors":["Highlight type is bad"]}', '{"errors":["Transition type is bad"]}'],
-    ['{"message":"Failed: Property address suburb is bad"}', '{"message":"Failed: Property suburb is bad"}'],
-    [
-      '{"violations":[{"propertyPath":"property.address.suburb"}]}',
-      '{"violations":[{"propertyPath":"property.suburb"}]}',
-    ],
-    [
-      '{"errors":[{"field":"highlight_type","rejectedValue":"highlight_type"}]}',
-      '{"errors":[{"field":"transition_type","rejectedValue":"highlight_type"}]}',
-    ],
-    [
-      '{"error":{"message":"highlight-type","param":"property[address][suburb]"}}',
-      '{"error":{"message":"transition-type","param":"property[suburb]"}}',
-    ],
-  ])('a body of another shape: %s', (text, expected) => {
+  test.each(rows`
+    {"errors":{"highlight_type":["bad"]}} → {"errors":{"transition_type":["bad"]}}
+    {"highlight_type":["bad"],"highlightType":1} → {"transition_type":["bad"],"transitionType":1}
+    {"errors":{"property": { "address": { "suburb" :["x"] } }}}
+      {"errors":{"property": { "suburb" :["x"]  }}}
+    {"property":{"address":{"suburb":["x"]}}} → {"property":{"suburb":["x"]}}
+    {"property":{"address":{"suburb":1,"other":2}}} → unchanged
+    {"property":{"suburb":0,"address":{"suburb":1}}} → unchanged
+    {"detail":[{"loc":["body","highlight_type"],"msg":"x"}]}
+      {"detail":[{"loc":["body","data","transition_type"],"msg":"x"}]}
+    [{"path":["property","address","suburb"]}] → [{"path":["data","property","suburb"]}]
+    {"issues":[{"path":["items",0,"highlight_type"]}]}
+      {"issues":[{"path":["data","items",0,"highlight_type"]}]}
+    {"errors":[{"detail":"x","pointer":"#/highlight_type"}]}
+      {"errors":[{"detail":"x","pointer":"#/data/transition_type"}]}
+    {"errors":{"$.highlight_type":["x"]}} → {"errors":{"$.data.transition_type":["x"]}}
+    {"errors":["Highlight type is bad"]} → {"errors":["Transition type is bad"]}
+    {"message":"Failed: Property address suburb is bad"} → {"message":"Failed: Property suburb is bad"}
+    {"violations":[{"propertyPath":"property.address.suburb"}]}
+      {"violations":[{"propertyPath":"property.suburb"}]}
+    {"errors":[{"field":"highlight_type","rejectedValue":"highlight_type"}]}
+      {"errors":[{"field":"transition_type","rejectedValue":"highlight_type"}]}
+    {"error":{"message":"highlight-type","param":"property[address][suburb]"}}
+      {"error":{"message":"transition-type","param":"property[suburb]"}}
+  `)('a body of another shape: %s', (text, expected) => {
     expect(turned(text)).toBe(expected);
   });
 

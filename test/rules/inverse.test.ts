@@ -3,6 +3,7 @@ import { printScalar, readScalar } from '../../src/json/document.ts';
 import { ruleBookWarnings, undoingOf } from '../../src/rules/check-rule-book.ts';
 import { InverseIndex, inverseValues } from '../../src/rules/inverse.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
+import { rows } from '../support/rows.ts';
 
 const OPERATIONS = `version: 2025-01-01
 operations:
@@ -122,26 +123,17 @@ describe('inverse stands for', () => {
 });
 
 describe('faults', () => {
-  test.each([
-    [
-      'request: [ strip: x ], response: inverse',
-      'inverse has nothing to undo: strip has no inverse; remove it',
-    ],
-    ['response: [ inverse ]', 'inverse has nothing to undo: this change has no request rules; remove it'],
-    [
-      'request: [ unwrap: data, strip: x ], response: [ inverse ]',
-      'inverse has nothing to undo: unwrap, strip have no inverse; remove it',
-    ],
-    [
-      'request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]',
-      'inverse is in the list already; remove it',
-    ],
-    [
-      'request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]',
-      'members is for a nest, and this change has none; remove it',
-    ],
-    ['response: [ { rename: data.a, to: a } ]', 'rename gives "a" the name it has; write the V1 name in to'],
-  ])('%s', async (parts, message) => {
+  test.each(rows`
+    request: [ strip: x ], response: inverse → inverse has nothing to undo: strip has no inverse; remove it
+    response: [ inverse ] → inverse has nothing to undo: this change has no request rules; remove it
+    request: [ unwrap: data, strip: x ], response: [ inverse ]
+      inverse has nothing to undo: unwrap, strip have no inverse; remove it
+    request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]
+      inverse is in the list already; remove it
+    request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]
+      members is for a nest, and this change has none; remove it
+    response: [ { rename: data.a, to: a } ] → rename gives "a" the name it has; write the V1 name in to
+  `)('%s', async (parts, message) => {
     expect(await messagesIn(`${PLAIN}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([
       `change "c": ${message}`,
     ]);
@@ -259,24 +251,16 @@ changes:
     expect(ruleBookWarnings(oneWay)).toEqual([]);
   });
 
-  test.each<[operations: string, warning: string]>([
-    [
-      'a: { match: GET /a, to: GET /n }, b: { match: GET /b, to: GET /n }',
-      'operations "a" and "b" lead to the same requests: links to GET /n lead V1 clients to "a", which comes first',
-    ],
-    [
-      "a: { match: 'GET /a/{id}', to: 'GET /n?x=a{id}&y=1' }, b: { match: 'GET /b/{no}', to: 'GET /n?y=1&x=a{no}' }",
-      'operations "a" and "b" lead to the same requests: links to GET /n?y=1&x=a{no} lead V1 clients to "a", which comes first',
-    ],
-    [
-      "a: { match: 'GET /a/{id}/{part}', to: 'GET /n/{part}' }",
-      'operation "a": GET /n/{part} lacks {id}: links to it cannot lead back to GET /a/{id}/{part}',
-    ],
-    [
-      'a: { match: POST /a, to: GET /n }',
-      `operation "a": POST becomes GET, which has no use for a body (RFC 9110 §9.3.1), so the gateway drops a request's body`,
-    ],
-  ])('moved operations: %s', async (operations, warning) => {
+  test.each(rows`
+    a: { match: GET /a, to: GET /n }, b: { match: GET /b, to: GET /n }
+      operations "a" and "b" lead to the same requests: links to GET /n lead V1 clients to "a", which comes first
+    a: { match: 'GET /a/{id}', to: 'GET /n?x=a{id}&y=1' }, b: { match: 'GET /b/{no}', to: 'GET /n?y=1&x=a{no}' }
+      operations "a" and "b" lead to the same requests: links to GET /n?y=1&x=a{no} lead V1 clients to "a", which comes first
+    a: { match: 'GET /a/{id}/{part}', to: 'GET /n/{part}' }
+      operation "a": GET /n/{part} lacks {id}: links to it cannot lead back to GET /a/{id}/{part}
+    a: { match: POST /a, to: GET /n }
+      operation "a": POST becomes GET, which has no use for a body (RFC 9110 §9.3.1), so the gateway drops a request's body
+  `)('moved operations: %s', async (operations, warning) => {
     const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
     expect(ruleBookWarnings(book)).toEqual([warning]);
   });

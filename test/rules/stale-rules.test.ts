@@ -6,105 +6,50 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { rows } from '../support/rows.ts';
 
 describe('a request rule is stale', () => {
-  test.each<[title: string, rules: string, reason: string]>([
-    [
-      'strip, then rename',
-      'strip: x, { rename: x, to: y }',
-      'rename of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"',
-    ],
-    [
-      'strip, then strip',
-      'strip: [x], strip: [y, x]',
-      'strip of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"',
-    ],
-    [
-      'a name twice in one list',
-      'strip: [], strip: [x, x]',
-      'strip of "x" has no effect: "x" is in the list already; remove it',
-    ],
-    [
-      'unwrap, then unwrap',
-      'unwrap: data, unwrap: data',
-      'this unwrap has no effect: change "one" unwraps "data" already; remove one of the two, or put this rule before change "one"',
-    ],
-    [
-      'unwrap, then inside the wrapper',
-      'unwrap: data, strip: data.p.x',
-      'this strip has no effect: change "one" unwraps "data" already: "data.p" is now "p"; name that, or put this rule before change "one"',
-    ],
-    [
-      'rename, then rename otherwise',
-      '{ rename: x, to: y }, { rename: x, to: z }',
-      'rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
-    ],
-    [
-      'rename, then the same again',
-      '{ rename: x, to: y }, { rename: x, to: y }',
-      'rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
-    ],
-    [
-      'rename of the object around',
-      '{ rename: p, to: q }, strip: p.x',
-      'this strip has no effect: change "one" renames "p" already: "p" is now "q"; name that, or put this rule before change "one"',
-    ],
-    [
-      'strip, then nest in it',
-      'strip: p, { nest: [x], in: p, under: y }',
-      'this nest has no effect: change "one" strips "p" already; remove one of the two, or put this rule before change "one"',
-    ],
-    [
-      'nest, then strip a moved member',
-      '{ nest: [suburb], in: property, under: address }, strip: property.suburb',
-      'strip of "property.suburb" has no effect: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"',
-    ],
-    [
-      'nest, then the same again',
-      '{ nest: [x], under: y }, { nest: [x], under: y }',
-      'nest of "x" has no effect: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"',
-    ],
-    [
-      'only, then a member that it left out',
-      '{ only: [x], in: p }, strip: p.y',
-      'strip of "p.y" has no effect: change "one" leaves no "p.y"; list it there, or remove this rule',
-    ],
-    [
-      'only, then no less',
-      '{ only: [x, y] }, { only: [y, x] }',
-      'this only has no effect: change "one" leaves nothing else in the body; remove one of the two',
-    ],
-    [
-      'nest, then elements',
-      '{ nest: [x], in: p, under: q }, strip: p.q.*.z',
-      'this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it',
-    ],
-    [
-      'before unwrap, beside the wrapper',
-      'strip: x, unwrap: data',
-      'strip of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one',
-    ],
-    [
-      'before unwrap, beside the wrapper, deeper',
-      '{ rename: p.x, to: y }, unwrap: data',
-      'rename of "p.x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.p.x", or put the rule after that one',
-    ],
-    [
-      'rename, then map',
-      '{ rename: x, to: y }, { map: { a: b }, of: x }',
-      'map of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"',
-    ],
-    [
-      'map, then map of a value that is gone',
-      '{ map: { a: b, 1: a }, of: x }, { map: { a: c, 1: d }, of: x }',
-      'map of "x" from 1 has no effect: change "one" replaces that value already; remove one of the two',
-    ],
-    [
-      'map before unwrap, beside the wrapper',
-      '{ map: { a: b }, of: x }, unwrap: data',
-      'map of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one',
-    ],
-  ])('%s', async (_, rules, reason) => {
+  test.each(rows`
+    strip, then rename → strip: x, { rename: x, to: y }
+      rename of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"
+    strip, then strip → strip: [x], strip: [y, x]
+      strip of "x" has no effect: change "one" strips "x" already; remove one of the two, or put this rule before change "one"
+    a name twice in one list → strip: [], strip: [x, x]
+      strip of "x" has no effect: "x" is in the list already; remove it
+    unwrap, then unwrap → unwrap: data, unwrap: data
+      this unwrap has no effect: change "one" unwraps "data" already; remove one of the two, or put this rule before change "one"
+    unwrap, then inside the wrapper → unwrap: data, strip: data.p.x
+      this strip has no effect: change "one" unwraps "data" already: "data.p" is now "p"; name that, or put this rule before change "one"
+    rename, then rename otherwise → { rename: x, to: y }, { rename: x, to: z }
+      rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
+    rename, then the same again → { rename: x, to: y }, { rename: x, to: y }
+      rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
+    rename of the object around → { rename: p, to: q }, strip: p.x
+      this strip has no effect: change "one" renames "p" already: "p" is now "q"; name that, or put this rule before change "one"
+    strip, then nest in it → strip: p, { nest: [x], in: p, under: y }
+      this nest has no effect: change "one" strips "p" already; remove one of the two, or put this rule before change "one"
+    nest, then strip a moved member
+      { nest: [suburb], in: property, under: address }, strip: property.suburb
+      strip of "property.suburb" has no effect: change "one" moves "property.suburb" already: "property.suburb" is now "property.address.suburb"; name that, or put this rule before change "one"
+    nest, then the same again → { nest: [x], under: y }, { nest: [x], under: y }
+      nest of "x" has no effect: change "one" moves "x" already: "x" is now "y.x"; name that, or put this rule before change "one"
+    only, then a member that it left out → { only: [x], in: p }, strip: p.y
+      strip of "p.y" has no effect: change "one" leaves no "p.y"; list it there, or remove this rule
+    only, then no less → { only: [x, y] }, { only: [y, x] }
+      this only has no effect: change "one" leaves nothing else in the body; remove one of the two
+    nest, then elements → { nest: [x], in: p, under: q }, strip: p.q.*.z
+      this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it
+    before unwrap, beside the wrapper → strip: x, unwrap: data
+      strip of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one
+    before unwrap, beside the wrapper, deeper → { rename: p.x, to: y }, unwrap: data
+      rename of "p.x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.p.x", or put the rule after that one
+    rename, then map → { rename: x, to: y }, { map: { a: b }, of: x }
+      map of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
+    map, then map of a value that is gone → { map: { a: b, 1: a }, of: x }, { map: { a: c, 1: d }, of: x }
+      map of "x" from 1 has no effect: change "one" replaces that value already; remove one of the two
+    map before unwrap, beside the wrapper → { map: { a: b }, of: x }, unwrap: data
+      map of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one
+  `)('%s', async (_, rules, reason) => {
     const messages = await messagesIn(inTurn(rules));
     expect(messages.map((message) => message.replace(/^change "(?:one|two)": /, ''))).toEqual([reason]);
   });
@@ -181,24 +126,16 @@ describe('a request rule is stale', () => {
 });
 
 describe('a query rule is stale', () => {
-  test.each([
-    [
-      '{ rename: a, to: b }, { rename: a, to: c }',
-      'rename of the query parameter "a" has no effect: change "one" renames "a" to "b" already; remove one of the two',
-    ],
-    [
-      'strip: [a], { map: { x: y }, of: a }',
-      'map of the query parameter "a" has no effect: change "one" strips "a" already; remove one of the two',
-    ],
-    [
-      '{ map: { x: y }, of: a }, { map: { y: z, x: w }, of: a }',
-      'map of the query parameter "a" from "x" has no effect: change "one" replaces that value already; remove one of the two',
-    ],
-    [
-      'strip: [], strip: [a, a]',
-      'strip of the query parameter "a" has no effect: "a" is in the list already; remove one of the two',
-    ],
-  ])('%s', async (rules, message) => {
+  test.each(rows`
+    { rename: a, to: b }, { rename: a, to: c }
+      rename of the query parameter "a" has no effect: change "one" renames "a" to "b" already; remove one of the two
+    strip: [a], { map: { x: y }, of: a }
+      map of the query parameter "a" has no effect: change "one" strips "a" already; remove one of the two
+    { map: { x: y }, of: a }, { map: { y: z, x: w }, of: a }
+      map of the query parameter "a" from "x" has no effect: change "one" replaces that value already; remove one of the two
+    strip: [], strip: [a, a]
+      strip of the query parameter "a" has no effect: "a" is in the list already; remove one of the two
+  `)('%s', async (rules, message) => {
     expect(await messagesIn(inTurn(rules, 'query'))).toEqual([`change "two": ${message}`]);
   });
 
@@ -228,26 +165,18 @@ describe('a query rule is stale', () => {
 
 describe('a response rule is stale', () => {
   test.each([
-    [
-      '{ map: { a: b }, of: d.x }, { map: { a: c }, of: d.x }',
-      'change "two": this map has no effect: change "one" maps "d.x" already; remove one of the two',
-    ],
-    [
-      '{ alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }',
-      'change "two": this alias has no effect: change "one" adds "d.y" already; remove one of the two',
-    ],
-    [
-      '{ flatten: d.x, members: [a, b] }, { flatten: d.x, members: [b, a] }',
-      'change "two": this flatten has no effect: change "one" flattens "d.x" already; remove one of the two',
-    ],
-    [
-      'deprecations: d.x, deprecations: d.x',
-      'change "two": this deprecations has no effect: change "one" lists them at "d.x" already; remove one of the two',
-    ],
-    [
-      'errors: true, { errors: true, status: 4xx }',
-      'change "two": this errors has no effect: change "one" converts errors to V1 already; remove one of the two',
-    ],
+    ...rows`
+    { map: { a: b }, of: d.x }, { map: { a: c }, of: d.x }
+      change "two": this map has no effect: change "one" maps "d.x" already; remove one of the two
+    { alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }
+      change "two": this alias has no effect: change "one" adds "d.y" already; remove one of the two
+    { flatten: d.x, members: [a, b] }, { flatten: d.x, members: [b, a] }
+      change "two": this flatten has no effect: change "one" flattens "d.x" already; remove one of the two
+    deprecations: d.x, deprecations: d.x
+      change "two": this deprecations has no effect: change "one" lists them at "d.x" already; remove one of the two
+    errors: true, { errors: true, status: 4xx }
+      change "two": this errors has no effect: change "one" converts errors to V1 already; remove one of the two
+  `,
     ...(
       [
         ['{ list: d.x, to: y }, { list: d.x, to: z }', 'list', 'makes "d.x" a list'],

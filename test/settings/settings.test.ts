@@ -14,6 +14,7 @@ import {
   goneSettings,
   settings as table,
 } from '../../src/settings/settings.ts';
+import { rows } from '../support/rows.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
   return readSettings({ flags: {}, environment: {}, readFile: () => '', ...sources });
@@ -85,33 +86,19 @@ test.each([
   expect(sound({ flags: { store: text } }).get(table.store)).toEqual(value);
 });
 
-test.each([
-  [
-    'redis',
-    'must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis"',
-  ],
-  [
-    'redis://',
-    'must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis://"',
-  ],
-  [
-    'redis://:hunter2@r',
-    'must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE, not "redis://…@r"',
-  ],
-  [
-    'redis://r/name',
-    'may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0, not "redis://r/name"',
-  ],
-  ['redis://r?ca=x', 'has authorities (ca) for TLS, but is not a rediss address, not "redis://r?ca=x"'],
-  [
-    'redis://r?name=x',
-    'may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?name=x"',
-  ],
-  [
-    'redis://r?prefix=x&prefix=y',
-    'may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?prefix=x&prefix=y"',
-  ],
-])('the store %s is refused, and no password is shown', (text, sentence) => {
+test.each(rows`
+  redis → must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis"
+  redis://
+    must be memory, file: and a path, or an address such as redis://redis.internal:6379, not "redis://"
+  redis://:hunter2@r → must not hold the password; put it into GATEWAY_STORE_PASSWORD_FILE, not "redis://…@r"
+  redis://r/name
+    may only have the number of a database as its path, 0 to 999, such as redis://redis.internal:6379/0, not "redis://r/name"
+  redis://r?ca=x → has authorities (ca) for TLS, but is not a rediss address, not "redis://r?ca=x"
+  redis://r?name=x
+    may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?name=x"
+  redis://r?prefix=x&prefix=y
+    may only have prefix=NAME, ca=FILE and copy=FILE after its question mark, each once, not "redis://r?prefix=x&prefix=y"
+`)('the store %s is refused, and no password is shown', (text, sentence) => {
   expect(read({ flags: { store: text } })).toEqual({ faults: [`--store ${sentence}.`] });
 });
 

@@ -22,6 +22,7 @@ import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rolloutOf } from '../../support/two-services.ts';
 import { type Served, served } from '../../support/served.ts';
+import { rows } from '../../support/rows.ts';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const LANES = { own: '', behind: '\r\n' } as const;
@@ -503,45 +504,29 @@ describe('while V1 responds', () => {
 
 describe('a transform that fails is a 502, and nothing is sent on', () => {
   const book = BOOK.replace('transform: 2000', 'transform: 300');
-  test.each<[name: string, module: string, cause: string]>([
+  test.each([
+    ...rows`
+    rejects → export async function request() { throw "S3CR3T"; } → threw string
+    returns nothing → export function request() {}
+      returned nothing; it returns an object with body, query, all optional
+    returns a list → export const request = (body) => [body]; → returned a list; it returns
+    returns another key → export const request = (body) => ({ bdy: body });
+      returned "bdy", which is none of body, query
+    returns what JSON cannot say → export const request = () => ({ body: () => 1 });
+      returned a body that JSON cannot express
+    returns a circle → export const request = () => { const a = {}; a.a = a; return { body: a }; };
+      threw TypeError
+    returns no query → export const request = () => ({ query: 1 });
+      returned a query that is not a URLSearchParams
+    loops → export const request = () => { for (;;); }; → took longer than 300 ms
+    waits → export const request = () => new Promise(() => {}); → took longer than 300 ms
+    ends its thread → import process from "node:process"; export const request = () => process.exit(1);
+      ended its thread
+  `,
     [
       'throws',
       'export function request() {\n  throw new TypeError("S3CR3T");\n}',
       'threw TypeError at line 2',
-    ],
-    ['rejects', 'export async function request() { throw "S3CR3T"; }', 'threw string'],
-    [
-      'returns nothing',
-      'export function request() {}',
-      'returned nothing; it returns an object with body, query, all optional',
-    ],
-    ['returns a list', 'export const request = (body) => [body];', 'returned a list; it returns'],
-    [
-      'returns another key',
-      'export const request = (body) => ({ bdy: body });',
-      'returned "bdy", which is none of body, query',
-    ],
-    [
-      'returns what JSON cannot say',
-      'export const request = () => ({ body: () => 1 });',
-      'returned a body that JSON cannot express',
-    ],
-    [
-      'returns a circle',
-      'export const request = () => { const a = {}; a.a = a; return { body: a }; };',
-      'threw TypeError',
-    ],
-    [
-      'returns no query',
-      'export const request = () => ({ query: 1 });',
-      'returned a query that is not a URLSearchParams',
-    ],
-    ['loops', 'export const request = () => { for (;;); };', 'took longer than 300 ms'],
-    ['waits', 'export const request = () => new Promise(() => {});', 'took longer than 300 ms'],
-    [
-      'ends its thread',
-      'import process from "node:process"; export const request = () => process.exit(1);',
-      'ended its thread',
     ],
   ])('%s', async (_, module, cause) => {
     const { gateway, v2, send } = await serve('{}', { ...FILES, 'rules.yaml': book, 'bill.mjs': module });
