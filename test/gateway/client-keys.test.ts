@@ -9,6 +9,9 @@ import { ok, rawServer } from '../support/raw-server.ts';
 
 const KEY = 'S3CR3T';
 
+const rulesOf = async (book: string): Promise<CompiledRuleBook> =>
+  new CompiledRuleBook(await bookIn(`version: 2025-01-01\n${book}`));
+
 const get = (target: string, headers = ''): string =>
   `GET ${target} HTTP/1.1\r\nHost: g\r\n${headers}Connection: close\r\n\r\n`;
 
@@ -59,13 +62,11 @@ describe.each<readonly [name: string, book: string, v1: string, v2: string]>([
     get('/api/v2/x', `Authorization: Key ${KEY}\r\n`),
   ],
 ])('%s', (_name, book, v1, v2) => {
-  test('a client is the same in both versions, and its key is in no log', async () => {
+  test('a client is the same in both versions, its key is in no log, and whoever sends none there is unknown', async () => {
     const server = await rawServer((socket) =>
       socket.write(ok('{}', `Location: /api/v2/y?acct=${KEY}&org=${KEY}\r\n`)),
     );
-    const ruleBook = await bookIn(`version: 2025-01-01\n${book}`);
-    const lines: string[] = [];
-    const gateway = await gatewayFor(server.origin, { rules: new CompiledRuleBook(ruleBook) });
+    const gateway = await gatewayFor(server.origin, { rules: await rulesOf(book) });
     const other = await gatewayFor(server.origin);
     await exchange(gateway.port, v1);
     await exchange(gateway.port, v2);
@@ -78,30 +79,20 @@ describe.each<readonly [name: string, book: string, v1: string, v2: string]>([
     expect(two?.client).toBe(one?.client);
     expect(third?.client).toMatch(/^[0-9a-f]{16}$/);
     expect(third?.client).not.toBe(one?.client);
-    lines.push(...gateway.lines);
-    expect(lines.join('')).not.toMatch(/S3C/);
-    expect(gateway.surprises).toEqual([]);
-  });
-
-  test('whoever sends no key there is unknown, also with Authorization', async () => {
-    const server = await rawServer((socket) => socket.write(ok()));
-    const gateway = await gatewayFor(server.origin, {
-      rules: new CompiledRuleBook(await bookIn(`version: 2025-01-01\n${book}`)),
-    });
+    expect(gateway.lines.join('')).not.toMatch(/S3C/);
     await exchange(gateway.port, get('/api/v1/x', 'Authorization: Basic abc\r\n'));
-    expect((await gateway.entry()).client).toBeUndefined();
+    expect((await gateway.entry(4)).client).toBeUndefined();
+    expect(gateway.surprises).toEqual([]);
   });
 });
 
 test('two keys are refused, of which two readers could take a different one each; the same twice is one', async () => {
   const server = await rawServer((socket) => socket.write(ok()));
   const inHeader = await gatewayFor(server.origin, {
-    rules: new CompiledRuleBook(
-      await bookIn('version: 2025-01-01\nclient: { header: X-Tenant }\nchanges: []'),
-    ),
+    rules: await rulesOf('client: { header: X-Tenant }\nchanges: []'),
   });
   const inQuery = await gatewayFor(server.origin, {
-    rules: new CompiledRuleBook(await bookIn('version: 2025-01-01\nclient: { query: acct }\nchanges: []')),
+    rules: await rulesOf('client: { query: acct }\nchanges: []'),
   });
   const [a, b] = ['X-Tenant: a\r\n', 'x-tenant: b\r\n'];
   expect(statusOf(await exchange(inHeader.port, get('/api/v1/x', a + b)))).toBe(400);
@@ -117,9 +108,7 @@ test.each<readonly [field: string, target: string, headers: string]>([
 ])(
   'a key in %s is in no kept exchange, export or explanation, also with capture',
   async (field, target, headers) => {
-    const rules = new CompiledRuleBook(
-      await bookIn(`version: 2025-01-01\nclient: { ${field} }\nchanges: []`),
-    );
+    const rules = await rulesOf(`client: { ${field} }\nchanges: []`);
     const gateway = await inspected({ capture: 'bodies' }, '{}', undefined, rules, 200);
     await exchange(gateway.port, get(target, headers));
     await exchange(gateway.port, get(`/api/v1/../x${target.slice(9)}`, headers));
@@ -150,9 +139,7 @@ test.each<readonly [field: string, target: string, headers: string]>([
 );
 
 test('a client reads its own report with its key, and is told where the key belongs', async () => {
-  const rules = new CompiledRuleBook(
-    await bookIn('version: 2025-01-01\nclient: { header: X-Tenant }\nchanges: []'),
-  );
+  const rules = await rulesOf('client: { header: X-Tenant }\nchanges: []');
   const gateway = await inspected({ 'self-service': 'on' }, '{}', undefined, rules, 200);
   await exchange(gateway.port, get('/api/v1/x', `X-Tenant: ${KEY}\r\n`));
   await gateway.entry();
@@ -168,9 +155,7 @@ test('a client reads its own report with its key, and is told where the key belo
 test('modes follow the client that the field names', async () => {
   const server = await rawServer((socket) => socket.write(ok()));
   const probe = await gatewayFor(server.origin, {
-    rules: new CompiledRuleBook(
-      await bookIn('version: 2025-01-01\nclient: { header: X-Tenant }\nchanges: []'),
-    ),
+    rules: await rulesOf('client: { header: X-Tenant }\nchanges: []'),
   });
   await exchange(probe.port, get('/api/v1/x', `X-Tenant: ${KEY}\r\n`));
   const { client = '' } = await probe.entry();

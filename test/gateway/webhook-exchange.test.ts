@@ -28,6 +28,10 @@ const ENVIRONMENT = {
 const BODY = '{"type":"order.done","data":{"id":7, "highlight_type":"fade"},"extra":1.50}';
 const IN_V1 = '{"type":"order.done","data":{"id":7, "transition_type":"fade"},"extra":1.50}';
 
+const EVENT = '{"type":"x","data":{"object":{"client":1,"n":2.0}},"client":3}';
+const EVENT_IN_V1 = EVENT.replace('client', 'customer');
+const PADDING = ' '.repeat(512 * 1024);
+
 /** A request as the subscriber received it. */
 interface Received {
   readonly url: string | undefined;
@@ -87,6 +91,12 @@ ${more}`;
   });
 }
 
+/** A subscriber, and a gateway that delivers to it. */
+async function subscribed(answer: Answer = {}, more = '') {
+  const subscriber = await subscriberWith(answer);
+  return { subscriber, gateway: await gatewayWith(subscriber.address, more) };
+}
+
 /** The signature as a sender or subscriber makes it, with another implementation than the gateway's. */
 function mac(secret: string, id: string, timestamp: string, body: string | Uint8Array): string {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
@@ -132,7 +142,9 @@ async function post(gateway: Pick<TestGateway, 'origin'>, delivery: Delivery = {
 }
 
 /** True where the subscriber's own check takes the delivery. */
-function isSignedFor(secret: string, { headers, body }: Received): boolean {
+function isSignedFor(secret: string, received: Received | undefined): boolean {
+  if (received === undefined) return false;
+  const { headers, body } = received;
   const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) =>
     String(headers[`webhook-${name}`]),
   ) as [string, string, string];
@@ -141,8 +153,8 @@ function isSignedFor(secret: string, { headers, body }: Received): boolean {
 
 describe('a delivery that is signed by V2', () => {
   test('reaches the subscriber in V1 form, signed anew over that form, with id and time of V2', async () => {
-    const subscriber = await subscriberWith({ status: 202, headers: { 'x-own': 'yes' }, body: 'taken' });
-    const gateway = await gatewayWith(subscriber.address);
+    const answer = { status: 202, headers: { 'x-own': 'yes' }, body: 'taken' };
+    const { subscriber, gateway } = await subscribed(answer);
     const timestamp = now(-60);
     const response = await post(gateway, { timestamp, headers: { 'content-md5': 'x', 'x-kept': '1' } });
     expect([response.status, response.headers.get('x-own'), await response.text()]).toEqual([
@@ -161,14 +173,13 @@ describe('a delivery that is signed by V2', () => {
       'content-length': String(IN_V1.length),
     });
     expect(received?.headers['content-md5']).toBeUndefined();
-    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
+    expect(isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
     expect(subscriber.requests).toHaveLength(1);
     expect(gateway.surprises).toEqual([]);
   });
 
   test('is an exchange of its own kind in the log, of no client, and without a secret', async () => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
+    const { gateway } = await subscribed();
     await post(gateway, { headers: { authorization: 'Bearer of-v2' } });
     const entry = await gateway.entry();
     expect(entry).toMatchObject({
@@ -197,11 +208,12 @@ describe('a delivery that is signed by V2', () => {
     ['of another media type', { headers: { 'content-type': 'text/plain' } }, BODY],
     ['that is no JSON', { body: '{"data":' }, '{"data":'],
     ['without a body', { body: '' }, ''],
+    ['whose operation has a resource of its own', { path: '/webhooks/events', body: EVENT }, EVENT_IN_V1],
+    ['of half a megabyte', { body: BODY + PADDING }, IN_V1 + PADDING],
     ['almost 5 minutes ago', { timestamp: now(-240) }, IN_V1],
     ['almost 5 minutes ahead', { timestamp: now(240) }, IN_V1],
   ])('is delivered once: %s', async (_, delivery, expected) => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
+    const { subscriber, gateway } = await subscribed();
     expect((await post(gateway, delivery)).status).toBe(200);
     expect(subscriber.requests.map(({ body }) => body.toString())).toEqual([expected]);
     expect(subscriber.requests.every((received) => isSignedFor(OF_SUBSCRIBER, received))).toBe(true);
@@ -209,20 +221,17 @@ describe('a delivery that is signed by V2', () => {
   });
 
   test('has a signature by each secret of the subscriber', async () => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
+    const { subscriber, gateway } = await subscribed();
     await post(gateway, { path: '/webhooks/plain' });
     const [received] = subscriber.requests;
-    if (received === undefined) throw new Error('nothing was delivered');
-    expect(String(received.headers['webhook-signature']).split(' ')).toHaveLength(2);
+    expect(String(received?.headers['webhook-signature']).split(' ')).toHaveLength(2);
     expect([OF_SUBSCRIBER, NEXT_OF_SUBSCRIBER, OF_V2].map((secret) => isSignedFor(secret, received))).toEqual(
       [true, true, false],
     );
   });
 
   test('is decoded where rules apply, and the signature is over what was sent', async () => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
+    const { subscriber, gateway } = await subscribed();
     const body = new Uint8Array(gzipSync(BODY));
     const headers = { 'content-encoding': 'gzip' };
     expect((await post(gateway, { body, headers })).status).toBe(200);
@@ -231,16 +240,6 @@ describe('a delivery that is signed by V2', () => {
     expect([decoded?.body.toString(), decoded?.headers['content-encoding']]).toEqual([IN_V1, undefined]);
     expect([kept?.body, kept?.headers['content-encoding']]).toEqual([Buffer.from(body), 'gzip']);
     expect(subscriber.requests.every((received) => isSignedFor(OF_SUBSCRIBER, received))).toBe(true);
-  });
-
-  test('has its resource where an operation of its own says', async () => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
-    const body = '{"type":"x","data":{"object":{"client":1,"n":2.0}},"client":3}';
-    expect((await post(gateway, { path: '/webhooks/events', body })).status).toBe(200);
-    const [received] = subscriber.requests;
-    expect(received?.body.toString()).toBe(body.replace('client', 'customer'));
-    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 
   test.each([
@@ -264,18 +263,7 @@ body-links: follow`,
     expect((await post(gateway, { path: '/webhooks/links', body })).status).toBe(200);
     const [received] = subscriber.requests;
     expect(received?.body.toString()).toBe(linksOf(`${addressOf(gateway.origin)}/api/v1`));
-    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
-  });
-
-  test('of half a megabyte is rewritten as a small one is', async () => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
-    const padding = `"pad":"${'x'.repeat(512 * 1024)}"`;
-    const response = await post(gateway, { body: BODY.replace('"extra":1.50', padding) });
-    expect(response.status).toBe(200);
-    const [received] = subscriber.requests;
-    expect(received?.body.toString()).toBe(IN_V1.replace('"extra":1.50', padding));
-    expect(received !== undefined && isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
+    expect(isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 });
 
@@ -334,8 +322,7 @@ describe('a delivery that is not', () => {
     ['a GET', { method: 'GET' }, 405, 'only-post'],
     ['for a webhook that there is not', { path: '/webhooks/others' }, 404, 'not-found'],
   ])('is refused, and nothing is sent: %s', async (_, delivery, status, code) => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address);
+    const { subscriber, gateway } = await subscribed();
     const response = await post(gateway, delivery);
     expect([response.status, response.headers.get('x-gateway-error')]).toEqual([status, code]);
     expect(response.headers.has('www-authenticate')).toBe(status === 401);
@@ -345,26 +332,20 @@ describe('a delivery that is not', () => {
   });
 
   test.each(['whole', 'in parts'])('is refused where its body is too large: %s', async (how) => {
-    const subscriber = await subscriberWith();
-    const gateway = await gatewayWith(subscriber.address, 'limits: { body: 1000 }');
+    const { subscriber, gateway } = await subscribed({}, 'limits: { body: 1000 }');
     const body = `{"data":"${'x'.repeat(1000)}"}`;
-    const response =
-      how === 'whole'
-        ? await post(gateway, { body })
-        : await post(gateway, {
-            body: new Uint8Array(gzipSync(body)),
-            headers: { 'content-encoding': 'gzip' },
-          });
+    const coded = { body: new Uint8Array(gzipSync(body)), headers: { 'content-encoding': 'gzip' } };
+    const response = await post(gateway, how === 'whole' ? { body } : coded);
     expect([response.status, response.headers.get('x-gateway-error')]).toEqual([413, 'body-too-large']);
     expect(subscriber.requests).toEqual([]);
   });
 });
 
 describe("the subscriber's response", () => {
-  test.each([204, 301, 307, 400, 410, 429, 500, 503])('goes back to V2 as it is: %i', async (status) => {
+  test.each([204, 307, 410, 503])('goes back to V2 as it is: %i', async (status) => {
     const other = await subscriberWith();
-    const subscriber = await subscriberWith({ status, headers: { location: other.address }, body: '' });
-    const gateway = await gatewayWith(subscriber.address);
+    const answer = { status, headers: { location: other.address }, body: '' };
+    const { subscriber, gateway } = await subscribed(answer);
     const response = await post(gateway);
     expect([response.status, response.headers.get('location')]).toEqual([status, other.address]);
     expect(response.headers.get('x-gateway-error')).toBeNull();

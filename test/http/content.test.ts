@@ -234,6 +234,9 @@ test.each([
   ['*', true],
   ['*;q=0', false],
   ['*, gzip;q=0', false],
+  ['', false],
+  ['br;q=1, gzip;q=0.5', true],
+  ['identity;q=0.5, *;q=0.1', true],
   ['gzip;q=0.0', false],
   ['identity', false],
 ])('whoever sends Accept-Encoding: %s takes gzip: %s', (accepted, isTaken) => {

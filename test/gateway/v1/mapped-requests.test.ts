@@ -1,13 +1,14 @@
 import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
-import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import type { EntryDetail } from '../../../src/inspector/api.ts';
 import { inspected } from '../../support/inspected.ts';
-import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
+import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { type Served, served } from '../../support/served.ts';
+import { rolloutOf } from '../../support/two-services.ts';
 import { requestRulesBook } from '../../support/request-rules-book.ts';
 
 const BODY = '{"data":{"look":"day","rooms":[{"kind":"old"},{"kind":"new"}]}}';
@@ -17,14 +18,11 @@ const post = (target: string, body: string): string =>
   `POST ${target} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: g\r\n\r\n`;
 
-async function serve(): Promise<TestGateway> {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  return gatewayFor(v2.origin, { rules: await requestRulesBook() });
-}
+const serve = async (): Promise<Served> => await served(ok(), { rules: await requestRulesBook() });
 
 test('the log has the edits of query and body, in this order, and no value', async () => {
-  const gateway = await serve();
-  await exchange(gateway.port, post('/api/v1/tours?look=day&legacy=S3CR3T&x=S3CR3T', BODY));
+  const { gateway, send } = await serve();
+  await send(post('/api/v1/tours?look=day&legacy=S3CR3T&x=S3CR3T', BODY));
   const entry = await gateway.entry();
   entrySchema.parse(entry);
   expect(entry).toMatchObject({
@@ -81,10 +79,10 @@ test('the inspector marks a value that a map replaced, though it keeps no values
 });
 
 test('a request whose query alone was rewritten says so, and one that is refused has no edits', async () => {
-  const gateway = await serve();
-  await exchange(gateway.port, get('/api/v1/tours?look=x'));
-  await exchange(gateway.port, get('/api/v1/tours?style=x'));
-  const refused = await exchange(gateway.port, post('/api/v1/tours?look=x', '{'));
+  const { gateway, send } = await serve();
+  await send(get('/api/v1/tours?look=x'));
+  await send(get('/api/v1/tours?style=x'));
+  const refused = await send(post('/api/v1/tours?look=x', '{'));
   expect(statusOf(refused)).toBe(400);
   await gateway.entry(3);
   const outcomes = gateway.entries().map(({ verdict, edits }) => [verdict, edits.map(({ from }) => from)]);
@@ -97,13 +95,7 @@ test('a request whose query alone was rewritten says so, and one that is refused
 
 test('observing says what a migration would have done to the query, and sends V1 its own', async () => {
   const { ruleBook } = await requestRulesBook();
-  const modes = {
-    default: { mode: 'observe' as const },
-    operations: {},
-    clients: {},
-    rollback: DEFAULT_ROLLBACK,
-  };
-  const rollout = { clients: {}, brownouts: [], pins: [], modes };
+  const rollout = rolloutOf({ default: { mode: 'observe' } });
   const v1 = await rawServer((socket) =>
     socket.write(ok('{}', 'Link: </api/v1/tours?filter[style]=x>; rel="next"\r\n')),
   );

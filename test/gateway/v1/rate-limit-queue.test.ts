@@ -5,14 +5,10 @@ import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok } from '../../support/raw-server.ts';
 import { service } from '../../reference/service.ts';
 import { until } from '../../support/until.ts';
+import { rolloutOf } from '../../support/two-services.ts';
 import { served } from '../../support/served.ts';
 
-const rollout = (shield: Rollout['shield']): Rollout => ({
-  clients: {},
-  brownouts: [],
-  pins: [],
-  ...(shield === undefined ? {} : { shield }),
-});
+const rollout = (shield: Rollout['shield']): Rollout => rolloutOf({}, shield && { shield });
 const get = (key = 'k', prefix = '/api/v1'): string =>
   `GET ${prefix}/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 const SHIELD = { requests: 3, per: 1500, wait: 20_000, queue: 10 };

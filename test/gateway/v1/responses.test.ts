@@ -8,7 +8,6 @@ import {
   inflateSync,
 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
@@ -17,6 +16,7 @@ import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+import { rolloutOf } from '../../support/two-services.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
 
@@ -53,23 +53,6 @@ const encoded = (body: Buffer, coding: string): Buffer =>
 
 describe('content codings', () => {
   const text = Buffer.from('{"data":{"new":1.0}}');
-  test.each([
-    ['gzip', gzipSync(text)],
-    ['x-gzip', gzipSync(text)],
-    ['deflate', deflateSync(text)],
-    ['deflate', deflateRawSync(text)],
-    ['br', brotliCompressSync(text)],
-  ])('%s is decoded for the rule, and sent as it is then', async (coding, body) => {
-    const { gateway, send } = await served(encoded(body, coding), withRules([ALIAS]));
-    const response = await send(post());
-    expect(bodyOf(response.text)).toBe('{"data":{"new":1.0,"old":1.0}}');
-    expect(response.text).not.toMatch(/content-encoding/i);
-    expect(await gateway.entry()).toMatchObject({
-      responseEdits: [{ change: 'body-wrapper', rule: 'alias', from: '/data/new', path: '/data/old' }],
-      responsePatch: [{ op: 'copy', from: '/data/new', path: '/data/old' }],
-    });
-  });
-
   test('the log has the first 64 edits of a long list, and no patch that is not whole', async () => {
     const list = JSON.stringify({ data: Array.from({ length: 100 }, (_, old) => ({ new: old })) });
     const rule: ResponseRule = { rule: 'rename', path: ['data', '*', 'new'], to: 'old', status: ['2xx'] };
@@ -80,23 +63,6 @@ describe('content codings', () => {
     expect(entry.responseEditsOmitted).toBe(36);
     expect(entry).not.toHaveProperty('responsePatch');
     expect(entrySchema.safeParse(JSON.parse(entryLine(entry))).success).toBe(true);
-  });
-
-  test('what the log has of an error holds no sentence, which may contain values', async () => {
-    const body =
-      '{"errors":[{"detail":"highlight_type must not be secret","source":{"pointer":"/highlight_type"}}]}';
-    const { gateway, send } = await served(
-      ok(body).replace('200 OK', '422 No'),
-      withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
-    );
-    const order = '{"data":{"transition_type":"secret"}}';
-    await send(post(order).replace('/things', '/orders/post_productions'));
-    const entry = await gateway.entry();
-    expect(entry.responseEdits?.map(({ path }) => path)).toEqual([
-      '/errors/0/source/pointer',
-      '/errors/0/detail',
-    ]);
-    expect(entryLine(entry)).not.toContain('secret');
   });
 
   const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
@@ -112,17 +78,10 @@ describe('content codings', () => {
   };
   test.each([
     ['gzip', 'gzip, deflate', 'gzip'],
-    ['gzip', 'br;q=1, gzip;q=0.5', 'gzip'],
-    ['gzip', '*', 'gzip'],
-    ['gzip', 'identity;q=0.5, *;q=0.1', 'gzip'],
     ['x-gzip', 'x-gzip', 'gzip'],
     ['deflate', 'gzip,deflate', 'deflate'],
     ['br', 'gzip, deflate, br', 'br'],
     ['br', 'gzip', undefined],
-    ['gzip', 'gzip;q=0', undefined],
-    ['gzip', 'gzip;q=0, *', undefined],
-    ['gzip', '*;q=0', undefined],
-    ['gzip', 'identity', undefined],
     ['gzip', '', undefined],
   ])('of V2 %s and of the client %s: the rewritten response has %s', async (coding, accepted, expected) => {
     const body = encoders[coding]?.(text) ?? text;
@@ -135,6 +94,10 @@ describe('content codings', () => {
     expect(/\r\ncontent-length: (.*)\r\n/i.exec(response.text)?.[1]).toBe(String(received.length));
     expect(/\r\nvary: (.*)\r\n/i.exec(response.text)?.[1]).toBe(expected && 'Accept-Encoding');
     expect(response.text).toMatch(/ETag: W\/"a;rules=[\w-]{8}"/);
+    expect(await gateway.entry()).toMatchObject({
+      responseEdits: [{ change: 'body-wrapper', rule: 'alias', from: '/data/new', path: '/data/old' }],
+      responsePatch: [{ op: 'copy', from: '/data/new', path: '/data/old' }],
+    });
     expect(gateway.surprises).toEqual([]);
   });
 
@@ -157,12 +120,7 @@ describe('content codings', () => {
 
   // Attack: a service that was taken over responds with a bomb, which the gateway would blow up in its memory.
   test.each([
-    [
-      'a response that grows beyond the limit',
-      gzipSync(Buffer.alloc(200_000, 32)),
-      'gzip',
-      'response-too-large',
-    ],
+    ['what grows beyond the limit', gzipSync(Buffer.alloc(200_000, 32)), 'gzip', 'response-too-large'],
     ['bytes that do not match their coding', Buffer.from('not gzip'), 'gzip', 'response-undecodable'],
     ['a coding that is not known', Buffer.from('zzz'), 'zstd', 'response-undecodable'],
     ['a chain of codings', gzipSync(gzipSync('{}')), 'gzip, gzip', 'response-undecodable'],
@@ -177,17 +135,6 @@ describe('content codings', () => {
     expect(Buffer.from(bodyOf(response.text), 'latin1')).toEqual(body);
     expect(await gateway.entry()).toMatchObject({ responseNote: note, status: 200 });
   });
-});
-
-test.each([
-  'application/json; charset=iso-8859-1',
-  'application/json ; charset',
-  'application/json;charset=utf-16le',
-])('JSON that cannot be read (%s) passes untouched, and the log says so', async (type) => {
-  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 20\r\n\r\n`;
-  const { gateway, send } = await served(`${head}{"data":{"new":"x"}}`, withRules([ALIAS]));
-  expect((await send(post())).body).toBe('{"data":{"new":"x"}}');
-  expect((await gateway.entry()).responseNote).toBe('response-undecodable');
 });
 
 test('a small response that arrives whole needs no room: it is rewritten where it is', async () => {
@@ -224,10 +171,14 @@ describe('a response that is left alone', () => {
       .map((part) => `${part.length.toString(16)}\r\n${part}\r\n`)
       .join('')}`;
 
-  test('a response beyond limits.response by its length', async () => {
-    const { gateway, send } = await served(ok(large), withRules([ALIAS], { ruleBook: { limits } }));
-    expect((await send(post())).body).toBe(large);
-    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-too-large' });
+  test.each([
+    ['beyond limits.response by its length', ok(large), 'response-too-large'],
+    ['that is not JSON although it says so', ok('{"data":{"new":1}'), 'response-malformed'],
+    ['that is a part', ok('{"data":{"new":1}}', 'Content-Range: bytes 0-17/18\r\n'), 'response-partial'],
+  ])('one %s', async (_what, response, responseNote) => {
+    const { gateway, send } = await served(response, withRules([ALIAS], { ruleBook: { limits } }));
+    expect((await send(post())).body).toBe(response.split('\r\n\r\n')[1]);
+    expect(await gateway.entry()).toMatchObject({ responseNote });
   });
 
   test('a response that turns out to be beyond it on the way', async () => {
@@ -262,12 +213,6 @@ describe('a response that is left alone', () => {
     },
   );
 
-  test('a response that is not JSON although it says so', async () => {
-    const { gateway, send } = await served(ok('{"data":{"new":1}'), withRules([ALIAS]));
-    expect((await send(post())).body).toBe('{"data":{"new":1}');
-    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-malformed' });
-  });
-
   test.each(['204 No Content', '304 Not Modified'])('%s', async (line) => {
     const { send } = await served(
       `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nETag: "x"\r\n\r\n`,
@@ -276,15 +221,6 @@ describe('a response that is left alone', () => {
     const { text } = await send(post());
     expect(text).toMatch(/ETag: "x(?:;rules=[\w-]{8})?"\r\n/);
     expect(bodyOf(text)).toBe('');
-  });
-
-  test('a part of a response', async () => {
-    const { gateway, send } = await served(
-      ok('{"data":{"new":1}}', 'Content-Range: bytes 0-17/18\r\n'),
-      withRules([ALIAS]),
-    );
-    expect((await send(post())).body).toBe('{"data":{"new":1}}');
-    expect(await gateway.entry()).toMatchObject({ responseNote: 'response-partial' });
   });
 });
 
@@ -295,22 +231,12 @@ describe('JSON under another name', () => {
   const page = 'Content-Range: items 0-24/100\r\n';
   test.each([
     ['Content-Type: text/json\r\n', length, 'rewritten', undefined],
-    ['Content-Type: application/x-json\r\n', '', 'rewritten', undefined],
-    ['Content-Type: text/plain; charset=utf-8\r\n', length, 'rewritten', undefined],
-    ['', length, 'rewritten', undefined],
     ['Content-Type: application/json\r\nContent-Encoding: UTF-8\r\n', length, 'rewritten', undefined],
     [`Content-Type: application/json\r\n${page}`, length, 'rewritten', undefined],
-    ['Content-Type: text/plain\r\n', '', 'rewritten', undefined],
     ['', '', 'rewritten', undefined],
-    ['Content-Type: text/html\r\n', length, 'passed', 'response-media-type'],
     ['Content-Type: text/javascript\r\n', '', 'passed', 'response-media-type'],
-    ['Content-Type: application/octet-stream\r\n', length, 'passed', 'response-media-type'],
-    ['Content-Type: text/event-stream\r\n', '', 'passed', undefined],
     ['Content-Type: multipart/form-data; boundary=x\r\n', length, 'passed', 'response-media-type'],
     ['Content-Type: application/json;stream=watch\r\n', '', 'rewritten', undefined],
-    ['Content-Type: application/stream+json\r\n', '', 'rewritten', undefined],
-    ['Content-Type: application/x-ndjson; charset=utf-8\r\n', length, 'rewritten', undefined],
-    ['Content-Type: application/x-ndjson; charset=latin1\r\n', length, 'passed', 'response-undecodable'],
     ['Content-Type: application/json-seq\r\n', '', 'passed', 'response-malformed'],
   ])('as %j with %j is %s', async (type, framing, outcome, responseNote) => {
     const { gateway, send } = await served(
@@ -332,14 +258,13 @@ describe('what has no name of JSON is told by its first byte', () => {
   const html = 'Content-Type: text/html\r\n';
   const plain = 'Content-Type: text/plain\r\n';
   const gzipped = gzipSync(JSON_TEXT);
-  const gzip = 'Content-Encoding: gzip\r\n';
+  const [gzip, br, deflate] = ['gzip', 'br', 'deflate'].map(
+    (coding) => `Content-Encoding: ${coding}\r\n`,
+  ) as [string, string, string];
   type Media = 'strict' | 'known' | 'sniff';
   test.each<[media: Media, fields: string, body: string | Buffer, outcome: string, note: string | undefined]>(
     [
       ['strict', plain, JSON_TEXT, 'passed', 'response-media-type'],
-      ['strict', 'Content-Type: text/json\r\n', JSON_TEXT, 'passed', 'response-media-type'],
-      ['strict', '', JSON_TEXT, 'passed', 'response-media-type'],
-      ['strict', html, '<p>{"new":1}</p>', 'passed', undefined],
       ['known', html, '<p>{"new":1}</p>', 'passed', undefined],
       ['known', html, ` \r\n${JSON_TEXT}`, 'passed', 'response-media-type'],
       ['known', plain, 'OK {"new":1}', 'passed', undefined],
@@ -347,7 +272,6 @@ describe('what has no name of JSON is told by its first byte', () => {
       ['known', plain + gzip, gzipped, 'rewritten', undefined],
       ['known', plain + gzip, gzipSync('OK'), 'passed', undefined],
       ['sniff', html, JSON_TEXT, 'rewritten', undefined],
-      ['sniff', 'Content-Type: application/octet-stream\r\n', `\n${JSON_TEXT}`, 'rewritten', undefined],
       ['sniff', html, '<p>{"new":1}</p>', 'passed', undefined],
       ['sniff', 'Content-Type: image/png\r\n', JSON_TEXT, 'passed', undefined],
       ['sniff', html + gzip, gzipped, 'rewritten', undefined],
@@ -356,20 +280,8 @@ describe('what has no name of JSON is told by its first byte', () => {
       ['known', html + gzip, gzipSync(`[${'{"new":1},'.repeat(10_000)}`), 'passed', 'response-media-type'],
       ['known', html + gzip, gzipSync('<p>{"new":1}</p>'), 'passed', undefined],
       ['known', html + gzip, 'no gzip', 'passed', undefined],
-      [
-        'strict',
-        `${plain}Content-Encoding: br\r\n`,
-        brotliCompressSync(` ${JSON_TEXT}`),
-        'passed',
-        'response-media-type',
-      ],
-      [
-        'known',
-        `${html}Content-Encoding: deflate\r\n`,
-        deflateRawSync(JSON_TEXT),
-        'passed',
-        'response-media-type',
-      ],
+      ['strict', plain + br, brotliCompressSync(` ${JSON_TEXT}`), 'passed', 'response-media-type'],
+      ['known', html + deflate, deflateRawSync(JSON_TEXT), 'passed', 'response-media-type'],
     ],
   )('with media: %s, %j and %j it is %s', async (media, fields, body, outcome, note) => {
     const bytes = Buffer.from(body);
@@ -490,41 +402,6 @@ describe('white space before a response crosses at once', () => {
   });
 });
 
-describe('a HEAD', () => {
-  const INVERSE: ResponseRule = { rule: 'inverse', status: ['2xx'] };
-  const read = { id: 'read', method: 'GET', template: '/orders/post_productions/{id}', assumed: false };
-  const { operations, changes: all } = testRuleBook();
-  const changes = all.map((change) => (change.on === 'every' ? change : { ...change, response: [INVERSE] }));
-
-  test.each([
-    ['/orders/post_productions/1', 'application/json', false],
-    ['/orders/post_productions/1', 'text/html', true],
-    ['/clients/1', 'application/json', true],
-  ])('of %s in %s has V2’s length only if a GET has it: %s', async (path, type, hasLength) => {
-    const { send } = await served(
-      `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 88\r\nX-Other: 1\r\n\r\n`,
-      { ruleBook: { operations: [...operations, read], changes } },
-    );
-    for (const more of ['', 'Expect: 100-continue\r\n']) {
-      const request = `HEAD /api/v1${path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${more}\r\n`;
-      const client = await send(request);
-      expect(client.text).toContain('X-Other: 1\r\n');
-      expect(/content-length: 88/i.test(client.text)).toBe(hasLength);
-      expect(client.text).not.toMatch(/transfer-encoding/i);
-    }
-  });
-});
-
-test.each(['GET', 'HEAD'])(
-  '%s asks V2 for no coding in which the response to a GET could not be rewritten',
-  async (method) => {
-    const { v2, send } = await served(ok(''), { ruleBook: (await compiledShippedRuleBook()).ruleBook });
-    const fields = 'Host: g\r\nConnection: close\r\nAccept-Encoding: zstd, gzip\r\n';
-    await send(`${method} /api/v1/orders/post_productions HTTP/1.1\r\n${fields}\r\n`);
-    expect(v2.received[0]).toMatch(/\r\naccept-encoding: gzip\r\n/i);
-  },
-);
-
 describe('a resource that is rewritten', () => {
   const read = { id: 'read', method: 'GET', template: '/clients/{id}', assumed: false };
   const rename: ResponseRule = { rule: 'rename', path: ['new'], to: 'old', status: ['2xx'] };
@@ -606,14 +483,8 @@ describe('a resource that is rewritten', () => {
     const v1 = await rawServer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${described}\r\n`),
     );
-    const modes = {
-      default: { mode: 'observe' } as const,
-      operations: {},
-      clients: {},
-      rollback: DEFAULT_ROLLBACK,
-    };
     const gateway = await gatewayFor(v1.origin, {
-      ruleBook: { ...ruleBook, rollout: { clients: {}, brownouts: [], pins: [], modes } },
+      ruleBook: { ...ruleBook, rollout: rolloutOf({ default: { mode: 'observe' } }) },
       parts: { v1Origin: { origin: v1.origin, path: '' } },
     });
     const { text } = await exchange(
@@ -639,14 +510,21 @@ describe('deprecated attributes and errors', () => {
     expect((await send(post())).body).toBe('{"data":{}}');
   });
 
-  test('errors of V2 name the attributes that the client sent', async () => {
+  test('errors of V2 name the attributes that the client sent, and the log has their places alone', async () => {
     const body =
       '{"errors":[{"status":"422","detail":"highlight_type is not one of ours","source":{"pointer":"/highlight_type"}}]}';
-    const { send } = await served(
+    const { gateway, send } = await served(
       ok(body).replace('200 OK', '422 Unprocessable'),
       withRules([{ rule: 'errors', details: {}, status: ['4xx'] }]),
     );
     const response = await send(request);
+    // Sentences may contain values.
+    const entry = await gateway.entry();
+    expect(entry.responseEdits?.map(({ path }) => path)).toEqual([
+      '/errors/0/source/pointer',
+      '/errors/0/detail',
+    ]);
+    expect(entryLine(entry)).not.toContain('is not one of ours');
     // The change with the rule is `on: every`, and knows the rules of every change that concerns the operation.
     expect(statusOf(response)).toBe(422);
     expect(bodyOf(response.text)).toBe(
@@ -723,25 +601,15 @@ describe('a list that there is no room for, or that is longer than limits.respon
 });
 
 describe('a response that breaks while it is collected', () => {
-  const half = ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n', '\r\n', '{"data":{"new"'] as const;
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const sized = `${head}Content-Length: 100\r\n\r\n{"data":{"new"`;
+  const inChunks = `${head}Transfer-Encoding: chunked\r\n\r\n`;
   test.each([
-    ['closed, by its length', `${half[0]}Content-Length: 100${half[1]}${half[1]}${half[2]}`, 'destroy'],
-    [
-      'closed in a chunk',
-      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}ff${half[1]}${half[2]}`,
-      'end',
-    ],
-    [
-      'closed between chunks',
-      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}e${half[1]}${half[2]}\r\n`,
-      'destroy',
-    ],
-    ['reset', `${half[0]}Content-Length: 100${half[1]}${half[1]}${half[2]}`, 'resetAndDestroy'],
-    [
-      'a malformed chunk',
-      `${half[0]}Transfer-Encoding: chunked${half[1]}${half[1]}e${half[1]}${half[2]}x`,
-      'end',
-    ],
+    ['closed, by its length', sized, 'destroy'],
+    ['closed in a chunk', `${inChunks}ff\r\n{"data":{"new"`, 'end'],
+    ['closed between chunks', `${inChunks}e\r\n{"data":{"new"\r\n`, 'destroy'],
+    ['reset', sized, 'resetAndDestroy'],
+    ['a malformed chunk', `${inChunks}e\r\n{"data":{"new"x`, 'end'],
   ] as const)('is 502 and nothing of it, and is not requested again: %s', async (_name, text, end) => {
     const { v2, gateway, send } = await served(
       (socket) => {
@@ -819,13 +687,16 @@ test('a cookie that V2 sets for its own path comes back with V1 requests', async
   expect(ofV2.text).toContain('Set-Cookie: s=1; Path=/api/v2; HttpOnly\r\n');
 });
 
-test('addresses that an origin builds from what it is told of the client lead back as well', async () => {
-  const { send } = await served(
-    (socket) => socket.write(ok('{}', 'Location: http://gw.test:81/api/v2/things/1\r\n')),
-    { flags: { forwarded: 'x-forwarded' } },
-  );
-  expect((await send(post())).text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
-});
+test.each([
+  ['the client', { forwarded: 'x-forwarded' }, 'http://gw.test:81'],
+  ['its own host', { 'upstream-host': 'V2.Example:80' }, 'http://v2.example'],
+])(
+  'addresses that an origin builds from what it is told of %s lead back as well',
+  async (_, flags, origin) => {
+    const { send } = await served(ok('{}', `Location: ${origin}/api/v2/things/1\r\n`), { flags });
+    expect((await send(post())).text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
+  },
+);
 
 test('addresses lead back to the gateway as the client addressed it', async () => {
   let origin = '';
@@ -850,16 +721,6 @@ test('addresses lead back to the gateway as the client addressed it', async () =
     post('{"data":{}}', 'X-Forwarded-Host: api.test\r\nX-Forwarded-Proto: https\r\n'),
   );
   expect(forwarded.text).toContain('Location: https://api.test/api/v1/things/1\r\n');
-});
-
-test('addresses of the host that V2 is told and of the one where it is lead back alike', async () => {
-  let links = '';
-  const v2 = await rawServer((socket) => socket.write(ok('{}', links)));
-  links = `Location: http://v2.example/api/v2/things/1\r\nContent-Location: ${v2.origin}/api/v2/things/1\r\n`;
-  const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-host': 'V2.Example:80' } });
-  expect((await exchange(gateway.port, post())).text).toContain(
-    'Location: http://gw.test:81/api/v1/things/1\r\nContent-Location: http://gw.test:81/api/v1/things/1\r\n',
-  );
 });
 
 // Attack: a service that was taken over writes its response byte by byte, and each byte is kept as an object of 400.
