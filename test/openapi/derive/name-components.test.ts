@@ -20,141 +20,107 @@ const PARTS: Readonly<Record<string, JsonObject>> = {
 const follow = (schema: unknown): unknown =>
   typeof schema === 'object' && schema !== null && '$ref' in schema ? PARTS[String(schema.$ref)] : schema;
 
+const text = (more: JsonObject = {}): JsonObject => ({ type: 'string', ...more });
+const number = (more: JsonObject = {}): JsonObject => ({ type: 'number', ...more });
+const whole = (more: JsonObject = {}): JsonObject => ({ type: 'integer', ...more });
+const cent = scale('0.01');
+const DAY_TIME = text({ format: 'date-time' });
+const DIGITS = '^[0-9]+$';
+const WHOLE_TEXT = text({ pattern: '^-?[0-9]+$' });
+const OLD_30 = { exclusiveMinimum: true, nullable: true };
+const OR_NULL = ['integer', 'null'];
+const NUMBER_OR_NULL = ['number', 'null'];
+
 test.each<readonly [title: string, conversion: Conversion | undefined, v2: JsonObject, v1: JsonObject]>([
   [
     'bounds of a smaller unit',
-    scale('0.01'),
-    { type: 'integer', minimum: 50, maximum: 100_000 },
-    { type: 'number', minimum: 0.5, maximum: 1000 },
+    cent,
+    whole({ minimum: 50, maximum: 1e5 }),
+    number({ minimum: 0.5, maximum: 1e3 }),
   ],
   [
     'bounds of a larger unit',
     scale('100'),
-    { type: 'number', exclusiveMinimum: 0.5 },
-    { type: 'number', exclusiveMinimum: 50 },
+    number({ exclusiveMinimum: 0.5 }),
+    number({ exclusiveMinimum: 50 }),
   ],
-  [
-    'whole numbers stay whole',
-    scale('100'),
-    { type: 'integer', multipleOf: 5 },
-    { type: 'integer', multipleOf: 500 },
-  ],
-  [
-    'a step that floats do not have is left out',
-    scale('0.01'),
-    { type: 'integer', multipleOf: 5 },
-    { type: 'number' },
-  ],
-  [
-    'bounds of OpenAPI 3.0',
-    scale('0.01'),
-    { type: 'integer', minimum: 100, exclusiveMinimum: true, nullable: true },
-    { type: 'number', minimum: 1, exclusiveMinimum: true, nullable: true },
-  ],
+  ['whole numbers stay whole', scale('100'), whole({ multipleOf: 5 }), whole({ multipleOf: 500 })],
+  ['a step that floats do not have is left out', cent, whole({ multipleOf: 5 }), number()],
+  ['bounds of OpenAPI 3.0', cent, whole({ minimum: 100, ...OLD_30 }), number({ minimum: 1, ...OLD_30 })],
   [
     'listed values, and null',
-    scale('0.01'),
-    { type: ['integer', 'null'], enum: [100, 250, null], default: 100 },
-    { type: ['number', 'null'], enum: [1, 2.5, null], default: 1 },
+    cent,
+    { type: OR_NULL, enum: [100, 250, null], default: 100 },
+    { type: NUMBER_OR_NULL, enum: [1, 2.5, null], default: 1 },
   ],
-  [
-    'the only value',
-    scale('0.01'),
-    { const: 1050, examples: [5] },
-    { type: 'number', const: 10.5, examples: [0.05] },
-  ],
-  ['a reference', scale('0.01'), { $ref: 'Money' }, { type: 'number', minimum: 0, description: 'Cents' }],
+  ['the only value', cent, { const: 1050, examples: [5] }, number({ const: 10.5, examples: [0.05] })],
+  ['a reference', cent, { $ref: 'Money' }, number({ minimum: 0, description: 'Cents' })],
   [
     'parts that all apply',
-    scale('0.01'),
+    cent,
     { allOf: [{ $ref: 'Money' }, { maximum: 900 }] },
-    { type: 'number', minimum: 0, maximum: 9, description: 'Cents' },
+    number({ minimum: 0, maximum: 9, description: 'Cents' }),
   ],
   [
     'an alternative to null',
-    scale('0.01'),
+    cent,
     { anyOf: [{ $ref: 'Money' }, { type: 'null' }] },
-    { type: ['number', 'null'], minimum: 0, description: 'Cents' },
+    { type: NUMBER_OR_NULL, minimum: 0, description: 'Cents' },
   ],
   [
     'a pattern and lengths without the text',
     unprefix,
-    { type: 'string', pattern: '^inv_[0-9]+$', minLength: 5, maxLength: 20 },
-    { type: 'string', pattern: '^[0-9]+$', minLength: 1, maxLength: 16 },
+    text({ pattern: '^inv_[0-9]+$', minLength: 5, maxLength: 20 }),
+    text({ pattern: DIGITS, minLength: 1, maxLength: 16 }),
   ],
-  ['what is read only', unprefix, { $ref: 'Id' }, { type: 'string', pattern: '^[0-9]+$', readOnly: true }],
+  ['what is read only', unprefix, { $ref: 'Id' }, text({ pattern: DIGITS, readOnly: true })],
   [
     'a quantifier behind the text is about its last character',
     unprefix,
-    { type: 'string', pattern: '^inv_+$' },
-    { type: 'string' },
+    text({ pattern: '^inv_+$' }),
+    text(),
   ],
-  [
-    'an alternative may have another beginning',
-    unprefix,
-    { type: 'string', pattern: '^inv_[0-9]+$|^old$' },
-    { type: 'string' },
-  ],
-  [
-    'listed texts',
-    unprefix,
-    { type: 'string', enum: ['inv_1', 'inv_2'] },
-    { type: 'string', enum: ['1', '2'] },
-  ],
+  ['an alternative may have another beginning', unprefix, text({ pattern: '^inv_[0-9]+$|^old$' }), text()],
+  ['listed texts', unprefix, text({ enum: ['inv_1', 'inv_2'] }), text({ enum: ['1', '2'] })],
   [
     'a text with special characters',
     prefix,
-    { type: 'string', pattern: '^[0-9]{2}$', maxLength: 2 },
-    { type: 'string', pattern: '^a\\.b[0-9]{2}$', maxLength: 5 },
+    text({ pattern: '^[0-9]{2}$', maxLength: 2 }),
+    text({ pattern: '^a\\.b[0-9]{2}$', maxLength: 5 }),
   ],
-  [
-    'digits are a whole number',
-    unquote,
-    { type: 'string', pattern: '^[0-9]+$', maxLength: 9 },
-    { type: 'integer' },
-  ],
+  ['digits are a whole number', unquote, text({ pattern: DIGITS, maxLength: 9 }), whole()],
   [
     'other texts are a number',
     unquote,
-    { type: 'string', pattern: '^[0-9.]+$', enum: ['1.5'] },
-    { type: 'number', enum: [1.5] },
+    text({ pattern: '^[0-9.]+$', enum: ['1.5'] }),
+    number({ enum: [1.5] }),
   ],
-  [
-    'a whole number as text',
-    quote,
-    { type: 'integer', minimum: 1, maximum: 9 },
-    { type: 'string', pattern: '^-?[0-9]+$' },
-  ],
+  ['a whole number as text', quote, whole({ minimum: 1, maximum: 9 }), WHOLE_TEXT],
   [
     'a number as text',
     quote,
-    { type: 'number', enum: [1, 2], deprecated: true },
-    { type: 'string', enum: ['1', '2'], deprecated: true },
+    number({ enum: [1, 2], deprecated: true }),
+    text({ enum: ['1', '2'], deprecated: true }),
   ],
   [
     'a day',
     date('datetime', 'date'),
-    { type: 'string', format: 'date-time', example: '2026-01-31T00:00:00Z' },
-    { type: 'string', format: 'date', example: '2026-01-31' },
+    { ...DAY_TIME, example: '2026-01-31T00:00:00Z' },
+    text({ format: 'date', example: '2026-01-31' }),
   ],
   [
     'a format of its own',
     date('datetime', 'DD/MM/YYYY'),
-    { type: 'string', format: 'date-time' },
-    { type: 'string', pattern: '^[0-9]{2}\\/[0-9]{2}\\/[0-9]{4}$' },
+    DAY_TIME,
+    text({ pattern: '^[0-9]{2}\\/[0-9]{2}\\/[0-9]{4}$' }),
   ],
   [
     'milliseconds',
     date('epoch', 'epoch-ms'),
-    { type: 'integer', minimum: 0, maximum: 2_000_000_000 },
-    { type: 'integer', minimum: 0, maximum: 2_000_000_000_000 },
+    whole({ minimum: 0, maximum: 2e9 }),
+    whole({ minimum: 0, maximum: 2e12 }),
   ],
-  [
-    'seconds that were a text',
-    date('datetime', 'epoch'),
-    { type: 'string', format: 'date-time', maxLength: 20 },
-    { type: 'integer' },
-  ],
+  ['seconds that were a text', date('datetime', 'epoch'), { ...DAY_TIME, maxLength: 20 }, whole()],
 ])('%s', (_, conversion, v2, v1) => {
   if (conversion === undefined) throw new Error('there is no conversion');
   expect(convertedSchema(v2, conversion, follow)).toEqual(v1);
