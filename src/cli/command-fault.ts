@@ -105,6 +105,13 @@ export function lineAfter(text: string, offset: number): number {
   return feed === -1 ? text.length : feed + 1;
 }
 
+/** The name, or the first one with a number behind it that is not taken. */
+export function freeName(wanted: string, mark: '-' | '_', taken: ReadonlySet<string>): string {
+  let free = wanted;
+  for (let number = 2; taken.has(free); number += 1) free = `${wanted}${mark}${number}`;
+  return free;
+}
+
 /** The command did its work, and found nothing wrong. */
 export const SUCCESS = 0;
 /** The command ran, but its result is negative, or an input has the wrong content. */

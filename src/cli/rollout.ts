@@ -3,15 +3,14 @@ import { causeFilter, type Condition } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/operator-view.ts';
 import { errorCode } from '../node/files.ts';
 import { counted, terminalLines } from '../report/text.ts';
-import { evidenceSentence, latencySentence, reasonSentence } from '../rollout/rollout-state.ts';
+import {
+  evidenceSentence,
+  latencySentence,
+  type OriginCount,
+  reasonSentence,
+} from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
-import type {
-  CountView,
-  ModeView,
-  ReplicaView,
-  RolloutRequest,
-  RolloutView,
-} from '../rollout/rollout-tally.ts';
+import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
@@ -265,6 +264,6 @@ function modeText({ mode, share, from }: ModeView): string {
   return `${mode}${share === undefined ? '' : ` ${share} % of the ${of}`} (${SOURCES[from]})`;
 }
 
-function countText({ requests, failures }: CountView): string {
+function countText({ requests, failures }: OriginCount): string {
   return requests === 0 ? 'no request lately' : `${failures} of ${requests} failed`;
 }

@@ -28,43 +28,51 @@ export function bodyCheckFault(
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid');
-  const faults: string[] = [];
-  if (invalid > 0 && (invalid / checked) * 100 > margin) {
-    const named = namedPairs(concerned, 'invalid', (count) => pairWords(count, nameOf));
-    faults.push(
-      `V2's schema refuses ${invalid} of ${checked} checked ${noun(checked)} that a migration would send, ${tooMany(invalid, margin)} ${named}.`,
-    );
-  }
   const refused = sum(concerned, 'refused');
   const bodies = sum(concerned, 'bodies');
-  if (refused > 0 && (refused / bodies) * 100 > margin) {
-    const named = namedPairs(concerned, 'refused', (count) => refusalWords(count, nameOf));
+  const faults: string[] = [];
+  const say = (kind: Kind, part: number, whole: number, what: string): void => {
+    if (part === 0 || (part / whole) * 100 <= margin) return;
+    const they = part === 1 ? 'it' : 'them';
     faults.push(
-      `The gateway would refuse ${refused} of ${bodies} ${noun(bodies)}, ${tooMany(refused, margin)} ${named}.`,
+      `${what}, although V1 accepted ${they}: more than the ${margin} % that a roll-back allows. ${namedPairs(concerned, kind, nameOf)}.`,
     );
-  }
+  };
+  const sent = `${invalid} of ${checked} checked ${noun(checked)} that a migration would send`;
+  say('invalid', invalid, checked, `V2's schema refuses ${sent}`);
+  say('refused', refused, bodies, `The gateway would refuse ${refused} of ${bodies} ${noun(bodies)}`);
   if (faults.length === 0) return undefined;
   return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
 }
+
+/** Bodies that V2's schema refuses, or the gateway. */
+type Kind = 'invalid' | 'refused';
 
 function noun(bodies: number): string {
   return bodies === 1 ? 'body' : 'bodies';
 }
 
-function tooMany(bodies: number, margin: number): string {
-  return `although V1 accepted ${bodies === 1 ? 'it' : 'them'}: more than the ${margin} % that a roll-back allows.`;
-}
-
+/** The pairs of client and operation with the most such bodies, each with its places or reasons. */
 function namedPairs(
   counts: readonly BodyCheckCount[],
-  counter: 'invalid' | 'refused',
-  words: (count: BodyCheckCount) => string,
+  kind: Kind,
+  nameOf: (client: string) => string | undefined,
 ): string {
   const pairs = counts
-    .filter((count) => count[counter] > 0)
-    .toSorted((one, other) => other[counter] - one[counter]);
+    .filter((count) => count[kind] > 0)
+    .toSorted((one, other) => other[kind] - one[kind])
+    .map((count) => {
+      const { client, operation, pointers, refusals } = count;
+      const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
+      const found =
+        kind === 'invalid'
+          ? pointers.map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${times}×`)
+          : refusals.map(({ reason, count: times }) => `${reason} ${times}×`);
+      const where = found.slice(0, MAX_POINTERS).join(', ') + (found.length > MAX_POINTERS ? ', …' : '');
+      return `Client ${name}, ${operation ?? 'other operations'}: ${count[kind]}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
+    });
   const more = pairs.length > MAX_NAMED ? `; and ${pairs.length - MAX_NAMED} more` : '';
-  return pairs.slice(0, MAX_NAMED).map(words).join('; ') + more;
+  return pairs.slice(0, MAX_NAMED).join('; ') + more;
 }
 
 /** A command for everything does not change operations and clients that have modes of their own. */
@@ -77,30 +85,6 @@ function isConcerned(
   if (client !== undefined && Object.hasOwn(clients, client)) return false;
   if (target.operation !== undefined) return operation === target.operation;
   return operation === undefined || !Object.hasOwn(operations, operation);
-}
-
-function pairWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
-  const { invalid, pointers } = count;
-  const places = pointers
-    .slice(0, MAX_POINTERS)
-    .map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${times}×`);
-  const more = pointers.length > MAX_POINTERS ? ', …' : '';
-  return `${pairName(count, nameOf)}: ${invalid}, at ${places.join(', ')}${more}`;
-}
-
-function refusalWords(count: BodyCheckCount, nameOf: (client: string) => string | undefined): string {
-  const { refused, refusals } = count;
-  const reasons = refusals.slice(0, MAX_POINTERS).map(({ reason, count: times }) => `${reason} ${times}×`);
-  const more = refusals.length > MAX_POINTERS ? ', …' : '';
-  return `${pairName(count, nameOf)}: ${refused}, ${reasons.join(', ')}${more}`;
-}
-
-function pairName(
-  { client, operation }: BodyCheckCount,
-  nameOf: (client: string) => string | undefined,
-): string {
-  const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
-  return `Client ${name}, ${operation ?? 'other operations'}`;
 }
 
 function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'refused' | 'bodies'): number {

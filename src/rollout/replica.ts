@@ -1,11 +1,9 @@
 import type { RateLimitQueue, RateLimitSharing } from './rate-limit.ts';
-import type { RolloutControl } from './rollout-control.ts';
 import type { RolloutState } from './rollout-state.ts';
-import { SharedRollout, type SharedRolloutNotice } from './shared-rollout.ts';
+import { SharedRollout, type SharedRolloutNotice, type SharedRolloutParts } from './shared-rollout.ts';
 import {
   type ReplicaClock,
   type SharedWindow,
-  type Store,
   StoreContact,
   WINDOW_PARTS,
   type WindowAddition,
@@ -72,21 +70,12 @@ export interface KeptExchanges {
 }
 
 /** Parts of a replica. */
-export interface ReplicaParts {
-  readonly control: RolloutControl;
-  readonly store: Store;
-  /** Name of this replica, for people. */
-  readonly name: string;
+export interface ReplicaParts extends Omit<SharedRolloutParts, 'contact' | 'onNotice'> {
   /** False for a process that only controls others, and sends no requests. */
   readonly isServing?: boolean | undefined;
   /** False for a process that another controls, which is no gateway by itself. */
   readonly isGateway?: boolean | undefined;
-  readonly clock: ReplicaClock;
-  /** Parses JSON; undefined when it is none. */
-  readonly parse: (text: string) => unknown;
   readonly onNotice: (notice: ReplicaNotice) => void;
-  /** Called with each state that is known to be stored. */
-  readonly onKnown?: ((state: RolloutState) => void) | undefined;
   readonly intervals?: ReplicaIntervals | undefined;
 }
 
@@ -236,16 +225,8 @@ export class Replica implements RateLimitSharing {
     const { follow, exchange } = this.intervals;
     this.ends.push(
       store.subscribe(ROLLOUT_KEY, () => void this.follow()),
-      repeat(
-        clock,
-        () => follow,
-        () => this.follow(),
-      ),
-      repeat(
-        clock,
-        () => exchange,
-        () => this.exchange(),
-      ),
+      repeat(clock, follow, () => this.follow()),
+      repeat(clock, exchange, () => this.exchange()),
     );
     void this.exchange();
   }
@@ -344,14 +325,15 @@ function aloneSentence({ revision }: RolloutState, reason: string): string {
  */
 export function repeat(
   clock: ReplicaClock,
-  milliseconds: () => number,
+  milliseconds: number | (() => number),
   run: () => Promise<void>,
 ): () => void {
   let cancel = (): void => {};
   let hasEnded = false;
   const schedule = (): void => {
     if (hasEnded) return;
-    cancel = clock.after(milliseconds() * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
+    const wait = typeof milliseconds === 'number' ? milliseconds : milliseconds();
+    cancel = clock.after(wait * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
   };
   schedule();
   return () => {

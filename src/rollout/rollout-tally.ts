@@ -1,5 +1,5 @@
 import type { Mode, RollbackRule } from '../rules/rollout.ts';
-import type { CanaryEvidence, LatencyHarm, RollbackCause } from './rollout-state.ts';
+import type { CanaryEvidence, OriginCount, Rollback, RollbackCause } from './rollout-state.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult, type WouldFail } from './body-checks.ts';
 
 /** Counts of V1 traffic under one rule book. */
@@ -159,34 +159,20 @@ export interface ModeView {
   readonly from: 'default' | 'rule-book' | 'operator' | 'roll-back';
 }
 
-/** Requests and failed requests. */
-export interface CountView {
-  readonly requests: number;
-  readonly failures: number;
-}
-
 /** An active canary with the counts of its window. */
 interface CanaryView {
   /** Absent for the default's. */
   readonly operation?: string;
-  readonly migrated: CountView;
-  readonly v1: CountView;
+  readonly migrated: OriginCount;
+  readonly v1: OriginCount;
   /** The evidence of the stage; absent for a roll-back. */
   readonly evidence?: CanaryEvidence;
 }
 
 /** A canary that was rolled back to `observe` automatically, in force until it is resolved. */
-export interface RollbackView extends CanaryView {
-  /** RFC 3339. */
-  readonly at: string;
-  /** Name of the replica that decided it; absent without replicas. */
-  readonly by?: string;
-  readonly share: number;
-  /** Present where V2 was too slow rather than failing too often. */
-  readonly latency?: LatencyHarm;
+export interface RollbackView extends Rollback {
   /** The most frequent failure; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };
-  readonly resolved?: string;
 }
 
 /** Results of shadowed, or of verified, reads for one operation. */

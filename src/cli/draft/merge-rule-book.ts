@@ -1,6 +1,7 @@
 import { isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
 import { templateShape } from '../../rules/rule.ts';
 import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
+import { freeName } from '../command-fault.ts';
 import {
   printChanges,
   printOperations,
@@ -115,20 +116,13 @@ class KnownRules {
   }
 
   freeId(wanted: string): string {
-    const taken = new Set(this.ids.values());
-    for (let number = 1; ; number += 1) {
-      const id = number === 1 ? wanted : `${wanted}_${number}`;
-      if (!taken.has(id)) return id;
-    }
+    return freeName(wanted, '_', new Set(this.ids.values()));
   }
 
   freeChangeId(wanted: string): string {
-    for (let number = 1; ; number += 1) {
-      const id = number === 1 ? wanted : `${wanted}-${number}`;
-      if (this.changeIds.has(id)) continue;
-      this.changeIds.add(id);
-      return id;
-    }
+    const id = freeName(wanted, '-', this.changeIds);
+    this.changeIds.add(id);
+    return id;
   }
 }
 

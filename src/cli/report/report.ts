@@ -40,6 +40,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
+  freeName,
   isFault,
   lineAfter,
   noRewriteLog,
@@ -353,9 +354,7 @@ function withChanges(
   const taken = new Set(changes.map(({ id }) => id));
   const printed = [...Map.groupBy(strips, ({ operation }) => operation)].map(([operation, members]) => {
     const id = changeIdOf(operation);
-    let free = id;
-    for (let n = 2; taken.has(free); n += 1) free = `${id}-${n}`;
-    return proposalYaml(members).replace(`- id: ${id}\n`, `- id: ${free}\n`);
+    return proposalYaml(members).replace(`- id: ${id}\n`, `- id: ${freeName(id, '-', taken)}\n`);
   });
   const indented = printed.join('').replaceAll(/^ {2}/gm, ' '.repeat(end.indent));
   const before = text.slice(0, end.offset);

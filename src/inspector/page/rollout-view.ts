@@ -3,13 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
-  CountView,
   ModeView,
   RollbackView,
   RolloutRequest,
   RolloutView as Rollout,
 } from '../../rollout/rollout-tally.ts';
-import { evidenceSentence, latencySentence, reasonSentence } from '../../rollout/rollout-state.ts';
+import {
+  evidenceSentence,
+  latencySentence,
+  type OriginCount,
+  reasonSentence,
+} from '../../rollout/rollout-state.ts';
 import type { Report, RulesView } from '../api.ts';
 import { causeFilter, type Condition } from '../conditions.ts';
 import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
@@ -416,8 +420,8 @@ function canaryState({ migrated, evidence }: Rollout['canaries'][number]): strin
 interface CanaryRow {
   readonly key: string;
   readonly operation?: string | undefined;
-  readonly migrated: CountView;
-  readonly v1: CountView;
+  readonly migrated: OriginCount;
+  readonly v1: OriginCount;
   readonly state: string;
   readonly cause?: RollbackView['cause'] | undefined;
 }
@@ -526,7 +530,7 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     );
 }
 
-function countText({ requests, failures }: CountView): string {
+function countText({ requests, failures }: OriginCount): string {
   return requests === 0 ? 'no request lately' : `${count(failures)} of ${count(requests)} failed`;
 }
 
