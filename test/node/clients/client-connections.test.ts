@@ -1,19 +1,12 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { rawClient, statusOf } from '../../support/raw-client.ts';
-import { ok } from '../../support/raw-server.ts';
+import { rawClient } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { whole } from '../../support/whole-responses.ts';
 import { served } from '../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
-
-/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
-const WAYS = [
-  ['at once', ''],
-  ['behind an empty line', '\r\n'],
-] as const;
 
 describe('many requests at once', () => {
   const flood = Array.from({ length: 1000 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: g\r\n\r\n`);
@@ -67,37 +60,5 @@ describe('many clients at once', () => {
     expect(turns).toHaveLength(1000);
     // With one listening socket, which accepts one connection in a turn of the event loop, they are 8.6; with eight, 2.0.
     expect(turns[989]).toBeLessThan(4);
-  });
-});
-
-describe('times', () => {
-  test('a client that says nothing gets a 408', async () => {
-    const { gateway } = await served(ok(), { flags: { 'client-headers-timeout': '300' } });
-    const client = rawClient(gateway.port);
-    expect(statusOf(await client.end())).toBe(408);
-    expect(client.text()).toMatch(/\r\nConnection: close\r\n/);
-    expect(await gateway.entry()).toMatchObject({ failure: 'client-timeout', verdict: 'refused' });
-    client.socket.destroy();
-  });
-
-  test.each(WAYS)('a kept connection closes after its idle time: %s', async (_who, front) => {
-    const { gateway } = await served(ok(), { flags: { 'idle-timeout': '300' } });
-    const client = rawClient(gateway.port);
-    client.write(front + GET);
-    await client.until(whole(1));
-    expect(await client.end()).toMatchObject({ closed: true, reset: false });
-    client.socket.destroy();
-  });
-
-  test('a head that does not end, on a connection that was kept, gets a 408', async () => {
-    const { gateway } = await served(ok(), { flags: { 'client-headers-timeout': '300' } });
-    const client = rawClient(gateway.port);
-    client.write(GET);
-    await client.until(whole(1));
-    client.write(GET.slice(0, -2));
-    const { text, closed } = await client.end();
-    expect(text).toMatch(/^HTTP\/1\.1 200 [^]*HTTP\/1\.1 408 /);
-    expect(closed).toBe(true);
-    expect(gateway.entries().map(({ status }) => status)).toEqual([200, 408]);
   });
 });

@@ -8,7 +8,7 @@ import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { accountOf } from '../../../src/inspector/entries/entry-words.ts';
 import { freePort } from '../../support/free-port.ts';
 import { gatewayFor } from '../../support/gateway.ts';
-import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { rawClient } from '../../support/raw-client.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
@@ -26,16 +26,6 @@ const WAYS = [
   ['at once', ''],
   ['behind an empty line', '\r\n'],
 ] as const;
-
-test('a client that closes its side in the middle of a body gets the response of a path that is not served', async () => {
-  const { gateway } = await served();
-  const client = rawClient(gateway.port);
-  client.write('POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhel');
-  client.socket.end();
-  expect(statusOf(await client.end())).toBe(404);
-  expect(await gateway.entry()).toMatchObject({ status: 404 });
-  expect(gateway.lines).toHaveLength(1);
-});
 
 // A client that ends its sending side (shutdown) and one that gave up and closed its connection send the same FIN. The gateway takes both for
 // gone, as nginx and Node do, unless the response has begun (RFC 9112 §9.6). V2 may still carry out what it had received.

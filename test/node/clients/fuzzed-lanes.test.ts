@@ -1,15 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawClient } from '../../support/raw-client.ts';
-import { rawH2 } from '../../support/raw-h2.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
-import { sendRequest, ca, secureGateway, session, securelyServed } from '../../support/secure-gateway.ts';
+import { sendRequest, secureGateway, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { separatorRuns } from '../../support/separators.ts';
-import { requestHead } from '../../support/raw-h2.ts';
 
 const NAMES =
   'ETag Date Content-Type Location Retry-After Age Set-Cookie Content-Encoding constructor __proto__ toString HTTP2-Settings TE Upgrade ' +
@@ -125,80 +122,3 @@ test(
     expect((await sendRequest(client, { ':path': '/api/v2/sound' })).body).toBe('"sound"');
   },
 );
-
-const path = fc.oneof(
-  fc.constantFrom('/api/v1/clients', '/api/v2/x', '/other', '/api/v1/%2e%2e', '*', ''),
-  separatorRuns(9000).map((run) => `/api/v1/x${run}`),
-  separatorRuns(9000).map((run) => `/api;${run}`),
-);
-const requestFields = fc.array(
-  fc.tuple(
-    fc.oneof(
-      names.map((name) => name.toLowerCase()),
-      fc.constantFrom(
-        'authorization',
-        'cookie',
-        'expect',
-        'prefer',
-        'range',
-        'forwarded',
-        ':path',
-        ':x',
-        'X',
-      ),
-    ),
-    values,
-  ),
-  { maxLength: 5 },
-);
-const action = fc.oneof(
-  fc.record({
-    kind: fc.constant('head' as const),
-    path,
-    method: fc.constantFrom('GET', 'POST', 'HEAD', 'CONNECT', 'X', ''),
-    fields: requestFields,
-    open: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant('frame' as const),
-    type: fc.nat(10),
-    flags: fc.nat(255),
-    stream: fc.integer({ min: -3, max: 3 }),
-    payload: fc.uint8Array({ maxLength: 20 }),
-  }),
-  fc.record({
-    kind: fc.constant('data' as const),
-    end: fc.boolean(),
-    payload: fc.constantFrom('{"data":{}}', '{"data":1', 'x'.repeat(16_000), ''),
-  }),
-  fc.record({ kind: fc.constant('reset' as const), code: fc.nat(13) }),
-  fc.record({ kind: fc.constant('turn' as const), milliseconds: fc.nat(3) }),
-);
-
-test('no frame of a client is a bug or leaves an exchange behind', fuzzTime(), async () => {
-  const { gateway } = await securelyServed(ok('x'.repeat(100_000)));
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(action, { minLength: 1, maxLength: 12 }),
-      fc.nat(70_000),
-      async (actions, window) => {
-        const raw = await rawH2(gateway.port, ca.cert, [[4, window]]);
-        let stream = -1;
-        for (const next of actions) {
-          if (next.kind === 'head')
-            raw.head((stream += 2), [...requestHead(next.path, next.method), ...next.fields], next.open);
-          if (next.kind === 'frame')
-            raw.frame(next.type, next.flags, Math.max(0, stream + next.stream), next.payload);
-          if (next.kind === 'data')
-            raw.frame(0, next.end ? 1 : 0, Math.max(1, stream), Buffer.from(next.payload));
-          if (next.kind === 'reset') raw.frame(3, 0, Math.max(1, stream), Buffer.from([0, 0, 0, next.code]));
-          if (next.kind === 'turn') await pause(next.milliseconds);
-        }
-        raw.socket.destroy();
-      },
-    ),
-    { numRuns: fuzzRuns(150) },
-  );
-  await until(() => gateway.gateway.inFlight === 0);
-  expect((await sendRequest(session(gateway), { ':path': '/api/v2/x' })).body).toHaveLength(100_000);
-});

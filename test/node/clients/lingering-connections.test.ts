@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { statusOf } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
 
@@ -26,17 +26,6 @@ test('a client that goes on sending for seconds reads its response when it is do
   client.destroy();
 });
 
-test('behind a small rest of a request its connection is kept', async () => {
-  const { gateway } = await served();
-  const client = rawClient(gateway.port);
-  client.write('POST /other HTTP/1.1\r\nHost: g\r\nContent-Length: 200000\r\n\r\n');
-  await client.until(/not-found"/);
-  client.write(Buffer.alloc(200_000));
-  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
-  expect((await client.until(/ 200 OK/)).text).toMatch(/ 404 [^]* 200 OK/);
-  client.socket.destroy();
-});
-
 describe('a connection that lingers', () => {
   /** Its response is early and the last: more of its body may come. */
   const LAST = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000000\r\n\r\n';
@@ -52,17 +41,6 @@ describe('a connection that lingers', () => {
     await once(socket, 'end');
     return socket;
   }
-
-  test('is cut when its client is silent', async () => {
-    const { gateway } = await served();
-    const socket = await lingering(gateway.port);
-    await delay(1500);
-    // Sent faster than it has to be: only a connection that is closed already ends by it.
-    const timer = setInterval(() => socket.write('x'.repeat(1000)), 50);
-    onTestFinished(() => clearInterval(timer));
-    await until(() => socket.closed);
-    expect(socket.bytesWritten).toBeLessThan(400_000);
-  });
 
   // Attack: connections that are sent to after their last response, as many as there may be descriptors.
   test('is cut when there are too many, the oldest first', async () => {

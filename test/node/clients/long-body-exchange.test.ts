@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { rawClient } from '../../support/raw-client.ts';
 import { ok } from '../../support/raw-server.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
@@ -52,18 +52,6 @@ describe('a body that is on its way when its exchange begins', () => {
       ),
       { numRuns: fuzzRuns(25) },
     );
-  });
-
-  test('refused with little of it to come, keeps its connection', async () => {
-    const { v2, gateway } = await served(ok(), { ruleBook: bodyLimit(100_000) });
-    const client = rawClient(gateway.port);
-    const bytes = upload(200_000, '/api/v1/orders/floor_plans');
-    client.write(bytes.subarray(0, 70_000));
-    expect(statusOf(await client.until(/body-too-large[^]*\}$/))).toBe(413);
-    client.write(bytes.subarray(70_000));
-    client.write(GET);
-    expect((await client.until(/200 OK[^]*\}$/)).text).toMatch(/200 OK/);
-    expect(v2.received.join('')).not.toContain('floor_plans');
   });
 
   test('refused with much of it to come, closes its connection, and the client reads why', async () => {

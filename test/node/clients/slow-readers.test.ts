@@ -60,19 +60,6 @@ describe.each(Object.entries(LANES))('%s', (_who, lane) => {
     expect((await gateway.entry()).totalMs).toBeLessThan(5000);
   });
 
-  test('a client that reads slowly, and faster than that, gets all of it', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
-    const { gateway, client } = await lane(v2.origin);
-    let bytes = 0;
-    for await (const chunk of client) {
-      bytes += (chunk as Buffer).length;
-      if (bytes % 7 === 0) await pause(2);
-      if (bytes > 20_000_000) break;
-    }
-    expect(bytes).toBeGreaterThan(20_000_000);
-    expect((await gateway.entry()).status).toBe(200);
-  });
-
   test('a client that pauses for longer than the grace, behind megabytes that it read, gets all of it', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(20_000_000))));
     const { gateway, client } = await lane(v2.origin);

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request as tlsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { createServer, connect as tlsConnect, type TlsOptions } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -192,19 +191,6 @@ describe('HTTP/2 for clients', () => {
     );
     expect(response.body).toHaveLength(2_000_000);
   });
-});
-
-test('over TLS, an HTTP/1.1 client is served as over plain TCP, and gets responses to its faults', async () => {
-  const { gateway } = await securelyServed(ok('"one"'));
-  const status = await new Promise<number>((resolve, reject) => {
-    tlsRequest({ host: 'localhost', port: gateway.port, path: '/api/v2/x', ca: ca.cert }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    })
-      .on('error', reject)
-      .end();
-  });
-  expect(status).toBe(200);
 });
 
 test.each([

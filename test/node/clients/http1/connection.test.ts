@@ -5,17 +5,11 @@ import { OVERWRITTEN } from '../../../support/overwritten-memory.ts';
 import { rawClient } from '../../../support/raw-client.ts';
 import { ok } from '../../../support/raw-server.ts';
 import { until } from '../../../support/until.ts';
-import { whole, wholeResponses } from '../../../support/whole-responses.ts';
+import { whole } from '../../../support/whole-responses.ts';
 import { responseHead } from '../../../support/response-head.ts';
 import { served } from '../../../support/served.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
-
-/** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
-const WAYS = [
-  ['at once', ''],
-  ['behind an empty line', '\r\n'],
-] as const;
 
 test('unusual requests behind a slow response are served after it, whole and in order, however many there are', async () => {
   const response: (() => void)[] = [];
@@ -41,24 +35,6 @@ test('unusual requests behind a slow response are served after it, whole and in 
     ['/api/v2/y', body.length],
     ['/api/v2/x', 0],
   ]);
-});
-
-// Attack: a body that a front proxy forwards is read as a request, because the bytes before it were lost.
-test('behind an offer of an upgrade that is ignored nothing is read in the middle', async () => {
-  const { v2, gateway } = await served();
-  for (const [, front] of WAYS) {
-    const client = rawClient(gateway.port);
-    client.write(
-      `${front}GET /api/v2/a HTTP/1.1\r\nHost: g\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n` +
-        'POST /api/v2/b HTTP/1.1\r\nHost: g\r\nContent-Length: 46\r\n\r\n',
-    );
-    await client.until(whole(1));
-    client.write('GET /api/v2/smuggled HTTP/1.1\r\nHost: g\r\nX: 1\r\n\r\n');
-    await client.until(whole(2), 100);
-    client.socket.destroy();
-    expect(wholeResponses(client.text())).toBe(2);
-  }
-  expect(v2.received.join('')).not.toContain('GET /api/v2/smuggled HTTP/1.1\r\nhost');
 });
 
 // Attack: requests without end, each of them small, that nobody could response as fast as they are read.

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fuzzRuns, fuzzTime } from '../../../support/fuzz.ts';
+import { separatorRuns } from '../../../support/separators.ts';
 import { headerBlock, rawH2 } from '../../../support/raw-h2.ts';
 import { ca, sendRequest, session, securelyServed } from '../../../support/secure-gateway.ts';
 import { until } from '../../../support/until.ts';
@@ -31,12 +32,28 @@ const small = fc.uint8Array({ maxLength: 40 });
 const number = fc
   .oneof(fc.constant(1), fc.integer({ min: 0, max: 100_000 }), fc.constant(0x7fff_ffff))
   .map((value) => Uint8Array.from([value >>> 24, value >>> 16, value >>> 8, value]));
-const paths = fc.constantFrom('/api/v1/clients', '/api/v2/x', '/api/v2/length', '/other');
+const paths = fc.oneof(
+  fc.constantFrom('/api/v1/clients', '/api/v2/x', '/api/v2/length', '/other', '/api/v1/%2e%2e', '*', ''),
+  separatorRuns(9000).map((run) => `/api/v1/x${run}`),
+);
+const NAMES =
+  'authorization cookie expect prefer range forwarded te upgrade connection trailer __proto__ x-\u00e9 :path :x X';
+const values = fc.oneof(
+  fc.constantFrom('', 'a', '0', 'close', '\u00ff', 'a\tb', 'a\0b', 'a\rb', 'v'.repeat(9000)),
+  separatorRuns(9000),
+);
+const oddField = fc.tuple(fc.constantFrom(...NAMES.split(' '), 'x y', ''), values);
 const head = fc
-  .tuple(paths, fc.constantFrom('GET', 'POST', 'HEAD', ''), fc.option(fc.constantFrom('3', '20000', 'x')))
-  .map(([path, method, length]) =>
+  .tuple(
+    paths,
+    fc.constantFrom('GET', 'POST', 'HEAD', 'CONNECT', ''),
+    fc.option(fc.constantFrom('3', '20000', 'x')),
+    fc.option(oddField, { freq: 2 }),
+  )
+  .map(([path, method, length, odd]) =>
     headerBlock([
       ...requestHead(path, method),
+      ...(odd === null ? [] : [odd]),
       ['content-type', 'application/json'],
       ...(length === null ? [] : [['content-length', length] as [string, string]]),
     ]),

@@ -561,8 +561,6 @@ const symbols = new Map(codes.map((code, symbol) => [code, symbol]));
 const END_OF_TEXT = 256;
 const OVERWRITTEN = 0x21;
 
-const bitsOf = (text: Uint8Array): string => Array.from(text, (byte) => codes[byte] ?? '').join('');
-
 /** Bytes of as many bits as there are, which are filled up with ones. */
 function packed(bits: string): Buffer {
   const whole = bits.padEnd(Math.ceil(bits.length / 8) * 8, '1');
@@ -594,49 +592,6 @@ function decode(bytes: Uint8Array, before = 0, after = 0): number[] | undefined 
   return length < 0 ? undefined : [...target.subarray(0, length)];
 }
 
-const decodeHex = (hex: string): string | undefined => {
-  const text = decode(Buffer.from(hex, 'hex'));
-  return text === undefined ? undefined : Buffer.from(text).toString('latin1');
-};
-
-// RFC 7541, C.4 and C.6.
-test.each([
-  ['f1e3c2e5f23a6ba0ab90f4ff', 'www.example.com'],
-  ['a8eb10649cbf', 'no-cache'],
-  ['25a849e95ba97d7f', 'custom-key'],
-  ['25a849e95bb8e8b4bf', 'custom-value'],
-  ['6402', '302'],
-  ['640eff', '307'],
-  ['aec3771a4b', 'private'],
-  ['d07abe941054d444a8200595040b8166e082a62d1bff', 'Mon, 21 Oct 2013 20:13:21 GMT'],
-  ['d07abe941054d444a8200595040b8166e084a62d1bff', 'Mon, 21 Oct 2013 20:13:22 GMT'],
-  ['9d29ad171863c78f0b97c8e9ae82ae43d3', 'https://www.example.com'],
-  ['9bd9ab', 'gzip'],
-  [
-    '94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007',
-    'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1',
-  ],
-  ['', ''],
-])('%s is %j', (hex, text) => {
-  expect(decodeHex(hex)).toBe(text);
-});
-
-describe('what is no text gives -1', () => {
-  test.each([
-    ['padding of zeros', '00011000'],
-    ['padding that ends with a zero', '00011110'],
-    ['padding of a whole byte', '0001111111111111'],
-    ['padding of a byte and nothing else', '11111111'],
-    ['eight bits of padding behind a code of eight', '1111100011111111'],
-    ['the end of the text', codes[END_OF_TEXT] ?? ''],
-    ['the end of the text behind a byte', `${codes[0x61]}${codes[END_OF_TEXT]}`],
-    ['the end of the text before a byte', `${codes[END_OF_TEXT]}${codes[0x61]}`],
-    ['half of a long code', (codes[0] ?? '').slice(0, 8)],
-  ])('%s', (_title, bits) => {
-    expect(decode(packed(bits))).toBeUndefined();
-  });
-});
-
 test('each byte has its code, wherever that begins', () => {
   // The code of the letter a has five bits: all offsets in a byte occur.
   const letter = codes[0x61] ?? '';
@@ -648,17 +603,8 @@ test('each byte has its code, wherever that begins', () => {
   }
 });
 
-test('whatever bytes are encoded come back, and nothing around them counts', fuzzTime(), () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(9), fc.nat(9), (text, before, after) => {
-      expect(decode(packed(bitsOf(text)), before, after)).toEqual([...text]);
-    }),
-    { numRuns: fuzzRuns(3000) },
-  );
-});
-
 test(
-  'codes that are cut, changed or spoilt are read as a slow reader reads them, or not at all',
+  'codes that are cut, changed or spoilt are read as a slow reader reads them, or not at all, whatever is around',
   fuzzTime(),
   () => {
     const pieces = fc.oneof(
@@ -675,10 +621,10 @@ test(
     const runs = fuzzRuns(5000);
     let read = 0;
     fc.assert(
-      fc.property(texts, (bytes) => {
+      fc.property(texts, fc.nat(9), fc.nat(9), (bytes, before, after) => {
         const text = readSlowly(bytes);
         if (text !== undefined) read += 1;
-        expect(decode(bytes)).toEqual(text);
+        expect(decode(bytes, before, after)).toEqual(text);
       }),
       { numRuns: runs },
     );
