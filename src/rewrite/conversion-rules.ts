@@ -31,8 +31,24 @@ import {
   markChanged,
   takeAll,
 } from './draft.ts';
-import { type CompiledRule, OTHER, pathIds, PLAIN, refuse, type Run, type Stop } from './member-rules.ts';
-import { type CompiledResponseRule, memberPlace, type ResponseRun } from './response-rules.ts';
+import {
+  aboutMember,
+  type CompiledRule,
+  type MembersToOpen,
+  OTHER,
+  pathIds,
+  PLAIN,
+  refuse,
+  type RuleBase,
+  type Run,
+  type Stop,
+} from './member-rules.ts';
+import {
+  type CompiledResponseRule,
+  memberRule,
+  type ResponseRuleBase,
+  type ResponseRun,
+} from './response-rules.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -67,7 +83,7 @@ function renameTo(member: DraftMember, id: number): void {
 }
 
 /** What the policy `value` makes of a value that the rule cannot convert; `keep` leaves it, and says so. */
-function settleValue(rule: CompiledRule, run: Run, member: DraftMember, expected: string): Stop | undefined {
+function settleValue(rule: RuleBase, run: Run, member: DraftMember, expected: string): Stop | undefined {
   const { value } = rule.policies;
   if (value === 'forward') return { kind: 'forward', note: 'unconvertible-value' };
   if (value === 'refuse') {
@@ -79,30 +95,30 @@ function settleValue(rule: CompiledRule, run: Run, member: DraftMember, expected
 }
 
 /** Drops a member whose name another takes, by the policies of the rule. */
-function settleName(rule: CompiledRule, run: Run, object: DraftObject, id: number): Stop | undefined {
+function settleName(rule: RuleBase, run: Run, object: DraftObject, id: number): Stop | undefined {
   const other = find(object, id);
   if (other === undefined) return undefined;
   return run.settleRepeated(rule, id, other) ?? run.settleConflict(rule, rule.code, other);
 }
 
-/** A rule that converts the value of a member, compiled. */
-export interface CompiledConvert extends CompiledRule {
-  readonly rule: ConvertRule['rule'];
-  readonly path: readonly number[];
-  readonly id: number;
-  readonly convert: Converter;
-  /** The values that it converts, in words. */
-  readonly expected: string;
-}
-
-/** Compiles a rule that converts a value. */
-export function compileConvert(rule: ConvertRule, base: CompiledRule, names: NameTable): CompiledConvert {
+/** Converts the value of the named member; null is no value, and stays. */
+export function compileConvert(rule: ConvertRule, base: RuleBase, names: NameTable): CompiledRule {
   const expected = expectedBy(rule.conversion);
   const ofText = rule.isOfTexts === true ? textConverterOf(rule.conversion) : undefined;
   const convert: Converter =
     ofText === undefined ? converterOf(rule.conversion) : (json) => convertText(json, ofText);
-  const path = pathIds(rule.in, names);
-  return { ...base, rule: rule.rule, path, id: names.add(rule.member), convert, expected };
+  return aboutMember(rule, base, names, (run, _, member) => {
+    run.readsValues();
+    const json = jsonOf(run.draft, member);
+    if (json === NULL) return undefined;
+    const converted = json === undefined ? undefined : convert(json);
+    if (converted === undefined) return settleValue(base, run, member, expected);
+    if (converted === json) return undefined;
+    overwrite(member, converted);
+    run.codes.push(base.code + PLAIN);
+    run.recorder?.replace(base, member, decoded(converted));
+    return undefined;
+  });
 }
 
 /** A form says null by an empty text. */
@@ -113,54 +129,29 @@ function convertText(json: string, convert: (text: string) => string | undefined
   return converted === undefined ? undefined : JSON.stringify(converted);
 }
 
-/** Converts the value of the named member; null is no value, and stays. */
-export function convert(rule: CompiledConvert, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  if (member === undefined) return undefined;
-  const stop = run.settleRepeated(rule, rule.id, member);
-  if (stop !== undefined) return stop;
-  run.readsValues();
-  const json = jsonOf(run.draft, member);
-  if (json === NULL) return undefined;
-  const converted = json === undefined ? undefined : rule.convert(json);
-  if (converted === undefined) return settleValue(rule, run, member, rule.expected);
-  if (converted === json) return undefined;
-  overwrite(member, converted);
-  run.codes.push(rule.code + PLAIN);
-  run.recorder?.replace(rule, member, decoded(converted));
-  return undefined;
-}
-
-/** A `list` rule, compiled. */
-export interface CompiledList extends CompiledRule {
-  readonly rule: 'list';
-  readonly path: readonly number[];
-  readonly id: number;
-  readonly to: number;
-}
-
-/** Compiles a `list` rule. */
-export function compileList(rule: ListRule, base: CompiledRule, names: NameTable): CompiledList {
-  const path = pathIds(rule.in, names);
-  return { ...base, rule: 'list', path, id: names.add(rule.member), to: names.add(rule.to) };
-}
-
 /** Makes the value of the named member the one element of a list; null is no value, and becomes an empty one. */
-export function list(rule: CompiledList, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  if (member === undefined) return undefined;
-  const stop = run.settleRepeated(rule, rule.id, member);
-  if (stop !== undefined) return stop;
-  const conflict = rule.to === rule.id ? undefined : settleName(rule, run, object, rule.to);
-  if (conflict !== undefined) return conflict;
-  run.readsValues();
-  const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
-  const isNull = jsonOf(run.draft, member) === NULL;
-  renameTo(member, rule.to);
-  enlist(run.draft, member, isNull);
-  run.codes.push(rule.code + PLAIN);
-  run.recorder?.enlist(rule, member, before, isNull);
-  return undefined;
+export function compileList(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule {
+  const [id, to] = [names.add(rule.member), names.add(rule.to)];
+  return {
+    ...aboutMember(rule, base, names, (run, object, member) => {
+      const conflict = to === id ? undefined : settleName(base, run, object, to);
+      if (conflict !== undefined) return conflict;
+      run.readsValues();
+      const before = run.pointerOf(member);
+      const isNull = jsonOf(run.draft, member) === NULL;
+      renameTo(member, to);
+      enlist(run.draft, member, isNull);
+      run.codes.push(base.code + PLAIN);
+      run.recorder?.enlist(base, member, before, isNull);
+      return undefined;
+    }),
+    open: (opened) => openListed(opened, id, to),
+  };
+}
+
+/** The one element of a list is opened as an element of the list will be. */
+function openListed({ objects, arrays }: MembersToOpen, id: number, to: number): void {
+  if (arrays[to] === true) objects[id] = arrays[id] = true;
 }
 
 /** Puts the value of a member into an array of its own, which is empty for null. */
@@ -184,120 +175,100 @@ function enlist(draft: Draft, member: DraftMember, isNull: boolean): void {
   if (member.holder !== undefined) markChanged(member.holder);
 }
 
-/** A `join` rule, compiled. */
-export interface CompiledJoin extends CompiledRule {
-  readonly rule: 'join';
-  readonly path: readonly number[];
-  readonly ids: readonly number[];
-  readonly to: number;
-  readonly with: string;
+/** The members of `object` with these names that are there, and the one of them that comes first. */
+function membersOf(
+  object: DraftObject,
+  ids: readonly number[],
+): { readonly members: readonly DraftMember[]; readonly first: DraftMember | undefined } {
+  const members = ids.flatMap((id) => find(object, id) ?? []);
+  return { members, first: object.members.find((member) => members.includes(member)) };
 }
 
-/** Compiles a `join` rule. */
-export function compileJoin(rule: JoinRule, base: CompiledRule, names: NameTable): CompiledJoin {
-  const ids = rule.members.map((member) => names.add(member));
-  return {
-    ...base,
-    rule: 'join',
-    path: pathIds(rule.in, names),
-    ids,
-    to: names.add(rule.to),
-    with: rule.with,
-  };
+/** The strings of members, without nulls; the first member that is neither, if there is one. */
+function stringsOf(draft: Draft, members: readonly DraftMember[]): readonly string[] | DraftMember {
+  const values: string[] = [];
+  for (const member of members) {
+    const json = jsonOf(draft, member);
+    if (json === undefined || (json !== NULL && !json.startsWith('"'))) return member;
+    if (json !== NULL) values.push(json);
+  }
+  return values;
 }
 
 /** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */
-export function join(rule: CompiledJoin, run: Run, object: DraftObject): Stop | undefined {
-  const members = rule.ids.flatMap((id) => find(object, id) ?? []);
-  const first = object.members.find((member) => members.includes(member));
-  if (first === undefined) return undefined;
-  for (const member of members) {
-    const stop = run.settleRepeated(rule, member.id, member);
-    if (stop !== undefined) return stop;
-  }
-  run.readsValues();
-  const values: string[] = [];
-  for (const member of members) {
-    const json = jsonOf(run.draft, member);
-    if (json === undefined || (json !== NULL && !json.startsWith('"')))
-      return settleValue(rule, run, member, 'a string');
-    if (json !== NULL) values.push(json);
-  }
-  const stop = rule.ids.includes(rule.to) ? undefined : settleName(rule, run, object, rule.to);
-  if (stop !== undefined) return stop;
-  const joined = values.length === 0 ? NULL : (joinStrings(values, rule.with) ?? NULL);
-  const others = members.filter((member) => member !== first);
-  const before = run.recorder === undefined ? '' : (currentPointer(run.draft, first) ?? '');
-  // The place of the others is that of the joined one, which has its name by then.
-  const places = run.recorder === undefined ? [] : others.map((other) => currentPointer(run.draft, other));
-  takeAll(object, others);
-  renameTo(first, rule.to);
-  overwrite(first, joined);
-  run.codes.push(rule.code + PLAIN);
-  run.recorder?.join(rule, first, { before, others, places, value: decoded(joined) });
-  return undefined;
-}
-
-/** A `split` rule, compiled. */
-export interface CompiledSplit extends CompiledRule, Splitting {
-  readonly rule: 'split';
-  readonly path: readonly number[];
-  readonly id: number;
-}
-
-/** Compiles a `split` rule. */
-export function compileSplit(rule: SplitRule, base: CompiledRule, names: NameTable): CompiledSplit {
+export function compileJoin(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule {
+  const ids = rule.members.map((member) => names.add(member));
+  const to = names.add(rule.to);
   return {
     ...base,
-    rule: 'split',
     path: pathIds(rule.in, names),
-    id: names.add(rule.member),
-    ids: rule.to.map((name) => names.add(name)),
-    with: rule.with,
-    at: rule.at,
-    none: rule.isOfTexts === true ? '""' : NULL,
+    apply: (run, object) => {
+      const { members, first } = membersOf(object, ids);
+      if (first === undefined) return undefined;
+      for (const member of members) {
+        const stop = run.settleRepeated(base, member.id, member);
+        if (stop !== undefined) return stop;
+      }
+      run.readsValues();
+      const values = stringsOf(run.draft, members);
+      if (!('length' in values)) return settleValue(base, run, values, 'a string');
+      const stop = ids.includes(to) ? undefined : settleName(base, run, object, to);
+      if (stop !== undefined) return stop;
+      const joined = joinedOf(values, rule.with);
+      const others = members.filter((member) => member !== first);
+      const before = run.pointerOf(first);
+      // The place of the others is that of the joined one, which has its name by then.
+      const places =
+        run.recorder === undefined ? [] : others.map((other) => currentPointer(run.draft, other));
+      takeAll(object, others);
+      renameTo(first, to);
+      overwrite(first, joined);
+      run.codes.push(base.code + PLAIN);
+      run.recorder?.join(base, first, { before, others, places, value: decoded(joined) });
+      return undefined;
+    },
   };
 }
 
+function joinedOf(values: readonly string[], separator: string): string {
+  return values.length === 0 ? NULL : (joinStrings(values, separator) ?? NULL);
+}
+
 /** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
-export function split(rule: CompiledSplit, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  if (member === undefined) return undefined;
-  const stop = run.settleRepeated(rule, rule.id, member);
-  if (stop !== undefined) return stop;
-  run.readsValues();
-  const json = jsonOf(run.draft, member);
-  const parts = partsOf(rule, json);
-  if (parts === undefined)
-    return settleValue(rule, run, member, `a string with ${JSON.stringify(rule.with)} in it`);
-  for (const id of rule.ids) {
-    const conflict = id === rule.id ? undefined : settleName(rule, run, object, id);
-    if (conflict !== undefined) return conflict;
-  }
-  const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
-  const made = putParts(rule, object, member, parts);
-  run.codes.push(rule.code + PLAIN);
-  run.recorder?.split(rule, member, before, made, parts.map(decoded));
-  return undefined;
+export function compileSplit(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  const ids = rule.to.map((name) => names.add(name));
+  const none = rule.isOfTexts === true ? '""' : NULL;
+  return aboutMember(rule, base, names, (run, object, member) => {
+    run.readsValues();
+    const parts = partsOf(rule, jsonOf(run.draft, member), none);
+    if (parts === undefined)
+      return settleValue(base, run, member, `a string with ${JSON.stringify(rule.with)} in it`);
+    for (const part of ids) {
+      const conflict = part === id ? undefined : settleName(base, run, object, part);
+      if (conflict !== undefined) return conflict;
+    }
+    const before = run.pointerOf(member);
+    const made = putParts(ids, object, member, parts);
+    run.codes.push(base.code + PLAIN);
+    run.recorder?.split(base, member, before, made, parts.map(decoded));
+    return undefined;
+  });
 }
 
-interface Splitting {
-  readonly ids: readonly number[];
-  readonly with: string;
-  readonly at: 'first' | 'last';
-  /** The JSON text of a value that is none, null when absent: each part of it is the same. */
-  readonly none?: string;
-}
-
-function partsOf(rule: Splitting, json: string | undefined): readonly string[] | undefined {
-  const { none = NULL } = rule;
-  if (json === none) return rule.ids.map(() => none);
-  return json === undefined ? undefined : splitString(json, rule.with, rule.ids.length, rule.at);
+/** The parts of a string; each part of a value that is none, whose JSON text is `none`, is the same. */
+function partsOf(
+  { to, with: separator, at }: Pick<SplitRule, 'to' | 'with' | 'at'>,
+  json: string | undefined,
+  none = NULL,
+): readonly string[] | undefined {
+  if (json === none) return to.map(() => none);
+  return json === undefined ? undefined : splitString(json, separator, to.length, at);
 }
 
 /** Puts the first part in the place of `member`, and returns the members of the others, at the end. */
 function putParts(
-  { ids }: Splitting,
+  ids: readonly number[],
   object: DraftObject,
   member: DraftMember,
   parts: readonly string[],
@@ -311,84 +282,79 @@ function putParts(
   });
 }
 
-/** A rule for responses that converts the value of a member, compiled. */
-export interface CompiledResponseConvert extends CompiledResponseRule {
-  readonly rule: ResponseConvertRule['rule'];
-  readonly id: number;
-  readonly convert: Converter;
-}
-
-/** Compiles a rule for responses that converts a value. */
+/** Converts the value of the member; one that cannot be converted stays, with a note. */
 export function compileResponseConvert(
   rule: ResponseConvertRule,
   change: string,
   names: NameTable,
-): CompiledResponseConvert {
-  const { path, name } = memberPlace(rule.path, names);
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
   const convert = converterOf(rule.conversion);
-  return { change, rule: rule.rule, status: rule.status, path, id: names.add(name), convert };
+  return {
+    ...base,
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined) return;
+      run.hasReadValues = true;
+      const json = jsonOf(run.draft, member);
+      if (json === NULL) return;
+      const converted = json === undefined ? undefined : convert(json);
+      if (converted === json) return;
+      if (converted === undefined) {
+        run.keep(base, member);
+        return;
+      }
+      run.dropNamed(base, object, base.id, member, 'duplicate');
+      overwrite(member, converted);
+      run.replace(base, member, member);
+    },
+  };
 }
 
-/** Converts the value of the member; one that cannot be converted stays, with a note. */
-export function responseConvert(rule: CompiledResponseConvert, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) return;
-  run.hasReadValues = true;
-  const json = jsonOf(run.draft, member);
-  if (json === NULL) return;
-  const converted = json === undefined ? undefined : rule.convert(json);
-  if (converted === json) return;
-  if (converted === undefined) {
-    run.keep(rule, member);
-    return;
-  }
-  run.dropNamed(rule, object, rule.id, member, 'duplicate');
-  overwrite(member, converted);
-  run.replace(rule, member, member);
-}
-
-/** A `list` or `first` rule for responses, compiled. */
-export interface CompiledResponseList extends CompiledResponseRule {
-  readonly rule: 'list' | 'first';
+/** A `list` or `first` rule for responses while it applies. */
+interface ResponseList extends ResponseRuleBase {
   readonly id: number;
   readonly to: number;
 }
 
-/** Compiles a `list` or `first` rule for responses. */
+/** Puts the value of the member into a list, or the first element of a list in its place: null for an empty one. */
 export function compileResponseList(
   rule: ResponseListRule,
   change: string,
   names: NameTable,
-): CompiledResponseList {
-  const { path, name } = memberPlace(rule.path, names);
-  return { change, rule: rule.rule, status: rule.status, path, id: names.add(name), to: names.add(rule.to) };
-}
-
-/** Puts the value of the member into a list, or the first element of a list in its place: null for an empty one. */
-export function responseList(rule: CompiledResponseList, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) return;
-  run.hasReadValues = true;
-  const { draft } = run;
-  const value = draft.open(member, member.node);
-  if (rule.rule === 'first' && !(value instanceof DraftArray)) {
-    if (jsonOf(draft, member) !== NULL) run.keep(rule, member);
-    else if (rule.to !== rule.id) takeName(rule, run, object, member);
-    return;
-  }
-  takeName(rule, run, object, member);
-  if (value instanceof DraftArray && rule.rule === 'first') putFirst(rule, run, member, value);
-  else enlist(draft, member, jsonOf(draft, member) === NULL);
-  run.replace(rule, member, member);
+): CompiledResponseRule {
+  const base = { ...memberRule(rule, change, names), to: names.add(rule.to) };
+  const { id, to, path } = base;
+  const isFirst = rule.rule === 'first';
+  return {
+    ...base,
+    reach: path.length + 2,
+    lift: isFirst ? 1 : 0,
+    open: (opened) => {
+      if (isFirst) opened.arrays[id] = true;
+      else openListed(opened, id, to);
+    },
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined) return;
+      run.hasReadValues = true;
+      const { draft } = run;
+      const value = draft.open(member, member.node);
+      if (isFirst && !(value instanceof DraftArray)) {
+        if (jsonOf(draft, member) !== NULL) run.keep(base, member);
+        else if (to !== id) takeName(base, run, object, member);
+        return;
+      }
+      takeName(base, run, object, member);
+      if (value instanceof DraftArray && isFirst) putFirst(base, run, member, value);
+      else enlist(draft, member, jsonOf(draft, member) === NULL);
+      run.replace(base, member, member);
+    },
+  };
 }
 
 /** Gives the member its new name, which no other has then. */
-function takeName(
-  rule: CompiledResponseList,
-  run: ResponseRun,
-  object: DraftObject,
-  member: DraftMember,
-): void {
+function takeName(rule: ResponseList, run: ResponseRun, object: DraftObject, member: DraftMember): void {
   run.dropNamed(rule, object, rule.id, member, 'duplicate');
   if (rule.to === rule.id) return;
   run.dropNamed(rule, object, rule.to, undefined, 'conflict');
@@ -397,12 +363,7 @@ function takeName(
   if (jsonOf(run.draft, member) === NULL) run.replace(rule, member, member);
 }
 
-function putFirst(
-  rule: CompiledResponseList,
-  run: ResponseRun,
-  member: DraftMember,
-  array: DraftArray,
-): void {
+function putFirst(rule: ResponseRuleBase, run: ResponseRun, member: DraftMember, array: DraftArray): void {
   const { bytes, tape } = run.draft;
   const node = array.node < 0 ? 0 : tape.firstChild(array.node);
   const [entered] = array.elements;
@@ -425,87 +386,61 @@ function putFirst(
   if (member.holder !== undefined) markChanged(member.holder);
 }
 
-/** A `join` rule for responses, compiled. */
-export interface CompiledResponseJoin extends CompiledResponseRule {
-  readonly rule: 'join';
-  readonly ids: readonly number[];
-  readonly to: number;
-  readonly with: string;
-}
-
-/** Compiles a `join` rule for responses. */
+/** Joins the strings of the members that are there; where one is no string, all stay. */
 export function compileResponseJoin(
   rule: ResponseJoinRule,
   change: string,
   names: NameTable,
-): CompiledResponseJoin {
+): CompiledResponseRule {
+  const base = { change, rule: rule.rule, status: rule.status, path: pathIds(rule.path, names) };
   const ids = rule.members.map((member) => names.add(member));
-  const path = pathIds(rule.path, names);
-  return { change, rule: 'join', status: rule.status, path, ids, to: names.add(rule.to), with: rule.with };
+  const to = names.add(rule.to);
+  return {
+    ...base,
+    apply: (run, object) => {
+      const { members, first } = membersOf(object, ids);
+      if (first === undefined) return;
+      run.hasReadValues = true;
+      const values = stringsOf(run.draft, members);
+      if (!('length' in values)) {
+        run.keep(base, values);
+        return;
+      }
+      for (const member of members) run.dropNamed(base, object, member.id, member, 'duplicate');
+      if (!ids.includes(to)) run.dropNamed(base, object, to, undefined, 'conflict');
+      const others = members.filter((member) => member !== first);
+      run.drop(base, object, others, undefined);
+      renameTo(first, to);
+      overwrite(first, joinedOf(values, rule.with));
+      run.replace(base, first, first);
+    },
+  };
 }
 
-/** Joins the strings of the members that are there; where one is no string, all stay. */
-export function responseJoin(rule: CompiledResponseJoin, run: ResponseRun, object: DraftObject): void {
-  const members = rule.ids.flatMap((id) => find(object, id) ?? []);
-  const first = object.members.find((member) => members.includes(member));
-  if (first === undefined) return;
-  run.hasReadValues = true;
-  const values: string[] = [];
-  for (const member of members) {
-    const json = jsonOf(run.draft, member);
-    if (json === undefined || (json !== NULL && !json.startsWith('"'))) {
-      run.keep(rule, member);
-      return;
-    }
-    if (json !== NULL) values.push(json);
-  }
-  for (const member of members) run.dropNamed(rule, object, member.id, member, 'duplicate');
-  if (!rule.ids.includes(rule.to)) run.dropNamed(rule, object, rule.to, undefined, 'conflict');
-  run.drop(
-    rule,
-    object,
-    members.filter((member) => member !== first),
-    undefined,
-  );
-  renameTo(first, rule.to);
-  overwrite(first, values.length === 0 ? NULL : (joinStrings(values, rule.with) ?? NULL));
-  run.replace(rule, first, first);
-}
-
-/** A `split` rule for responses, compiled. */
-export interface CompiledResponseSplit extends CompiledResponseRule {
-  readonly rule: 'split';
-  readonly id: number;
-  readonly ids: readonly number[];
-  readonly with: string;
-  readonly at: 'first' | 'last';
-}
-
-/** Compiles a `split` rule for responses. */
+/** Splits the string of the member; one that cannot be split stays, with a note. */
 export function compileResponseSplit(
   rule: ResponseSplitRule,
   change: string,
   names: NameTable,
-): CompiledResponseSplit {
-  const { path, name } = memberPlace(rule.path, names);
-  const { with: separator, at, status } = rule;
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
   const ids = rule.to.map((part) => names.add(part));
-  return { change, rule: 'split', status, path, id: names.add(name), ids, with: separator, at };
-}
-
-/** Splits the string of the member; one that cannot be split stays, with a note. */
-export function responseSplit(rule: CompiledResponseSplit, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) return;
-  run.hasReadValues = true;
-  const parts = partsOf(rule, jsonOf(run.draft, member));
-  if (parts === undefined) {
-    run.keep(rule, member);
-    return;
-  }
-  run.dropNamed(rule, object, rule.id, member, 'duplicate');
-  for (const id of rule.ids) if (id !== rule.id) run.dropNamed(rule, object, id, undefined, 'conflict');
-  const made = putParts(rule, object, member, parts);
-  run.replace(rule, member, member);
-  for (const part of made) run.replace(rule, part, member);
+  return {
+    ...base,
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined) return;
+      run.hasReadValues = true;
+      const parts = partsOf(rule, jsonOf(run.draft, member));
+      if (parts === undefined) {
+        run.keep(base, member);
+        return;
+      }
+      run.dropNamed(base, object, base.id, member, 'duplicate');
+      for (const id of ids) if (id !== base.id) run.dropNamed(base, object, id, undefined, 'conflict');
+      const made = putParts(ids, object, member, parts);
+      run.replace(base, member, member);
+      for (const part of made) run.replace(base, part, member);
+    },
+  };
 }

@@ -6,13 +6,13 @@ import { ERROR_FORMS, type ErrorForm, type ErrorsRule, type Path, type RequestRu
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import { isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
-import type { CompiledResponseRule, ResponseRun } from './response-rules.ts';
+import type { CompiledResponseRule, ResponseRuleBase, ResponseRun } from './response-rules.ts';
 import { concatBytes } from '../http/byte-collector.ts';
 import { JsonWalker, type WalkedNode } from '../json/document.ts';
 
-/** An `errors` rule, compiled: `path` is the path of each error in the service's envelope. */
-export interface CompiledErrors extends CompiledResponseRule {
-  readonly rule: 'errors';
+/** An `errors` rule while it applies to each error in the service's envelope. */
+interface Errors extends ResponseRuleBase {
+  readonly path: readonly number[];
   readonly v1: V1Names;
   /** The same for texts, and for other spellings. */
   readonly spellings: NameSpellings;
@@ -50,7 +50,7 @@ const encoder = new TextEncoder();
 const BACKSLASH = 0x5c;
 
 /** Converts an error's pointer, and the names and sentences in its text, back to V1's. */
-export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObject): void {
+function errors(rule: Errors, run: ResponseRun, error: DraftObject): void {
   const { draft, context } = run;
   if (rule.any !== undefined) anyErrors(rule, rule.any, run, error);
   if (rule.keyed !== undefined) keyedErrors(rule, rule.keyed, run, error);
@@ -75,8 +75,8 @@ export function errors(rule: CompiledErrors, run: ResponseRun, error: DraftObjec
 
 /** Replaces a member with errors of Rails as a whole, byte for byte the same outside of names. */
 function keyedErrors(
-  rule: CompiledErrors,
-  keyed: NonNullable<CompiledErrors['keyed']>,
+  rule: Errors,
+  keyed: NonNullable<Errors['keyed']>,
   run: ResponseRun,
   body: DraftObject,
 ): void {
@@ -95,7 +95,7 @@ function keyedErrors(
 const MAX_ANY_BYTES = 65_536;
 
 /** Names in errors of any other shape: those of frameworks in front of the service's own, such as `{"detail":[{"loc":[…],"msg":"…"}]}`. */
-function anyErrors(rule: CompiledErrors, any: AnyErrors, run: ResponseRun, body: DraftObject): void {
+function anyErrors(rule: Errors, any: AnyErrors, run: ResponseRun, body: DraftObject): void {
   const { bytes, tape, names } = run.draft;
   for (const member of body.members) {
     const v1 = any.members.get(member.id);
@@ -144,7 +144,7 @@ function isOfForm(list: Uint8Array, { pointer, texts }: AnyErrors): boolean {
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
 function rewriteString(
-  rule: CompiledErrors,
+  rule: Errors,
   run: ResponseRun,
   member: DraftMember,
   change: (raw: string) => string,
@@ -161,7 +161,7 @@ function rewriteString(
 }
 
 /** A pointer, the same in a fragment (RFC 6901 §6), a path from the root, or a name; any other text stays. */
-function v1Place(rule: CompiledErrors, raw: string, isWrapped: boolean): string {
+function v1Place(rule: Errors, raw: string, isWrapped: boolean): string {
   if (raw.startsWith('#')) return `#${v1Pointer(rule, raw.slice(1), isWrapped)}`;
   if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(rule, raw, isWrapped);
   const text = rule.spellings.text(raw);
@@ -170,7 +170,7 @@ function v1Place(rule: CompiledErrors, raw: string, isWrapped: boolean): string 
 }
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
-function v1Pointer({ v1, spellings }: CompiledErrors, raw: string, isWrapped: boolean): string {
+function v1Pointer({ v1, spellings }: Errors, raw: string, isWrapped: boolean): string {
   const end = endOf(raw, v1.depth + MAX_ROOTS);
   let slash = '/';
   const names: string[] = [];
@@ -224,11 +224,7 @@ interface RenamedParameter {
 }
 
 /** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
-function v1Parameter(
-  rule: CompiledErrors,
-  run: ResponseRun,
-  parameter: DraftMember,
-): RenamedParameter | undefined {
+function v1Parameter(rule: Errors, run: ResponseRun, parameter: DraftMember): RenamedParameter | undefined {
   let renamed: RenamedParameter | undefined;
   rewriteString(rule, run, parameter, (raw) => {
     const text = stringText(raw);
@@ -241,7 +237,7 @@ function v1Parameter(
 }
 
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
-function v1Text(rule: CompiledErrors, raw: string, named = raw): string {
+function v1Text(rule: Errors, raw: string, named = raw): string {
   const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
   return sentence === undefined ? rule.spellings.text(named) : spelled(sentence);
 }
@@ -268,14 +264,13 @@ export function compileErrors(
   request: readonly RequestRule[],
   query: QueryPlan | undefined,
   declared: ErrorForm | undefined,
-): readonly CompiledErrors[] {
+): readonly CompiledResponseRule[] {
   const form: ErrorForm = declared ?? ERROR_FORMS['json-api'];
   const details = new Map(Object.entries(rule.details));
   const v1 = new V1Names(request);
-  const compiled = {
+  const common = {
     change,
     rule: 'errors' as const,
-    status: rule.status,
     v1,
     spellings: new NameSpellings(request, v1),
     details,
@@ -284,21 +279,35 @@ export function compileErrors(
     query,
   };
   const ids = (path: Path): readonly number[] => path.map((name) => names.add(name));
-  const ofEach = {
-    ...compiled,
+  const compiled = (place: Omit<Errors, keyof typeof common>): CompiledResponseRule => {
+    const { path, pointer } = place;
+    const whole = { ...common, ...place };
+    return {
+      change,
+      rule: rule.rule,
+      status: rule.status,
+      path,
+      reach: path.length + Math.max(1, pointer.length),
+      open: ({ objects }) => {
+        for (const id of pointer.slice(0, -1)) objects[id] = true;
+      },
+      apply: (run, error) => errors(whole, run, error),
+    };
+  };
+  const ofEach = compiled({
     path: [...ids(form.list), -1],
     pointer: ids(form.pointer),
     sentences: ids(form.text),
-  };
+  });
+  const ofAll = { path: [], pointer: [], sentences: ids(form.about) };
   const rails = new RailsErrors(request, v1);
   if (form.isKeyed === true) {
     const keyed = { id: names.add(form.list[0] ?? ''), errors: rails };
-    return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about), keyed }];
+    return [compiled({ ...ofAll, keyed })];
   }
-  if (form.about.length > 0)
-    return [{ ...compiled, path: [], pointer: [], sentences: ids(form.about) }, ofEach];
+  if (form.about.length > 0) return [compiled(ofAll), ofEach];
   if (declared !== undefined) return [ofEach];
-  const members = [...ANY_MEMBERS.map((name) => [name, name] as const), ...namesInV2(request, compiled)];
+  const members = [...ANY_MEMBERS.map((name) => [name, name] as const), ...namesInV2(request, common)];
   const any: AnyErrors = {
     members: new Map(members.map(([name, own]) => [names.add(name), names.add(own)])),
     list: names.add(form.list[0] ?? ''),
@@ -307,7 +316,7 @@ export function compileErrors(
     errors: rails,
   };
   // Before those of the form, which leave a member alone that has other contents already.
-  return [...[[], [-1]].map((path) => ({ ...compiled, path, pointer: [], sentences: [], any })), ofEach];
+  return [...[[], [-1]].map((path) => compiled({ ...ofAll, path, any })), ofEach];
 }
 
 /** Members at the top of the bodies with errors that frameworks, validators and gateways make. */
@@ -321,7 +330,7 @@ const ANY_MEMBERS: readonly string[] = (
 /** The names at the top of V2's body that errors may be keyed by, in their spellings, with V1's. */
 function namesInV2(
   rules: readonly RequestRule[],
-  { spellings }: Pick<CompiledErrors, 'spellings'>,
+  { spellings }: Pick<Errors, 'spellings'>,
 ): readonly (readonly [string, string])[] {
   return placesInV2(rules).flatMap(([name = '', ...rest]) =>
     [name, camelOf(name), camelOf(`_${name}`), name.replaceAll('_', '-')].flatMap((spelling) => {

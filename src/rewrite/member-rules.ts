@@ -3,6 +3,7 @@ import { decodeString, type NameTable } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { SCALAR, STRING, type Tape } from '../json/tape.ts';
 import type { Policies } from '../rules/rule-book.ts';
+import type { OpenedMembers } from '../json/scanner.ts';
 import type {
   MappedValue,
   MapRule,
@@ -34,11 +35,62 @@ export type Stop =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'forward'; readonly note: string };
 
-/** Properties of every compiled rule. */
-export interface CompiledRule extends RuleName {
+/** What a compiled rule has of its change, and of its place in the plan. */
+export interface RuleBase extends RuleName {
   /** The first step code of the rule. */
   readonly code: number;
   readonly policies: Policies;
+}
+
+/** A request rule, compiled. */
+export interface CompiledRule extends RuleBase, RuleReads {
+  /** Applies it to one of the objects at `path`. */
+  readonly apply: (run: Run, object: DraftObject) => Stop | undefined;
+}
+
+/** What a compiled rule reads of a body, in either direction. */
+export interface RuleReads {
+  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
+  readonly path: readonly number[];
+  /** Levels below the body that it may read; when absent, those of the path and the members there. */
+  readonly reach?: number;
+  /** Levels by which it may lift a value; none when absent. */
+  readonly lift?: number;
+  /** Opens the members that it goes into, beside those on its path. */
+  readonly open?: (opened: MembersToOpen) => void;
+}
+
+/** The members that rules open, being collected. */
+export interface MembersToOpen extends OpenedMembers {
+  readonly objects: boolean[];
+  readonly arrays: boolean[];
+  list: boolean;
+}
+
+/** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
+export function levelsRead(rules: readonly RuleReads[], least = 0): number {
+  const deepest = rules.reduce((most, { reach, path }) => Math.max(most, reach ?? path.length + 1), least);
+  return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
+}
+
+/** True for a rule whose path begins with `*`: it is about the elements of a body that is an array. */
+export function isOfList({ path }: RuleReads): boolean {
+  return path[0] === -1;
+}
+
+/** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
+export function openPath(opened: MembersToOpen, path: readonly number[]): void {
+  const { objects, arrays } = opened;
+  if (path[0] === -1) opened.list = true;
+  for (const [at, id] of path.entries()) {
+    if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
+  }
+}
+
+/** Opens the member `to` as the member `from` is opened: a rule renames or copies it. */
+export function openLike({ objects, arrays }: MembersToOpen, to: number, from: number): void {
+  if (objects[from] === true) objects[to] = true;
+  if (arrays[from] === true) arrays[to] = true;
 }
 
 /** Step codes reserved for each member of a rule: what was done to it, and why. */
@@ -91,6 +143,11 @@ export class Run {
     this.isSingular = this.hasForeignNames = true;
   }
 
+  /** The current pointer of a member, for the records; empty in a run that makes none. */
+  pointerOf(member: DraftMember): string {
+    return this.recorder === undefined ? '' : (currentPointer(this.draft, member) ?? '');
+  }
+
   /** Returns the last of the members of `object` with a repeated name, among names with a position in `places`. */
   findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
     const marks = this.marks;
@@ -106,7 +163,7 @@ export class Run {
   }
 
   /** Applies the rule's `duplicate` policy to a repeated member; the policy `last` drops all but the last. */
-  settleRepeated(rule: CompiledRule, id: number, last: DraftMember): Stop | undefined {
+  settleRepeated(rule: RuleBase, id: number, last: DraftMember): Stop | undefined {
     const { holder } = last;
     if (holder === undefined || !isRepeated(holder, id, last)) return undefined;
     if (rule.policies.duplicate === 'forward') return { kind: 'forward', note: 'duplicate-member' };
@@ -130,7 +187,7 @@ export class Run {
   }
 
   /** Applies the rule's `conflict` policy: drops `loser`, the V2 name of an attribute that the V1 name also sets. */
-  settleConflict(rule: CompiledRule, code: number, loser: DraftMember): Stop | undefined {
+  settleConflict(rule: RuleBase, code: number, loser: DraftMember): Stop | undefined {
     const { holder } = loser;
     if (holder === undefined) return undefined;
     if (rule.policies.conflict === 'forward') return { kind: 'forward', note: 'conflicting-members' };
@@ -173,106 +230,132 @@ export function pathIds(path: Path, names: NameTable): readonly number[] {
   return path.map((segment) => (segment === '*' ? -1 : names.add(segment)));
 }
 
-/** An `unwrap` rule, compiled. */
-export interface CompiledUnwrap extends CompiledRule {
-  readonly rule: 'unwrap';
-  readonly id: number;
-}
-
-/** Compiles an `unwrap` rule. */
-export function compileUnwrap(rule: UnwrapRule, base: CompiledRule, names: NameTable): CompiledUnwrap {
-  return { ...base, rule: 'unwrap', id: names.add(rule.member) };
+/** Compiles a rule about one member of each object: `apply` is called where it is there, and there once. */
+export function aboutMember(
+  rule: { readonly member: string; readonly in: Path },
+  base: RuleBase,
+  names: NameTable,
+  apply: (run: Run, object: DraftObject, member: DraftMember) => Stop | undefined,
+): CompiledRule {
+  const id = names.add(rule.member);
+  return {
+    ...base,
+    path: pathIds(rule.in, names),
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined) return undefined;
+      const stop = run.settleRepeated(base, id, member);
+      return stop === undefined ? apply(run, object, member) : stop;
+    },
+  };
 }
 
 /** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */
-export function unwrap(rule: CompiledUnwrap, run: Run): Stop | undefined {
-  const { draft, recorder } = run;
-  const wrapper = find(draft.root, rule.id);
-  if (wrapper === undefined) return flat(rule, run);
-  const stop = run.settleRepeated(rule, rule.id, wrapper);
-  if (stop !== undefined) return stop;
-  const body = draft.open(wrapper, wrapper.node);
-  if (!(body instanceof DraftObject)) {
-    if (rule.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
-    const detail = `${draft.names.name(rule.id)} must be an object.`;
-    return refuse('wrapper-not-object', 422, detail, run, wrapper);
-  }
-  if (draft.root.members.length > 1) {
-    const dropped = dropSiblings(rule, run, wrapper);
-    if (dropped !== undefined) return dropped;
-  }
-  run.codes.push(rule.code + PLAIN);
-  recorder?.unwrap(rule, wrapper);
-  wrapper.isRemoved = true;
-  body.up = undefined;
-  draft.root = body;
-  return undefined;
+export function compileUnwrap(rule: UnwrapRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  return {
+    ...base,
+    path: [],
+    lift: 1,
+    open: ({ objects }) => {
+      objects[id] = true;
+    },
+    apply: (run) => {
+      const { draft, recorder } = run;
+      const wrapper = find(draft.root, id);
+      if (wrapper === undefined) return flat(rule.member, base, run);
+      const stop = run.settleRepeated(base, id, wrapper);
+      if (stop !== undefined) return stop;
+      const body = draft.open(wrapper, wrapper.node);
+      if (!(body instanceof DraftObject)) {
+        if (base.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
+        return refuse('wrapper-not-object', 422, `${rule.member} must be an object.`, run, wrapper);
+      }
+      if (draft.root.members.length > 1) {
+        const dropped = dropSiblings(rule.member, base, run, wrapper);
+        if (dropped !== undefined) return dropped;
+      }
+      run.codes.push(base.code + PLAIN);
+      recorder?.unwrap(base, wrapper);
+      wrapper.isRemoved = true;
+      body.up = undefined;
+      draft.root = body;
+      return undefined;
+    },
+  };
 }
 
-function dropSiblings(rule: CompiledUnwrap, run: Run, wrapper: DraftMember): Stop | undefined {
+function dropSiblings(name: string, base: RuleBase, run: Run, wrapper: DraftMember): Stop | undefined {
   const siblings = run.draft.root.members.filter((member) => member !== wrapper);
-  if (rule.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
-  if (rule.policies.siblings === 'refuse') {
-    const detail = `Only the member ${run.draft.names.name(rule.id)} may be at the top level of the body.`;
+  if (base.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
+  if (base.policies.siblings === 'refuse') {
+    const detail = `Only the member ${name} may be at the top level of the body.`;
     return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
   }
-  run.isSingular = run.hasForeignNames = true;
+  run.readsValues();
   for (const member of siblings) {
-    run.codes.push(rule.code + OTHER);
-    run.recorder?.drop({ change: rule.change, rule: 'strip' }, member, 'sibling');
+    run.codes.push(base.code + OTHER);
+    run.recorder?.drop({ change: base.change, rule: 'strip' }, member, 'sibling');
     member.isRemoved = true;
   }
   return undefined;
 }
 
-function flat(rule: CompiledUnwrap, run: Run): Stop | undefined {
-  if (rule.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
-  if (rule.policies.flat === 'refuse') {
-    const name = run.draft.names.name(rule.id);
+function flat(name: string, base: RuleBase, run: Run): Stop | undefined {
+  if (base.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
+  if (base.policies.flat === 'refuse') {
     const pointer = `/${pointerToken(name)}`;
     const refusal = { code: 'not-wrapped', status: 422, detail: `${name} is required.`, pointer };
     return { kind: 'refuse', refusal };
   }
-  run.codes.push(rule.code + FLAT);
-  run.recorder?.flat(rule);
+  run.codes.push(base.code + FLAT);
+  run.recorder?.flat(base);
   return undefined;
 }
 
-/** A `nest` rule, compiled. */
-export interface CompiledNest extends CompiledRule {
-  readonly rule: 'nest';
-  readonly path: readonly number[];
+/** A `nest` rule while it applies. */
+interface Nest extends RuleBase {
   /** The position of each named member in the rule, by the id of its name. */
   readonly places: readonly number[];
   readonly under: number;
 }
 
-/** Compiles a `nest` rule. */
-export function compileNest(rule: NestRule, base: CompiledRule, names: NameTable): CompiledNest {
-  const places = placesOf(rule.members, names);
-  return { ...base, rule: 'nest', path: pathIds(rule.in, names), places, under: names.add(rule.under) };
-}
-
 /** Moves the named members into the sub-object, which is created in place of the first of them if there is none. */
-export function nest(rule: CompiledNest, run: Run, object: DraftObject): Stop | undefined {
-  const existing = find(object, rule.under);
-  const stop = settleDuplicates(rule, run, object, existing);
-  if (stop !== undefined) return stop;
-  const first = firstNamed(rule, object);
-  if (first === undefined) return undefined;
-  const value = existing === undefined ? undefined : run.draft.open(existing, existing.node);
-  if (value instanceof DraftObject) return add(rule, run, object, value);
-  if (existing !== undefined) {
-    const conflict = run.settleConflict(rule, rule.code, existing);
-    if (conflict !== undefined) return conflict;
-  }
-  enclose(rule, run, object, first);
-  return undefined;
+export function compileNest(
+  { members, under, ...rule }: NestRule,
+  base: RuleBase,
+  names: NameTable,
+): CompiledRule {
+  const nest: Nest = { ...base, places: placesOf(members, names), under: names.add(under) };
+  const path = pathIds(rule.in, names);
+  return {
+    ...base,
+    path,
+    reach: path.length + 2,
+    open: ({ objects }) => {
+      objects[nest.under] = true;
+    },
+    apply: (run, object) => {
+      const existing = find(object, nest.under);
+      const stop = settleDuplicates(nest, run, object, existing);
+      if (stop !== undefined) return stop;
+      const first = object.members.find((member) => isNamed(nest, member));
+      if (first === undefined) return undefined;
+      const value = existing === undefined ? undefined : run.draft.open(existing, existing.node);
+      if (value instanceof DraftObject) return add(nest, run, object, value);
+      if (existing !== undefined) {
+        const conflict = run.settleConflict(nest, nest.code, existing);
+        if (conflict !== undefined) return conflict;
+      }
+      enclose(nest, run, object, first);
+      return undefined;
+    },
+  };
 }
 
 /** Applies the `duplicate` policy to repeated members that the rule names. */
 function settleDuplicates(
-  rule: CompiledNest,
+  rule: Nest,
   run: Run,
   object: DraftObject,
   existing: DraftMember | undefined,
@@ -287,19 +370,12 @@ function settleDuplicates(
   }
 }
 
-function firstNamed(rule: CompiledNest, object: DraftObject): DraftMember | undefined {
-  for (const member of object.members) {
-    if (isNamed(rule, member)) return member;
-  }
-  return undefined;
-}
-
-function isNamed(rule: CompiledNest, member: DraftMember): boolean {
+function isNamed(rule: Nest, member: DraftMember): boolean {
   return (rule.places[member.id] ?? -1) >= 0;
 }
 
 /** Adds the named members to the existing object; if both have a name, the flat value wins. */
-function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObject): Stop | undefined {
+function add(rule: Nest, run: Run, object: DraftObject, target: DraftObject): Stop | undefined {
   for (const member of object.members.filter((other) => isNamed(rule, other))) {
     const other = find(target, member.id);
     if (other !== undefined) {
@@ -307,7 +383,7 @@ function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObj
       const stop = run.settleRepeated(rule, member.id, other) ?? run.settleConflict(rule, code, other);
       if (stop !== undefined) return stop;
     }
-    const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+    const before = run.pointerOf(member);
     remove(object, member);
     member.isMoved = true;
     put(rule, run, target, member, before, other !== undefined);
@@ -318,7 +394,7 @@ function add(rule: CompiledNest, run: Run, object: DraftObject, target: DraftObj
 }
 
 /** Creates the sub-object in place of `first` and moves the named members into it. */
-function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: DraftMember): void {
+function enclose(rule: Nest, run: Run, object: DraftObject, first: DraftMember): void {
   const holder = new DraftMember(rule.under, -1, first.place, first.hasDelimiter, object);
   const created = new DraftObject(-1, holder);
   holder.hasLead = first.hasLead;
@@ -340,7 +416,7 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
       length += 1;
       continue;
     }
-    const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
+    const before = run.pointerOf(member);
     if (member === first) {
       members[length] = holder;
       length += 1;
@@ -356,7 +432,7 @@ function enclose(rule: CompiledNest, run: Run, object: DraftObject, first: Draft
 }
 
 function put(
-  rule: CompiledNest,
+  rule: Nest,
   run: Run,
   target: DraftObject,
   member: DraftMember,
@@ -369,126 +445,77 @@ function put(
   run.recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
 }
 
-/** A `rename` rule, compiled. */
-export interface CompiledRename extends CompiledRule {
-  readonly rule: 'rename';
-  readonly path: readonly number[];
-  readonly id: number;
-  readonly to: number;
-}
-
-/** Compiles a `rename` rule. */
-export function compileRename(rule: RenameRule, base: CompiledRule, names: NameTable): CompiledRename {
+/** Renames the named member; an existing member with the new name is dropped. */
+export function compileRename(rule: RenameRule, base: RuleBase, names: NameTable): CompiledRule {
+  const [id, to] = [names.add(rule.member), names.add(rule.to)];
   return {
     ...base,
-    rule: 'rename',
     path: pathIds(rule.in, names),
-    id: names.add(rule.member),
-    to: names.add(rule.to),
+    open: (opened) => openLike(opened, id, to),
+    apply: (run, object) => {
+      const member = find(object, id);
+      const other = find(object, to);
+      const stop =
+        (member && run.settleRepeated(base, id, member)) ?? (other && run.settleRepeated(base, to, other));
+      if (stop !== undefined || member === undefined) return stop;
+      const conflict = other && run.settleConflict(base, base.code, other);
+      if (conflict !== undefined) return conflict;
+      const before = run.pointerOf(member);
+      member.id = to;
+      member.isRenamed = true;
+      markChanged(object);
+      run.codes.push(base.code + PLAIN);
+      run.recorder?.move(base, member, before, other === undefined ? undefined : 'conflict');
+      return undefined;
+    },
   };
 }
 
-/** Renames the named member; an existing member with the new name is dropped. */
-export function rename(rule: CompiledRename, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  const other = find(object, rule.to);
-  if (member !== undefined) {
-    const stop = run.settleRepeated(rule, rule.id, member);
-    if (stop !== undefined) return stop;
-  }
-  if (other !== undefined) {
-    const stop = run.settleRepeated(rule, rule.to, other);
-    if (stop !== undefined) return stop;
-  }
-  if (member === undefined) return undefined;
-  if (other !== undefined) {
-    const stop = run.settleConflict(rule, rule.code, other);
-    if (stop !== undefined) return stop;
-  }
-  const before = run.recorder === undefined ? '' : (currentPointer(run.draft, member) ?? '');
-  member.id = rule.to;
-  member.isRenamed = true;
-  markChanged(object);
-  run.codes.push(rule.code + PLAIN);
-  run.recorder?.move(rule, member, before, other === undefined ? undefined : 'conflict');
-  return undefined;
-}
-
-/** A `strip` or `only` rule, compiled. */
-export interface CompiledStrip extends CompiledRule {
-  readonly rule: 'strip' | 'only';
-  readonly path: readonly number[];
-  /** The position of each named member in the rule, by the id of its name. */
-  readonly places: readonly number[];
-}
-
-/** Compiles a `strip` or `only` rule. */
-export function compileStrip(
-  rule: StripRule | OnlyRule,
-  base: CompiledRule,
-  names: NameTable,
-): CompiledStrip {
-  const places = placesOf(rule.members, names);
-  return { ...base, rule: rule.rule, path: pathIds(rule.in, names), places };
-}
-
 /** Removes the named members (`strip`), or all but them (`only`). */
-export function strip(rule: CompiledStrip, run: Run, object: DraftObject): Stop | undefined {
+export function compileStrip(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): CompiledRule {
+  const places = placesOf(rule.members, names);
   const isStrip = rule.rule === 'strip';
-  let dropped: DraftMember[] | undefined;
-  let isAnyNamed = false;
-  for (const member of object.members) {
-    const isNamed = (rule.places[member.id] ?? -1) >= 0;
-    isAnyNamed ||= isNamed;
-    if (isNamed === isStrip) (dropped ??= []).push(member);
-  }
-  // A single member that is dropped by its name cannot be repeated.
-  if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
-    const repeated = run.findRepeated(object, rule.places);
-    if (repeated !== undefined)
-      return run.settleRepeated(rule, repeated.id, repeated) ?? strip(rule, run, object);
-  }
-  if (dropped === undefined) return undefined;
-  if (!isStrip) run.isSingular = run.hasForeignNames = true;
-  const { places } = rule;
-  // V1's messages about them have the order in which they are listed.
-  if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
-  for (const member of dropped) {
-    run.codes.push(rule.code + (isStrip ? (rule.places[member.id] ?? 0) : 0) * STEPS + PLAIN);
-    run.recorder?.drop(rule, member);
-  }
-  takeAll(object, dropped);
-  return undefined;
-}
-
-/** A `map` rule, compiled. */
-export interface CompiledMap extends CompiledRule {
-  readonly rule: 'map';
-  readonly path: readonly number[];
-  readonly id: number;
-  readonly values: MappedValues;
-}
-
-/** Compiles a `map` rule. */
-export function compileMap(rule: MapRule, base: CompiledRule, names: NameTable): CompiledMap {
-  const values = new MappedValues(rule.values);
-  return { ...base, rule: 'map', path: pathIds(rule.in, names), id: names.add(rule.member), values };
+  const apply: CompiledRule['apply'] = (run, object) => {
+    let dropped: DraftMember[] | undefined;
+    let isAnyNamed = false;
+    for (const member of object.members) {
+      const isNamed = (places[member.id] ?? -1) >= 0;
+      isAnyNamed ||= isNamed;
+      if (isNamed === isStrip) (dropped ??= []).push(member);
+    }
+    // A single member that is dropped by its name cannot be repeated.
+    if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
+      const repeated = run.findRepeated(object, places);
+      if (repeated !== undefined)
+        return run.settleRepeated(base, repeated.id, repeated) ?? apply(run, object);
+    }
+    if (dropped === undefined) return undefined;
+    if (!isStrip) run.readsValues();
+    // V1's messages about them have the order in which they are listed.
+    if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
+    for (const member of dropped) {
+      run.codes.push(base.code + (isStrip ? (places[member.id] ?? 0) : 0) * STEPS + PLAIN);
+      run.recorder?.drop(base, member);
+    }
+    takeAll(object, dropped);
+    return undefined;
+  };
+  return { ...base, path: pathIds(rule.in, names), apply };
 }
 
 /** Replaces the value of the named member, if the map lists it. */
-export function map(rule: CompiledMap, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  if (member === undefined) return undefined;
-  const stop = run.settleRepeated(rule, rule.id, member);
-  if (stop !== undefined) return stop;
-  const position = rule.values.find(run.draft, member);
-  run.lookups.push({ values: rule.values, node: member.node });
-  if (position < 0) return undefined;
-  member.literal = rule.values.text(position);
-  markChanged(object);
-  run.codes.push(rule.code + position * STEPS + PLAIN);
-  run.recorder?.replace(rule, member, rule.values.value(position) ?? null);
-  return undefined;
+export function compileMap(rule: MapRule, base: RuleBase, names: NameTable): CompiledRule {
+  const values = new MappedValues(rule.values);
+  return aboutMember(rule, base, names, (run, object, member) => {
+    const position = values.find(run.draft, member);
+    run.lookups.push({ values, node: member.node });
+    if (position < 0) return undefined;
+    member.literal = values.text(position);
+    markChanged(object);
+    run.codes.push(base.code + position * STEPS + PLAIN);
+    run.recorder?.replace(base, member, values.value(position) ?? null);
+    return undefined;
+  });
 }
 
 /** The values of a map, compiled: finds the position of a value in the map, and has its replacement. */

@@ -16,44 +16,26 @@ import { RecordCache, ShapeCache } from './caches.ts';
 import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import { type EditRecord, malformed, Recorder, type Records, type Refusal, type Rewrite } from './records.ts';
 import {
-  type CompiledMap,
-  type CompiledNest,
-  type CompiledRename,
   type CompiledRule,
-  type CompiledStrip,
-  type CompiledUnwrap,
   compileMap,
   compileNest,
   compileRename,
   compileStrip,
   compileUnwrap,
+  isOfList,
+  levelsRead,
   lookUp,
   type Lookup,
-  map,
   type Marks,
-  nest,
-  rename,
+  type MembersToOpen,
+  openPath,
+  type RuleBase,
   Run,
   STEPS,
   type Stop,
-  strip,
-  unwrap,
 } from './member-rules.ts';
-import {
-  type CompiledConvert,
-  compileConvert,
-  type CompiledJoin,
-  compileJoin,
-  type CompiledList,
-  compileList,
-  type CompiledSplit,
-  compileSplit,
-  convert,
-  join,
-  list,
-  split,
-} from './conversion-rules.ts';
-import { type CompiledMove, compileMove, type CompiledSet, compileSet, move, set } from './value-rules.ts';
+import { compileConvert, compileJoin, compileList, compileSplit } from './conversion-rules.ts';
+import { compileMove, compileSet } from './value-rules.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
@@ -85,19 +67,6 @@ const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
 const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
 
-type Compiled =
-  | CompiledUnwrap
-  | CompiledNest
-  | CompiledRename
-  | CompiledStrip
-  | CompiledMap
-  | CompiledSet
-  | CompiledMove
-  | CompiledConvert
-  | CompiledList
-  | CompiledJoin
-  | CompiledSplit;
-
 /** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {
   readonly recipe: Recipe;
@@ -122,9 +91,9 @@ export class Plan {
   private readonly policies: Policies;
   private readonly depth: number;
   private readonly names = new NameTable();
-  private readonly rules: readonly Compiled[];
+  private readonly rules: readonly CompiledRule[];
   /** Those for a body that is an array; any other rule names a member of an object. */
-  private readonly listRules: readonly Compiled[];
+  private readonly listRules: readonly CompiledRule[];
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
@@ -141,10 +110,9 @@ export class Plan {
     this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
     this.listRules = this.rules.filter(isOfList);
-    const record = this.rules.reduce((deepest, rule) => Math.max(deepest, reach(rule)), 0) + this.lifts();
     this.scanner = new Scanner({
       depth: book.limits.depth,
-      record,
+      record: levelsRead(this.rules),
       names: this.names,
       opened: openedBy(this.rules),
     });
@@ -297,30 +265,19 @@ export class Plan {
     return records;
   }
 
-  private compile(common: Policies, changes: readonly Change[]): readonly Compiled[] {
-    const rules: Compiled[] = [];
+  private compile(common: Policies, changes: readonly Change[]): readonly CompiledRule[] {
+    const rules: CompiledRule[] = [];
     let code = 0;
     for (const change of changes) {
       const policies = { ...common, ...change.policies };
       for (const rule of change.request) {
-        const compiled = compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.names);
-        if (compiled === undefined) continue;
-        rules.push(compiled);
+        if (rule.rule === 'strip' && rule.members.length === 0) continue;
+        rules.push(compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.names));
         code += STEPS * stepsOf(rule);
       }
     }
     return rules;
   }
-
-  /** The levels by which a value may have been deeper in the V1 body than where a rule reads it. */
-  private lifts(): number {
-    return this.rules.reduce((levels, rule) => levels + liftOf(rule), 0);
-  }
-}
-
-function liftOf(rule: Compiled): number {
-  if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
-  return rule.rule === 'unwrap' ? 1 : 0;
 }
 
 /** True for a rule that adds a member to the body itself. */
@@ -333,48 +290,22 @@ function withoutBodies(change: Change): Change {
   return { ...change, on: 'every', request: change.request.filter(({ rule }) => rule !== 'unwrap') };
 }
 
-/** The number of levels below the body that `rule` may read: its path, the members there, and the contents of `under`. */
-function reach(rule: Compiled): number {
-  if (rule.rule === 'unwrap') return 1;
-  if (rule.rule === 'move') return rule.path.length + Math.max(rule.from.length, rule.to.length);
-  return rule.path.length + (rule.rule === 'nest' ? 2 : 1);
-}
-
-/** True for a rule whose path begins with `*`: it is about the elements of a body that is an array. */
-function isOfList(rule: Compiled): boolean {
-  return rule.rule !== 'unwrap' && rule.path[0] === -1;
-}
-
-/** The members that rules open, being collected. */
-export interface MembersToOpen extends OpenedMembers {
-  readonly objects: boolean[];
-  readonly arrays: boolean[];
-  list: boolean;
-}
-
 /** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
-function openedBy(rules: readonly Compiled[]): OpenedMembers {
+function openedBy(rules: readonly CompiledRule[]): OpenedMembers {
   const opened: MembersToOpen = { objects: [], arrays: [], list: false };
   for (const rule of rules.toReversed()) {
-    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
-    if (rule.rule === 'nest') opened.objects[rule.under] = true;
-    if (rule.rule === 'move') openMove(opened, rule);
-    // Its one element is opened as an element of the list will be.
-    if (rule.rule === 'list' && opened.arrays[rule.to] === true)
-      opened.objects[rule.id] = opened.arrays[rule.id] = true;
-    if (rule.rule === 'unwrap') opened.objects[rule.id] = true;
-    else openPath(opened, rule.path);
+    rule.open?.(opened);
+    openPath(opened, rule.path);
   }
   return opened;
 }
 
-function applyRule(rule: Compiled, run: Run): Stop | undefined {
-  if (rule.rule === 'unwrap') return unwrap(rule, run);
-  if (rule.path.length === 0) return apply(rule, run, run.draft.root);
+function applyRule(rule: CompiledRule, run: Run): Stop | undefined {
+  if (rule.path.length === 0) return rule.apply(run, run.draft.root);
   const before = run.codes.length;
   const stop = run.draft.each(
     rule.path,
-    (object) => apply(rule, run, object),
+    (object) => rule.apply(run, object),
     (id, member) => run.settleRepeated(rule, id, member),
   );
   // The records contain the index of an array, but the steps do not.
@@ -382,43 +313,7 @@ function applyRule(rule: Compiled, run: Run): Stop | undefined {
   return stop;
 }
 
-function apply(
-  rule: Exclude<Compiled, CompiledUnwrap>,
-  run: Run,
-  object: Parameters<typeof nest>[2],
-): Stop | undefined {
-  switch (rule.rule) {
-    case 'nest':
-      return nest(rule, run, object);
-    case 'rename':
-      return rename(rule, run, object);
-    case 'strip':
-    case 'only':
-      return strip(rule, run, object);
-    case 'map':
-      return map(rule, run, object);
-    case 'set':
-    case 'default':
-      return set(rule, run, object);
-    case 'move':
-      return move(rule, run, object);
-    case 'list':
-      return list(rule, run, object);
-    case 'join':
-      return join(rule, run, object);
-    case 'split':
-      return split(rule, run, object);
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date':
-      return convert(rule, run, object);
-  }
-}
-
-function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compiled | undefined {
+function compile(rule: RequestRule, base: RuleBase, names: NameTable): CompiledRule {
   if ('conversion' in rule) return compileConvert(rule, base, names);
   switch (rule.rule) {
     case 'unwrap':
@@ -428,7 +323,6 @@ function compile(rule: RequestRule, base: CompiledRule, names: NameTable): Compi
     case 'rename':
       return compileRename(rule, base, names);
     case 'strip':
-      return rule.members.length === 0 ? undefined : compileStrip(rule, base, names);
     case 'only':
       return compileStrip(rule, base, names);
     case 'map':
@@ -467,31 +361,4 @@ export function compilePlans(book: RuleBook): Plans {
       return plan;
     },
   };
-}
-
-/** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
-export function openPath(opened: MembersToOpen, path: readonly number[]): void {
-  const { objects, arrays } = opened;
-  if (path[0] === -1) opened.list = true;
-  for (const [at, id] of path.entries()) {
-    if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
-  }
-}
-
-/** Opens the members on both paths of a move, and the moved one by its old name as by its new one. */
-export function openMove(
-  opened: MembersToOpen,
-  { path, from, to }: { readonly [Key in 'path' | 'from' | 'to']: readonly number[] },
-): void {
-  openLike(opened, from.at(-1) ?? 0, to.at(-1) ?? 0);
-  for (const end of [from, to]) {
-    openPath(opened, path);
-    for (const id of end.slice(0, -1)) opened.objects[id] = true;
-  }
-}
-
-/** Opens the member `to` as the member `from` is opened: a rule renames or copies it. */
-export function openLike({ objects, arrays }: MembersToOpen, to: number, from: number): void {
-  if (objects[from] === true) objects[to] = true;
-  if (arrays[from] === true) arrays[to] = true;
 }

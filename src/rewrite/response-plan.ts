@@ -24,81 +24,35 @@ import {
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import {
-  type CompiledResponseConvert,
-  type CompiledResponseJoin,
-  type CompiledResponseList,
-  type CompiledResponseSplit,
   compileResponseConvert,
   compileResponseJoin,
   compileResponseList,
   compileResponseSplit,
-  responseConvert,
-  responseJoin,
-  responseList,
-  responseSplit,
 } from './conversion-rules.ts';
-import { type CompiledErrors, compileErrors, errors } from './errors.ts';
+import { compileErrors } from './errors.ts';
 import { ListPieces } from './list-pieces.ts';
-import { type MembersToOpen, openLike, openMove, openPath } from './plan.ts';
+import { isOfList, levelsRead, type MembersToOpen, openPath } from './member-rules.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
 import { joinSteps, type ResponseStep } from './response-steps.ts';
 import {
-  alias,
   compileAlias,
-  type CompiledAlias,
-  type CompiledDeprecations,
+  type CompiledResponseRule,
   compileDeprecations,
-  type CompiledFlatten,
-  type CompiledRenameBack,
-  type CompiledResponseMap,
-  type CompiledUnnest,
   compileFlatten,
   compileRenameBack,
   compileResponseMap,
   compileUnnest,
-  deprecations,
-  flatten,
   isAbout,
-  renameBack,
   type ResponseContext,
-  responseMap,
   type ResponseRecord,
   type ResponseRewrite,
   MAX_RECORDS,
   ResponseRun,
   SeenIds,
-  unnest,
 } from './response-rules.ts';
-import {
-  type CompiledResponseMove,
-  type CompiledResponseSet,
-  type CompiledResponseStrip,
-  compileResponseMove,
-  compileResponseSet,
-  compileResponseStrip,
-  isWithin,
-  responseMove,
-  responseSet,
-  responseStrip,
-} from './value-rules.ts';
-
-type Compiled =
-  | CompiledRenameBack
-  | CompiledUnnest
-  | CompiledAlias
-  | CompiledFlatten
-  | CompiledDeprecations
-  | CompiledErrors
-  | CompiledResponseMap
-  | CompiledResponseSet
-  | CompiledResponseStrip
-  | CompiledResponseMove
-  | CompiledResponseConvert
-  | CompiledResponseList
-  | CompiledResponseJoin
-  | CompiledResponseSplit;
+import { compileResponseMove, compileResponseSet, compileResponseStrip } from './value-rules.ts';
 
 /** The effect of the rules on every response of one shape with one status. */
 interface ShapeResult {
@@ -119,7 +73,7 @@ const MAX_CACHED_NODES = 1024;
 const LARGE_BYTES = 256 * 1024;
 
 /** Compiles a rule for a plan with these names; `errors` stands for several. */
-type RuleSource = (names: NameTable) => readonly Compiled[];
+type RuleSource = (names: NameTable) => readonly CompiledResponseRule[];
 
 /** What a plan is made of. */
 interface PlanParts {
@@ -137,13 +91,13 @@ interface PlanParts {
 export class ResponsePlan {
   private readonly parts: PlanParts;
   private readonly names = new NameTable();
-  private readonly rules: readonly Compiled[];
+  private readonly rules: readonly CompiledResponseRule[];
   /** Those for a response that is an array; any other rule names a member of an object. */
-  private readonly listRules: readonly Compiled[];
+  private readonly listRules: readonly CompiledResponseRule[];
   /** Turns links back after the rules; undefined where links stay as they are. */
   private readonly restoreLinks: RestoreBodyLinks | undefined;
   /** A status is a number of three digits, so that this stays small. */
-  private readonly byStatus = new Map<number, readonly Compiled[]>();
+  private readonly byStatus = new Map<number, readonly CompiledResponseRule[]>();
   /** The same: the path to the list that all rules are about. */
   private readonly lists = new Map<number, readonly number[] | 'none'>();
   /** The same: the rules in groups, for a long response. */
@@ -164,14 +118,11 @@ export class ResponsePlan {
     this.restoreLinks = restoreLinks;
     this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
-    this.isGrouped = !this.rules.some(readsAnyName);
+    this.isGrouped = !this.rules.some(({ readsAnyName }) => readsAnyName === true);
     this.resource = resource?.map((name) => this.names.add(name));
-    // A member that a rule lifts was one level deeper before.
-    const lifted = this.rules.reduce((levels, rule) => levels + liftOf(rule), 0);
-    const deepest = this.rules.reduce((most, rule) => Math.max(most, reach(rule)), resource?.length ?? 0);
     this.scanner = new Scanner({
       depth,
-      record: deepest + lifted,
+      record: levelsRead(this.rules, resource?.length),
       names: this.names,
       opened: openedBy(this.rules),
     });
@@ -449,12 +400,12 @@ export class ResponsePlan {
     const run = new ResponseRun(draft, context, this.ids, makesPatch);
     const isList = draft.list !== undefined;
     const applied = isList ? this.listRulesFor(context.status) : this.rulesFor(context.status);
-    for (const rule of applied) applyRule(rule, run);
+    for (const rule of applied) run.apply(rule);
     return run;
   }
 
   /** The rules for responses with this status, selected once: every response asks. */
-  private rulesFor(status: number): readonly Compiled[] {
+  private rulesFor(status: number): readonly CompiledResponseRule[] {
     const known = this.byStatus.get(status);
     if (known !== undefined) return known;
     const applied = this.rules.filter((rule) => isAbout(rule.status, status));
@@ -463,7 +414,7 @@ export class ResponsePlan {
   }
 
   /** The rules for a response with this status that is an array. */
-  private listRulesFor(status: number): readonly Compiled[] {
+  private listRulesFor(status: number): readonly CompiledResponseRule[] {
     return this.listRules.length === 0 ? this.listRules : this.rulesFor(status).filter(isOfList);
   }
 }
@@ -491,7 +442,7 @@ function sourcesOf(
 }
 
 /** The path to the list whose elements a rule is about; undefined where it is about none. */
-function listPathOf({ path }: Compiled): readonly number[] | undefined {
+function listPathOf({ path }: CompiledResponseRule): readonly number[] | undefined {
   return path.includes(-1) ? path.slice(0, path.indexOf(-1)) : undefined;
 }
 
@@ -563,7 +514,7 @@ function compile(
   rule: Exclude<ExplicitResponseRule, ErrorsRule>,
   change: string,
   names: NameTable,
-): Compiled {
+): CompiledResponseRule {
   if ('conversion' in rule) return compileResponseConvert(rule, change, names);
   switch (rule.rule) {
     case 'rename':
@@ -595,110 +546,14 @@ function compile(
   }
 }
 
-function applyRule(rule: Compiled, run: ResponseRun): void {
-  switch (rule.rule) {
-    case 'rename':
-      return run.each(rule, (object) => renameBack(rule, run, object));
-    case 'unnest':
-      return run.each(rule, (object) => unnest(rule, run, object));
-    case 'alias':
-      return run.each(rule, (object) => alias(rule, run, object));
-    case 'flatten':
-      return run.each(rule, (object) => flatten(rule, run, object));
-    case 'deprecations':
-      return deprecations(rule, run);
-    case 'errors':
-      return run.each(rule, (object) => errors(rule, run, object));
-    case 'map':
-      return run.each(rule, (object) => responseMap(rule, run, object));
-    case 'set':
-    case 'default':
-      return run.each(rule, (object) => responseSet(rule, run, object));
-    case 'strip':
-      return run.each(rule, (object) => responseStrip(rule, run, object));
-    case 'move':
-      return run.each(rule, (object) => responseMove(rule, run, object));
-    case 'list':
-    case 'first':
-      return run.each(rule, (object) => responseList(rule, run, object));
-    case 'join':
-      return run.each(rule, (object) => responseJoin(rule, run, object));
-    case 'split':
-      return run.each(rule, (object) => responseSplit(rule, run, object));
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date':
-      return run.each(rule, (object) => responseConvert(rule, run, object));
-  }
-}
-
-/** True for a rule whose path begins with `*`: it is about the elements of a response that is an array. */
-function isOfList({ path }: Compiled): boolean {
-  return path[0] === -1;
-}
-
 /** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
-function openedBy(rules: readonly Compiled[]): OpenedMembers {
+function openedBy(rules: readonly CompiledResponseRule[]): OpenedMembers {
   const opened: MembersToOpen = { objects: [], arrays: [], list: false };
   for (const rule of rules.toReversed()) {
     openPath(opened, rule.path);
-    if (rule.rule === 'flatten' || rule.rule === 'unnest') opened.objects[rule.id] = true;
-    if (rule.rule === 'alias') openLike(opened, rule.id, rule.as);
-    if (rule.rule === 'rename') openLike(opened, rule.id, rule.to);
-    if (rule.rule === 'move') openMove(opened, rule);
-    if (rule.rule === 'first') opened.arrays[rule.id] = true;
-    if (rule.rule === 'list' && opened.arrays[rule.to] === true)
-      opened.objects[rule.id] = opened.arrays[rule.id] = true;
-    if (rule.rule === 'errors') for (const id of rule.pointer.slice(0, -1)) opened.objects[id] = true;
+    rule.open?.(opened);
   }
   return opened;
-}
-
-/** The number of levels below the body that `rule` may read. */
-function reach(rule: Compiled): number {
-  switch (rule.rule) {
-    case 'deprecations':
-      return rule.path.length;
-    case 'errors':
-      return rule.path.length + Math.max(1, rule.pointer.length);
-    case 'move':
-      return rule.path.length + Math.max(rule.from.length, rule.to.length);
-    case 'unnest':
-    case 'flatten':
-    case 'list':
-    case 'first':
-      return rule.path.length + 2;
-    case 'rename':
-    case 'alias':
-    case 'map':
-    case 'set':
-    case 'default':
-    case 'strip':
-    case 'join':
-    case 'split':
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date':
-      return rule.path.length + 1;
-  }
-}
-
-/** The levels by which a rule may lift a value. */
-function liftOf(rule: Compiled): number {
-  if (rule.rule === 'move') return Math.max(0, rule.from.length - rule.to.length);
-  return rule.rule === 'flatten' || rule.rule === 'unnest' || rule.rule === 'first' ? 1 : 0;
-}
-
-/** True for a rule that compares names that it does not list. */
-function readsAnyName(rule: Compiled): boolean {
-  if (rule.rule === 'move') return isWithin(rule.from, rule.to);
-  return rule.rule === 'flatten' || (rule.rule === 'unnest' && rule.places === undefined);
 }
 
 /** Turns links in a body back, and records so many of them; undefined where there are none. */

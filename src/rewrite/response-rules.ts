@@ -32,15 +32,21 @@ import {
   takeAll,
 } from './draft.ts';
 import type { DeprecatedAttribute, PatchOperation } from './records.ts';
-import { MappedValues, pathIds, placesOf } from './member-rules.ts';
+import { MappedValues, openLike, openPath, pathIds, placesOf, type RuleReads } from './member-rules.ts';
 
-/** Properties of every compiled response rule. */
-export interface CompiledResponseRule {
+/** What a compiled response rule has of its change. */
+export interface ResponseRuleBase {
   readonly change: string;
   readonly rule: ResponseRuleName;
+}
+
+/** A response rule, compiled. */
+export interface CompiledResponseRule extends ResponseRuleBase, RuleReads {
   readonly status: readonly StatusPattern[];
-  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
-  readonly path: readonly number[];
+  /** True if it compares names that it does not list. */
+  readonly readsAnyName?: boolean;
+  /** Applies it to one of the objects at `path`. */
+  readonly apply: (run: ResponseRun, object: DraftObject) => void;
 }
 
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
@@ -62,7 +68,7 @@ export interface ResponseContext {
 }
 
 interface Edited {
-  readonly rule: CompiledResponseRule;
+  readonly rule: ResponseRuleBase;
   readonly at: DraftMember;
   /** The member in V2's body that it was, or was copied from. */
   readonly source: DraftMember | undefined;
@@ -122,12 +128,12 @@ export class ResponseRun {
     this.patch = makesPatch ? [] : undefined;
   }
 
-  /** Calls `visit` with each object at the rule's path; of a repeated name, the last is used, as parsers do. */
-  each(rule: CompiledResponseRule, visit: (object: DraftObject) => void): void {
+  /** Applies a rule to each object at its path; of a repeated name, the last is used, as parsers do. */
+  apply(rule: CompiledResponseRule): void {
     this.draft.each<never>(
       rule.path,
       (object) => {
-        visit(object);
+        rule.apply(this, object);
         return undefined;
       },
       () => undefined,
@@ -161,19 +167,19 @@ export class ResponseRun {
   }
 
   /** Called after `member` was moved or renamed; `before` is its previous {@link pointerOf}. */
-  move(rule: CompiledResponseRule, member: DraftMember, before: string): void {
+  move(rule: ResponseRuleBase, member: DraftMember, before: string): void {
     this.write({ rule, at: member, source: member, note: undefined });
     this.patch?.push({ op: 'move', from: before, path: this.pointerOf(member) });
   }
 
   /** Called after `copy` of `source` was added. */
-  copy(rule: CompiledResponseRule, copy: DraftMember, source: DraftMember): void {
+  copy(rule: ResponseRuleBase, copy: DraftMember, source: DraftMember): void {
     this.write({ rule, at: copy, source, note: undefined });
     this.patch?.push({ op: 'copy', from: this.pointerOf(source), path: this.pointerOf(copy) });
   }
 
   /** Called after a member was added whose value the gateway made. */
-  add(rule: CompiledResponseRule, made: DraftMember, value: unknown): void {
+  add(rule: ResponseRuleBase, made: DraftMember, value: unknown): void {
     this.write({ rule, at: made, source: undefined, note: undefined });
     this.make(made, value);
   }
@@ -189,20 +195,20 @@ export class ResponseRun {
   }
 
   /** Called after the text of a member was replaced; `source` is given where V2's own value takes its place. */
-  replace(rule: CompiledResponseRule, member: DraftMember, source?: DraftMember): void {
+  replace(rule: ResponseRuleBase, member: DraftMember, source?: DraftMember): void {
     this.hasTexts = true;
     this.write({ rule, at: member, source, note: undefined });
   }
 
   /** Records that a value which the rule cannot convert was kept, or that not all of it is left. */
-  keep(rule: CompiledResponseRule, member: DraftMember, note: 'value' | 'more' = 'value'): void {
+  keep(rule: ResponseRuleBase, member: DraftMember, note: 'value' | 'more' = 'value'): void {
     this.hasTexts = true;
     this.write({ rule, at: member, source: member, note });
   }
 
   /** Drops the members of `object` with the name `id`, except `kept`. */
   dropNamed(
-    rule: CompiledResponseRule,
+    rule: ResponseRuleBase,
     object: DraftObject,
     id: number,
     kept: DraftMember | undefined,
@@ -217,7 +223,7 @@ export class ResponseRun {
 
   /** Drops `members` of `object`. */
   drop(
-    rule: CompiledResponseRule,
+    rule: ResponseRuleBase,
     object: DraftObject,
     members: readonly DraftMember[],
     note: ResponseNote | undefined,
@@ -306,47 +312,67 @@ export class SeenIds implements SeenNames {
   }
 }
 
-/** An `unnest` rule, compiled. */
-export interface CompiledUnnest extends CompiledResponseRule {
-  readonly rule: 'unnest';
+/** Compiles what all rules about one member of a response have; of a repeated name, the last counts. */
+export function memberRule(
+  {
+    rule,
+    path,
+    status,
+  }: { readonly rule: ResponseRuleName; readonly path: Path; readonly status: readonly StatusPattern[] },
+  change: string,
+  names: NameTable,
+): Omit<CompiledResponseRule, 'apply'> & { readonly id: number } {
+  const inside = pathIds(path.slice(0, -1), names);
+  return { change, rule, status, path: inside, id: names.add(path.at(-1) ?? '') };
+}
+
+/** What rules that go into a sub-object read: its members, of which they lift some. */
+function readsOfObject(path: readonly number[], id: number): RuleReads {
+  return {
+    path,
+    reach: path.length + 2,
+    lift: 1,
+    open: ({ objects }) => {
+      objects[id] = true;
+    },
+  };
+}
+
+/** An `unnest` rule while it applies. */
+interface Unnest extends ResponseRuleBase {
   readonly id: number;
   /** The position of each member to move, by the id of its name; all members move if undefined. */
   readonly places: readonly number[] | undefined;
 }
 
-/** Compiles an `unnest` rule. */
-export function compileUnnest(rule: UnnestRule, change: string, names: NameTable): CompiledUnnest {
-  const { path, name } = memberPlace(rule.path, names);
-  const places = rule.members === undefined ? undefined : placesOf(rule.members, names);
-  return { change, rule: 'unnest', status: rule.status, path, id: names.add(name), places };
-}
-
-/** Splits the path of a member into the compiled path of its object and its name. */
-export function memberPlace(
-  path: Path,
-  names: NameTable,
-): { readonly path: readonly number[]; readonly name: string } {
-  return { path: pathIds(path.slice(0, -1), names), name: path.at(-1) ?? '' };
-}
-
 /**
- * Moves the members of the sub-object to its place in `object`. V1 had no such sub-object, so it is dropped once it is empty, or
+ * Moves the members of the sub-object to its place in the object. V1 had no such sub-object, so it is dropped once it is empty, or
  * if it is null; any other value stays.
  */
-export function unnest(rule: CompiledUnnest, run: ResponseRun, object: DraftObject): void {
-  const nested = find(object, rule.id);
-  if (nested === undefined) return;
-  const value = run.draft.open(nested, nested.node);
-  if (value === undefined) run.hasReadValues = true;
-  const isVoid = value === undefined && isNull(run.draft, nested);
-  if (!isVoid && !(value instanceof DraftObject)) return;
-  run.dropNamed(rule, object, rule.id, nested, 'duplicate');
-  const moved = value instanceof DraftObject ? movedMembers(rule, run, object, nested, value) : [];
-  if (isVoid || (value instanceof DraftObject && value.members.length === moved.length)) {
-    dissolve(rule, run, object, nested, moved);
-  } else if (value instanceof DraftObject && moved.length > 0) {
-    moveBehind(rule, run, object, nested, value, moved);
-  }
+export function compileUnnest(rule: UnnestRule, change: string, names: NameTable): CompiledResponseRule {
+  const { members } = rule;
+  const base = memberRule(rule, change, names);
+  const unnest: Unnest = { ...base, places: members === undefined ? undefined : placesOf(members, names) };
+  return {
+    ...base,
+    ...readsOfObject(base.path, base.id),
+    readsAnyName: members === undefined,
+    apply: (run, object) => {
+      const nested = find(object, base.id);
+      if (nested === undefined) return;
+      const value = run.draft.open(nested, nested.node);
+      if (value === undefined) run.hasReadValues = true;
+      const isVoid = value === undefined && isNull(run.draft, nested);
+      if (!isVoid && !(value instanceof DraftObject)) return;
+      run.dropNamed(base, object, base.id, nested, 'duplicate');
+      const moved = value instanceof DraftObject ? movedMembers(unnest, run, object, nested, value) : [];
+      if (isVoid || (value instanceof DraftObject && value.members.length === moved.length)) {
+        dissolve(base, run, object, nested, moved);
+      } else if (value instanceof DraftObject && moved.length > 0) {
+        moveBehind(base, run, object, nested, value, moved);
+      }
+    },
+  };
 }
 
 /** True for a member whose value is null. */
@@ -358,7 +384,7 @@ export function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): 
 
 /** The members to move, each name once; members of `object` with the same names are dropped. */
 function movedMembers(
-  rule: CompiledUnnest,
+  rule: Unnest,
   run: ResponseRun,
   object: DraftObject,
   nested: DraftMember,
@@ -406,14 +432,14 @@ class SeenTexts implements SeenNames {
 }
 
 /** A member with the name of the sub-object cannot be beside it. */
-function isNamed({ id, places }: CompiledUnnest, member: DraftMember): boolean {
+function isNamed({ id, places }: Unnest, member: DraftMember): boolean {
   if (member.id === id) return false;
   return places === undefined || (places[member.id] ?? -1) >= 0;
 }
 
 /** Puts `moved` in the place of the sub-object, whose other bytes go. */
 function dissolve(
-  rule: CompiledUnnest,
+  rule: ResponseRuleBase,
   run: ResponseRun,
   object: DraftObject,
   nested: DraftMember,
@@ -447,7 +473,7 @@ function dissolve(
 
 /** Puts `moved` behind the sub-object, which keeps the members that the rule does not name. */
 function moveBehind(
-  rule: CompiledUnnest,
+  rule: ResponseRuleBase,
   run: ResponseRun,
   object: DraftObject,
   nested: DraftMember,
@@ -471,157 +497,133 @@ function moveBehind(
   for (const [k, member] of moved.entries()) run.move(rule, member, befores[k] ?? '');
 }
 
-/** A `rename` rule for responses, compiled. */
-export interface CompiledRenameBack extends CompiledResponseRule {
-  readonly rule: 'rename';
-  readonly id: number;
-  readonly to: number;
-}
-
-/** Compiles a `rename` rule for responses. */
+/** Gives the member its V1 name. Drops a member that already has this name, because V1 had only one such attribute. */
 export function compileRenameBack(
   rule: RenameBackRule,
   change: string,
   names: NameTable,
-): CompiledRenameBack {
-  const { path, name } = memberPlace(rule.path, names);
-  return { change, rule: 'rename', status: rule.status, path, id: names.add(name), to: names.add(rule.to) };
-}
-
-/** Gives the member its V1 name. Drops a member that already has this name, because V1 had only one such attribute. */
-export function renameBack(rule: CompiledRenameBack, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) return;
-  run.dropNamed(rule, object, rule.id, member, 'duplicate');
-  run.dropNamed(rule, object, rule.to, undefined, 'conflict');
-  const before = run.pointerOf(member);
-  member.id = rule.to;
-  member.isRenamed = true;
-  markChanged(object);
-  run.move(rule, member, before);
-}
-
-/** An `alias` rule, compiled. */
-export interface CompiledAlias extends CompiledResponseRule {
-  readonly rule: 'alias';
-  readonly id: number;
-  readonly as: number;
-}
-
-/** Compiles an `alias` rule. */
-export function compileAlias(rule: AliasRule, change: string, names: NameTable): CompiledAlias {
-  const { path, name } = memberPlace(rule.path, names);
-  return { change, rule: 'alias', status: rule.status, path, id: names.add(name), as: names.add(rule.as) };
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
+  const to = names.add(rule.to);
+  return {
+    ...base,
+    open: (opened) => openLike(opened, base.id, to),
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined) return;
+      run.dropNamed(base, object, base.id, member, 'duplicate');
+      run.dropNamed(base, object, to, undefined, 'conflict');
+      const before = run.pointerOf(member);
+      member.id = to;
+      member.isRenamed = true;
+      markChanged(object);
+      run.move(base, member, before);
+    },
+  };
 }
 
 /** Adds the V1 name beside the V2 name, unless the response already has it. */
-export function alias(rule: CompiledAlias, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined || find(object, rule.as) !== undefined) return;
-  const copy = copyOf(object, member, member, rule.as);
-  insertBehind(object, member, [copy]);
-  run.copy(rule, copy, member);
-}
-
-/** A `flatten` rule, compiled. */
-export interface CompiledFlatten extends CompiledResponseRule {
-  readonly rule: 'flatten';
-  readonly id: number;
-  /** The names of the members to add; all if undefined. */
-  readonly members: ReadonlySet<string> | undefined;
-}
-
-/** Compiles a `flatten` rule. */
-export function compileFlatten(rule: FlattenRule, change: string, names: NameTable): CompiledFlatten {
-  const { path, name } = memberPlace(rule.path, names);
-  const members = rule.members === undefined ? undefined : new Set(rule.members);
-  return { change, rule: 'flatten', status: rule.status, path, id: names.add(name), members };
+export function compileAlias(rule: AliasRule, change: string, names: NameTable): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
+  const as = names.add(rule.as);
+  return {
+    ...base,
+    open: (opened) => openLike(opened, base.id, as),
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined || find(object, as) !== undefined) return;
+      const copy = copyOf(object, member, member, as);
+      insertBehind(object, member, [copy]);
+      run.copy(base, copy, member);
+    },
+  };
 }
 
 /** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */
-export function flatten(rule: CompiledFlatten, run: ResponseRun, object: DraftObject): void {
-  const { draft } = run;
-  const nested = find(object, rule.id);
-  const value = nested === undefined ? undefined : draft.open(nested, nested.node);
-  if (nested === undefined || !(value instanceof DraftObject)) return;
-  const existing = new Set(object.members.map((member) => currentName(draft, member)));
-  const missing = new Map(
-    value.members
-      .map((member) => [currentName(draft, member), member] as const)
-      .filter(([name]) => !existing.has(name) && rule.members?.has(name) !== false),
-  );
-  if (missing.size === 0) return;
-  const sources = [...missing.values()];
-  const copies = sources.map((member) => copyOf(object, member, nested, 0));
-  insertBehind(object, nested, copies);
-  for (const [k, copy] of copies.entries()) run.copy(rule, copy, sources[k] ?? copy);
+export function compileFlatten(rule: FlattenRule, change: string, names: NameTable): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
+  const members = rule.members && new Set(rule.members);
+  return {
+    ...base,
+    ...readsOfObject(base.path, base.id),
+    readsAnyName: true,
+    apply: (run, object) => {
+      const { draft } = run;
+      const nested = find(object, base.id);
+      const value = nested === undefined ? undefined : draft.open(nested, nested.node);
+      if (nested === undefined || !(value instanceof DraftObject)) return;
+      const existing = new Set(object.members.map((member) => currentName(draft, member)));
+      const missing = new Map(
+        value.members
+          .map((member) => [currentName(draft, member), member] as const)
+          .filter(([name]) => !existing.has(name) && members?.has(name) !== false),
+      );
+      if (missing.size === 0) return;
+      const sources = [...missing.values()];
+      const copies = sources.map((member) => copyOf(object, member, nested, 0));
+      insertBehind(object, nested, copies);
+      for (const [k, copy] of copies.entries()) run.copy(base, copy, sources[k] ?? copy);
+    },
+  };
 }
 
-/** A `map` rule for responses, compiled. */
-export interface CompiledResponseMap extends CompiledResponseRule {
-  readonly rule: 'map';
-  readonly id: number;
-  readonly values: MappedValues;
-}
-
-/** Compiles a `map` rule for responses. */
+/** Replaces the value of the member, if the map lists it; of a repeated name, the last counts. */
 export function compileResponseMap(
   rule: ResponseMapRule,
   change: string,
   names: NameTable,
-): CompiledResponseMap {
-  const { path, name } = memberPlace(rule.path, names);
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
   const values = new MappedValues(rule.values);
-  return { change, rule: 'map', status: rule.status, path, id: names.add(name), values };
-}
-
-/** Replaces the value of the member, if the map lists it; of a repeated name, the last counts. */
-export function responseMap(rule: CompiledResponseMap, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) return;
-  run.hasReadValues = true;
-  const text = rule.values.text(rule.values.find(run.draft, member));
-  if (text === undefined) return;
-  member.literal = text;
-  markChanged(object);
-  run.replace(rule, member, member);
-}
-
-/** A `deprecations` rule, compiled: `path` is the path of the list itself. */
-export interface CompiledDeprecations extends CompiledResponseRule {
-  readonly rule: 'deprecations';
-}
-
-/** Compiles a `deprecations` rule. */
-export function compileDeprecations(
-  rule: DeprecationsRule,
-  change: string,
-  names: NameTable,
-): CompiledDeprecations {
-  return { change, rule: 'deprecations', status: rule.status, path: pathIds(rule.path, names) };
+  return {
+    ...base,
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined) return;
+      run.hasReadValues = true;
+      const text = values.text(values.find(run.draft, member));
+      if (text === undefined) return;
+      member.literal = text;
+      markChanged(object);
+      run.replace(base, member, member);
+    },
+  };
 }
 
 /**
  * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing
  * member in its place is kept.
  */
-export function deprecations(rule: CompiledDeprecations, run: ResponseRun): void {
-  if (run.context.deprecated.length === 0) return;
-  const id = rule.path.at(-1) ?? 0;
-  let object = run.draft.root;
-  for (const name of rule.path.slice(0, -1)) {
-    const member = find(object, name) ?? addObject(run, object, name);
-    // A value written by a rule is a list or a text.
-    if (member.literal !== undefined) return;
-    const value = run.draft.open(member, member.node);
-    if (!(value instanceof DraftObject)) return;
-    object = value;
-  }
-  if (find(object, id) !== undefined) return;
-  const list = addMade(object, id);
-  list.literal = encoder.encode(JSON.stringify(run.context.deprecated));
-  markChanged(object);
-  run.add(rule, list, run.context.deprecated);
+export function compileDeprecations(
+  rule: DeprecationsRule,
+  change: string,
+  names: NameTable,
+): CompiledResponseRule {
+  const path = pathIds(rule.path, names);
+  const base = { change, rule: rule.rule, status: rule.status, path: [] };
+  return {
+    ...base,
+    reach: path.length,
+    open: (opened) => openPath(opened, path),
+    apply: (run) => {
+      if (run.context.deprecated.length === 0) return;
+      const id = path.at(-1) ?? 0;
+      let object = run.draft.root;
+      for (const name of path.slice(0, -1)) {
+        const member = find(object, name) ?? addObject(run, object, name);
+        // A value written by a rule is a list or a text.
+        if (member.literal !== undefined) return;
+        const value = run.draft.open(member, member.node);
+        if (!(value instanceof DraftObject)) return;
+        object = value;
+      }
+      if (find(object, id) !== undefined) return;
+      const list = addMade(object, id);
+      list.literal = encoder.encode(JSON.stringify(run.context.deprecated));
+      markChanged(object);
+      run.add(base, list, run.context.deprecated);
+    },
+  };
 }
 
 function addObject(run: ResponseRun, object: DraftObject, id: number): DraftMember {

@@ -10,7 +10,6 @@ import type {
 } from '../rules/rule.ts';
 import {
   addLast,
-  currentPointer,
   type Draft,
   DraftMember,
   DraftObject,
@@ -28,37 +27,25 @@ import {
   type CompiledRule,
   MADE,
   MappedValues,
+  type MembersToOpen,
+  openLike,
+  openPath,
   OTHER,
   pathIds,
   PLAIN,
-  type Run,
+  type RuleBase,
+  type RuleReads,
   type Stop,
 } from './member-rules.ts';
-import { type CompiledResponseRule, isNull, memberPlace, type ResponseRun } from './response-rules.ts';
+import {
+  type CompiledResponseRule,
+  isNull,
+  memberRule,
+  type ResponseRuleBase,
+  type ResponseRun,
+} from './response-rules.ts';
 
 const encoder = new TextEncoder();
-
-/** A `set` or `default` rule, compiled. */
-export interface CompiledSet extends CompiledRule {
-  readonly rule: 'set' | 'default';
-  readonly path: readonly number[];
-  readonly id: number;
-  readonly template: Template;
-  /** The decoded value, for a patch. */
-  readonly value: unknown;
-}
-
-/** Compiles a `set` or `default` rule. */
-export function compileSet(rule: SetRule, base: CompiledRule, names: NameTable): CompiledSet {
-  return {
-    ...base,
-    rule: rule.rule,
-    path: pathIds(rule.in, names),
-    id: names.add(rule.member),
-    template: templateOf(rule.json, names),
-    value: rule.value,
-  };
-}
 
 /** The value of a JSON text that the rule book reader made; later rules can go into its objects and arrays. */
 function templateOf(json: string, names: NameTable): Template {
@@ -88,85 +75,97 @@ function templateAt(document: JsonDocument, node: number, names: NameTable): Tem
 }
 
 /** Gives the named member its value: where it is, or at the end of the object. */
-export function set(rule: CompiledSet, run: Run, object: DraftObject): Stop | undefined {
-  const member = find(object, rule.id);
-  if (member === undefined) {
-    const made = addLast(object, rule.id);
-    write(made, rule.template);
-    run.codes.push(rule.code + PLAIN);
-    run.recorder?.add(rule, made, rule.value);
-    return undefined;
-  }
-  const stop = run.settleRepeated(rule, rule.id, member);
-  if (stop !== undefined || rule.rule === 'default') return stop;
-  write(member, rule.template);
-  run.codes.push(rule.code + OTHER);
-  run.recorder?.replace(rule, member, rule.value);
-  return undefined;
-}
-
-/** A `move` rule, compiled. */
-export interface CompiledMove extends CompiledRule {
-  readonly rule: 'move';
-  readonly path: readonly number[];
-  readonly from: readonly number[];
-  readonly to: readonly number[];
-}
-
-/** Compiles a `move` rule. */
-export function compileMove(rule: MoveRule, base: CompiledRule, names: NameTable): CompiledMove {
+export function compileSet(rule: SetRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  const template = templateOf(rule.json, names);
   return {
     ...base,
-    rule: 'move',
     path: pathIds(rule.in, names),
-    from: pathIds(rule.from, names),
-    to: pathIds(rule.to, names),
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined) {
+        const made = addLast(object, id);
+        write(made, template);
+        run.codes.push(base.code + PLAIN);
+        run.recorder?.add(base, made, rule.value);
+        return undefined;
+      }
+      const stop = run.settleRepeated(base, id, member);
+      if (stop !== undefined || rule.rule === 'default') return stop;
+      write(member, template);
+      run.codes.push(base.code + OTHER);
+      run.recorder?.replace(base, member, rule.value);
+      return undefined;
+    },
+  };
+}
+
+/** What a move reads: both of its paths, and the moved member by its old name as by its new one. */
+function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {
+  return {
+    path,
+    reach: path.length + Math.max(from.length, to.length),
+    lift: Math.max(0, from.length - to.length),
+    open: (opened: MembersToOpen) => {
+      openLike(opened, from.at(-1) ?? 0, to.at(-1) ?? 0);
+      for (const end of [from, to]) {
+        openPath(opened, path);
+        for (const id of end.slice(0, -1)) opened.objects[id] = true;
+      }
+    },
   };
 }
 
 /** Moves the member to its place in another object; the objects on the way there are made. */
-export function move(rule: CompiledMove, run: Run, object: DraftObject): Stop | undefined {
-  const { draft, recorder } = run;
-  let holder = object;
-  for (const id of rule.from.slice(0, -1)) {
-    const member = find(holder, id);
-    if (member === undefined) return undefined;
-    const stop = run.settleRepeated(rule, id, member);
-    if (stop !== undefined) return stop;
-    const value = draft.open(member, member.node);
-    if (!(value instanceof DraftObject)) return undefined;
-    holder = value;
-  }
-  const id = rule.from.at(-1) ?? 0;
-  const member = find(holder, id);
-  if (member === undefined) return undefined;
-  const stop = run.settleRepeated(rule, id, member);
-  if (stop !== undefined) return stop;
-  let before = recorder === undefined ? '' : (currentPointer(draft, member) ?? '');
-  let isConflict = false;
-  const stopped = place<Stop>(
-    draft,
-    { object, holder, member, to: rule.to },
-    {
-      repeated: (other) => run.settleRepeated(rule, other.id, other),
-      inTheWay: (other) => {
-        isConflict = true;
-        return run.settleConflict(rule, rule.code, other);
-      },
-      made: (target, made) => {
-        run.codes.push(rule.code + MADE);
-        if (recorder === undefined) return;
-        const aside = asideOf(draft, before, target, made);
-        if (aside !== undefined) recorder.moveAside(before, aside);
-        before = aside ?? before;
-        recorder.make(target, pointerToken(draft.names.name(made.id)));
-      },
+export function compileMove(rule: MoveRule, base: RuleBase, names: NameTable): CompiledRule {
+  const [from, to] = [pathIds(rule.from, names), pathIds(rule.to, names)];
+  return {
+    ...base,
+    ...readsOfMove(pathIds(rule.in, names), from, to),
+    apply: (run, object) => {
+      const { draft, recorder } = run;
+      let holder = object;
+      for (const id of from.slice(0, -1)) {
+        const member = find(holder, id);
+        if (member === undefined) return undefined;
+        const stop = run.settleRepeated(base, id, member);
+        if (stop !== undefined) return stop;
+        const value = draft.open(member, member.node);
+        if (!(value instanceof DraftObject)) return undefined;
+        holder = value;
+      }
+      const id = from.at(-1) ?? 0;
+      const member = find(holder, id);
+      if (member === undefined) return undefined;
+      const stop = run.settleRepeated(base, id, member);
+      if (stop !== undefined) return stop;
+      let before = run.pointerOf(member);
+      let isConflict = false;
+      const stopped = place<Stop>(
+        draft,
+        { object, holder, member, to },
+        {
+          repeated: (other) => run.settleRepeated(base, other.id, other),
+          inTheWay: (other) => {
+            isConflict = true;
+            return run.settleConflict(base, base.code, other);
+          },
+          made: (target, made) => {
+            run.codes.push(base.code + MADE);
+            if (recorder === undefined) return;
+            const aside = asideOf(draft, before, target, made);
+            if (aside !== undefined) recorder.moveAside(before, aside);
+            before = aside ?? before;
+            recorder.make(target, pointerToken(draft.names.name(made.id)));
+          },
+        },
+      );
+      if (stopped !== undefined) return stopped;
+      run.codes.push(base.code + PLAIN);
+      recorder?.move(base, member, before, isConflict ? 'conflict' : undefined);
+      return undefined;
     },
-  );
-  if (stopped !== undefined) return stopped;
-  run.codes.push(rule.code + PLAIN);
-  recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
-  return undefined;
+  };
 }
 
 /** Where a patch puts a member that is in the place of an object made for it; undefined if it is elsewhere. */
@@ -257,99 +256,77 @@ function detach(holder: DraftObject, member: DraftMember): void {
   settle(holder);
 }
 
-/** A `set` or `default` rule for responses, compiled. */
-export interface CompiledResponseSet extends CompiledResponseRule {
-  readonly rule: 'set' | 'default';
-  readonly id: number;
-  readonly template: Template;
-  readonly value: unknown;
-}
-
-/** Compiles a `set` or `default` rule for responses. */
+/** Gives the member its value: where it is, or at the end of the object; of a repeated name, the last counts. */
 export function compileResponseSet(
   rule: ResponseSetRule,
   change: string,
   names: NameTable,
-): CompiledResponseSet {
-  const { path, name } = memberPlace(rule.path, names);
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
+  const template = templateOf(rule.json, names);
   return {
-    change,
-    rule: rule.rule,
-    status: rule.status,
-    path,
-    id: names.add(name),
-    template: templateOf(rule.json, names),
-    value: rule.value,
+    ...base,
+    apply: (run, object) => {
+      const member = find(object, base.id);
+      if (member === undefined) {
+        const made = addLast(object, base.id);
+        write(made, template);
+        run.add(base, made, rule.value);
+      } else if (rule.rule === 'set') {
+        run.dropNamed(base, object, base.id, member, 'duplicate');
+        write(member, template);
+        run.replace(base, member, member);
+      }
+    },
   };
 }
 
-/** Gives the member its value: where it is, or at the end of the object; of a repeated name, the last counts. */
-export function responseSet(rule: CompiledResponseSet, run: ResponseRun, object: DraftObject): void {
-  const member = find(object, rule.id);
-  if (member === undefined) {
-    const made = addLast(object, rule.id);
-    write(made, rule.template);
-    run.add(rule, made, rule.value);
-  } else if (rule.rule === 'set') {
-    run.dropNamed(rule, object, rule.id, member, 'duplicate');
-    write(member, rule.template);
-    run.replace(rule, member, member);
-  }
-}
-
-/** A `strip` rule for responses, compiled. */
-export interface CompiledResponseStrip extends CompiledResponseRule {
-  readonly rule: 'strip';
-  readonly id: number;
-  /** Finds the only value that is removed; any is, when absent. */
-  readonly only: MappedValues | undefined;
-}
-
-/** Compiles a `strip` rule for responses. */
+/** Removes the member, each time that it is there. */
 export function compileResponseStrip(
   rule: ResponseStripRule,
   change: string,
   names: NameTable,
-): CompiledResponseStrip {
-  const { path, name } = memberPlace(rule.path, names);
-  const { only: value } = rule;
-  const only = value && new MappedValues([{ from: value, to: value }]);
-  return { change, rule: 'strip', status: rule.status, path, id: names.add(name), only };
+): CompiledResponseRule {
+  const base = memberRule(rule, change, names);
+  const only = rule.only && new MappedValues([{ from: rule.only, to: rule.only }]);
+  return {
+    ...base,
+    apply: (run, object) => {
+      const members = object.members.filter(({ id }) => id === base.id);
+      const last = members.at(-1);
+      if (last !== undefined && only !== undefined) {
+        run.hasReadValues = true;
+        if (only.find(run.draft, last) === -1) return;
+      }
+      if (members.length > 0) run.drop(base, object, members, undefined);
+    },
+  };
 }
 
-/** Removes the member, each time that it is there. */
-export function responseStrip(rule: CompiledResponseStrip, run: ResponseRun, object: DraftObject): void {
-  const members = object.members.filter(({ id }) => id === rule.id);
-  const last = members.at(-1);
-  if (last !== undefined && rule.only !== undefined) {
-    run.hasReadValues = true;
-    if (rule.only.find(run.draft, last) === -1) return;
-  }
-  if (members.length > 0) run.drop(rule, object, members, undefined);
-}
-
-/** A `move` rule for responses, compiled. */
-export interface CompiledResponseMove extends CompiledResponseRule {
-  readonly rule: 'move';
-  readonly from: readonly number[];
-  readonly to: readonly number[];
-}
-
-/** Compiles a `move` rule for responses. */
+/** Moves the member to its place in another object; V1 had none of the objects that are left empty, or null. */
 export function compileResponseMove(
   rule: ResponseMoveRule,
   change: string,
   names: NameTable,
-): CompiledResponseMove {
+): CompiledResponseRule {
   const path = pathIds(rule.path, names);
   const [from, to] = [pathIds(rule.from, names), pathIds(rule.to, names)];
-  return { change, rule: 'move', status: rule.status, path, from, to };
+  const base = { change, rule: rule.rule, status: rule.status, ...readsOfMove(path, from, to) };
+  return {
+    ...base,
+    readsAnyName: isWithin(from, to),
+    apply: (run, object) => moveBack(base, from, to, run, object),
+  };
 }
 
-/** Moves the member to its place in another object; V1 had none of the objects that are left empty, or null. */
-export function responseMove(rule: CompiledResponseMove, run: ResponseRun, object: DraftObject): void {
+function moveBack(
+  rule: ResponseRuleBase,
+  from: readonly number[],
+  to: readonly number[],
+  run: ResponseRun,
+  object: DraftObject,
+): void {
   const { draft } = run;
-  const { from, to } = rule;
   let shared = 0;
   while (shared < from.length - 1 && from[shared] === to[shared]) shared += 1;
   const around: DraftMember[] = [];
@@ -413,13 +390,13 @@ export function responseMove(rule: CompiledResponseMove, run: ResponseRun, objec
 }
 
 /** True if the path `inner` leads into what is at `outer`. */
-export function isWithin(inner: readonly number[], outer: readonly number[]): boolean {
+function isWithin(inner: readonly number[], outer: readonly number[]): boolean {
   return inner.length > outer.length && outer.every((id, at) => id === inner[at]);
 }
 
 /** Puts a member in the place of the outermost of the members that it is in; whatever else they have goes. */
 function replaceAround(
-  rule: CompiledResponseMove,
+  rule: ResponseRuleBase,
   run: ResponseRun,
   member: DraftMember,
   around: readonly DraftMember[],
