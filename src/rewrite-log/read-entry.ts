@@ -3,34 +3,9 @@ import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule.ts';
 import type { Entry } from './entry.ts';
 import { memberOf } from './response-findings.ts';
 
-/** Members of an entry that had other names before 1.0: people keep logs for longer than that. */
-const FORMER_NAMES = {
-  answerEdits: 'responseEdits',
-  answerNote: 'responseNote',
-  answerBytes: 'responseBytes',
-} as const;
-
-/** Reads a parsed line of the log, or of an older gateway's log, as an entry; undefined when it is not an entry. */
+/** Reads a parsed line of the log as an entry; undefined when it is not an entry. */
 export function readEntry(value: unknown): Entry | undefined {
-  const renamed = withNewNames(value);
-  return isEntry(renamed) ? renamed : undefined;
-}
-
-function withNewNames(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('answerBytes' in value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [newName(name), newNote(name, member)]);
-  return Object.fromEntries(members);
-}
-
-function newName(name: string): string {
-  return Object.hasOwn(FORMER_NAMES, name) ? Reflect.get(FORMER_NAMES, name) : name;
-}
-
-/** Notes used `answer-too-large` instead of `response-too-large`. */
-function newNote(name: string, member: unknown): unknown {
-  return name === 'answerNote' && typeof member === 'string'
-    ? member.replace(/^answer-/, 'response-')
-    : member;
+  return isEntry(value) ? value : undefined;
 }
 
 /** True for a value with the members that every entry has, and no member of a type that readers do not expect. */
@@ -91,6 +66,15 @@ const OPTIONAL_NUMBERS = ['upstreamMs', 'editsOmitted', 'attempts', 'heldMs', 'u
 const OPTIONAL_LISTS = ['attributes', 'errorPointers', 'deprecated', 'unechoed'] as const;
 const PLACES = ['from', 'path', 'header', 'to', 'note'] as const;
 
+/** A member that may be absent, with its description. */
+function optional<Schema extends z.core.SomeType>(
+  schema: Schema,
+  description: string,
+): z.ZodExactOptional<Schema> {
+  return z.exactOptional(schema).describe(description);
+}
+
+const hexDigits = z.string().regex(/^[0-9a-f]{16}$/);
 const rule = z.enum([...REQUEST_RULE_NAMES, 'transform']);
 const pointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/);
 /** A pointer, or a question mark and the name of a query parameter. */
@@ -101,56 +85,52 @@ const milliseconds = z.number().nonnegative();
 const editRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
   rule,
-  from: z
-    .exactOptional(place)
-    .describe('Pointer in the V1 body (RFC 6901), or a question mark and the name of a query parameter.'),
-  path: z
-    .exactOptional(place)
-    .describe('Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.'),
-  header: z
-    .exactOptional(z.string())
-    .describe(
-      'Header field as the client named it, for an edit of the header section; the new one, where it had none.',
-    ),
-  to: z.exactOptional(z.string()).describe('Header field as V2 reads it; absent if V2 does not get it.'),
-  note: z
-    .exactOptional(z.string())
-    .describe(
-      'Reason for a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
-    ),
+  from: optional(
+    place,
+    'Pointer in the V1 body (RFC 6901), or a question mark and the name of a query parameter.',
+  ),
+  path: optional(
+    place,
+    'Pointer in the V2 body (RFC 6901), or a question mark and the name of a query parameter.',
+  ),
+  header: optional(
+    z.string(),
+    'Header field as the client named it, for an edit of the header section; the new one, where it had none.',
+  ),
+  to: optional(z.string(), 'Header field as V2 reads it; absent if V2 does not get it.'),
+  note: optional(
+    z.string(),
+    'Reason for a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
+  ),
 });
 
 const patchOperation = z.strictObject({
   op: z.enum(['add', 'remove', 'move', 'copy', 'replace']),
   path: pointer,
   from: z.exactOptional(pointer),
-  value: z
-    .exactOptional(z.unknown())
-    .describe(
-      'A value that the gateway created, or, only while capture is on and masks nothing, one that took the place of the client’s.',
-    ),
+  value: optional(
+    z.unknown(),
+    'A value that the gateway created, or, only while capture is on and masks nothing, one that took the place of the client’s.',
+  ),
 });
 
 const responseRecord = z.strictObject({
   change: z.string().describe('Id of the change in the rule book.'),
   rule: z.enum([...RESPONSE_RULE_NAMES, 'transform']),
-  from: z.exactOptional(pointer).describe("Pointer to the member in V2's response (RFC 6901)."),
-  path: z
-    .exactOptional(pointer)
-    .describe("Pointer to the member in the client's response (RFC 6901); absent if it is not in it."),
-  header: z
-    .exactOptional(z.string())
-    .describe(
-      'Header field as V2 named it, for an edit of the header section; the new one, where it had none.',
-    ),
-  to: z
-    .exactOptional(z.string())
-    .describe('Header field as the client reads it; absent if the client does not get it.'),
-  note: z
-    .exactOptional(z.string())
-    .describe(
-      'Reason for a special case: conflict (the response also had the V1 name), duplicate, value (it could not be converted) or more (of a list).',
-    ),
+  from: optional(pointer, "Pointer to the member in V2's response (RFC 6901)."),
+  path: optional(
+    pointer,
+    "Pointer to the member in the client's response (RFC 6901); absent if it is not in it.",
+  ),
+  header: optional(
+    z.string(),
+    'Header field as V2 named it, for an edit of the header section; the new one, where it had none.',
+  ),
+  to: optional(z.string(), 'Header field as the client reads it; absent if the client does not get it.'),
+  note: optional(
+    z.string(),
+    'Reason for a special case: conflict (the response also had the V1 name), duplicate, value (it could not be converted) or more (of a list).',
+  ),
 });
 
 const comparison = z.strictObject({
@@ -173,76 +153,66 @@ export const entrySchema = z
     time: z.iso.datetime({ precision: 3 }).describe('Time at which the request headers were complete, UTC.'),
     level: z.enum(['info', 'warn', 'error']).describe('Severity.'),
     requestId: z.string().min(1).describe('The x-request-id of the client, or a new one.'),
-    traceId: z.exactOptional(z.string().regex(/^[0-9a-f]{32}$/)).describe('W3C trace id.'),
-    spanId: z.exactOptional(z.string().regex(/^[0-9a-f]{16}$/)).describe('W3C span id.'),
-    spanOfClient: z.exactOptional(z.literal(true)).describe('The span id is that of the client.'),
-    client: z
-      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
-      .describe('First 16 hex digits of HMAC-SHA-256(API key, secret).'),
-    parentSpanId: z
-      .exactOptional(z.string().regex(/^[0-9a-f]{16}$/))
-      .describe("The client's span id, if the gateway exports a child span of it."),
-    isSampled: z.exactOptional(z.literal(true)).describe('The gateway exports spans of the exchange.'),
+    traceId: optional(z.string().regex(/^[0-9a-f]{32}$/), 'W3C trace id.'),
+    spanId: optional(hexDigits, 'W3C span id.'),
+    spanOfClient: optional(z.literal(true), 'The span id is that of the client.'),
+    client: optional(hexDigits, 'First 16 hex digits of HMAC-SHA-256(API key, secret).'),
+    parentSpanId: optional(hexDigits, "The client's span id, if the gateway exports a child span of it."),
+    isSampled: optional(z.literal(true), 'The gateway exports spans of the exchange.'),
     route: z.enum(['migrate', 'pass', 'webhook', 'none']),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
-    upstreamMethod: z
-      .exactOptional(z.string())
-      .describe("HTTP method of the request to V2, if it differs from the client's."),
-    upstreamPath: z
-      .exactOptional(z.string())
-      .describe('Path and query of the request to the service, without query values.'),
-    operation: z.exactOptional(z.string()).describe('Operation id in the rule book.'),
-    apiVersion: z
-      .exactOptional(
-        z.strictObject({
-          sent: z.string(),
-          why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']),
-          field: z.exactOptional(z.string()),
-        }),
-      )
-      .describe(
-        'The release that the gateway requests from V2, the reason for it, and its header field unless that is x-api-version.',
-      ),
-    mode: z
-      .exactOptional(z.enum(['observe', 'canary', 'shadow', 'verify']))
-      .describe('Mode of V1 traffic, unless it is migrate.'),
-    origin: z
-      .exactOptional(z.literal('v1'))
-      .describe(
-        'The request went to V1 unchanged; edits and patch are those of a migration that was not carried out.',
-      ),
-    would: z
-      .exactOptional(
-        z.strictObject({
-          verdict: z.enum(['rewritten', 'unchanged', 'refused']),
-          failure: z.exactOptional(z.string()),
-          pointer: z.exactOptional(z.string()),
-          v2: z
-            .exactOptional(z.enum(['valid', 'invalid', 'unknown']))
-            .describe("Whether V2's request schema accepts the migrated body. Nothing was sent to V2."),
-          at: z
-            .exactOptional(pointer)
-            .describe('Pointer to the first fault in the migrated body; a missing member has one as well.'),
-          why: z
-            .exactOptional(z.string())
-            .describe(
-              'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large, too-slow or budget.',
-            ),
-        }),
-      )
-      .describe('Result of a migration that was not carried out.'),
-    comparison: z
-      .exactOptional(comparison)
-      .describe('Result of comparing both services, for a read in mode shadow or verify.'),
-    heldMs: z
-      .exactOptional(milliseconds)
-      .describe('Milliseconds of delay for the rate limit of the service.'),
-    newcomer: z
-      .exactOptional(z.enum(['refused', 'warned', 'would', 'not-known']))
-      .describe(
-        'The client is new to V1: refused, warned, not known yet (refused if still unknown on the day), or served because the gateway cannot tell.',
-      ),
+    upstreamMethod: optional(
+      z.string(),
+      "HTTP method of the request to V2, if it differs from the client's.",
+    ),
+    upstreamPath: optional(z.string(), 'Path and query of the request to the service, without query values.'),
+    operation: optional(z.string(), 'Operation id in the rule book.'),
+    apiVersion: optional(
+      z.strictObject({
+        sent: z.string(),
+        why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']),
+        field: z.exactOptional(z.string()),
+      }),
+      'The release that the gateway requests from V2, the reason for it, and its header field unless that is x-api-version.',
+    ),
+    mode: optional(
+      z.enum(['observe', 'canary', 'shadow', 'verify']),
+      'Mode of V1 traffic, unless it is migrate.',
+    ),
+    origin: optional(
+      z.literal('v1'),
+      'The request went to V1 unchanged; edits and patch are those of a migration that was not carried out.',
+    ),
+    would: optional(
+      z.strictObject({
+        verdict: z.enum(['rewritten', 'unchanged', 'refused']),
+        failure: z.exactOptional(z.string()),
+        pointer: z.exactOptional(z.string()),
+        v2: optional(
+          z.enum(['valid', 'invalid', 'unknown']),
+          "Whether V2's request schema accepts the migrated body. Nothing was sent to V2.",
+        ),
+        at: optional(
+          pointer,
+          'Pointer to the first fault in the migrated body; a missing member has one as well.',
+        ),
+        why: optional(
+          z.string(),
+          'Reason for unknown: no-schema, unusable-schema, no-description, not-read, not-json, too-large, too-slow or budget.',
+        ),
+      }),
+      'Result of a migration that was not carried out.',
+    ),
+    comparison: optional(
+      comparison,
+      'Result of comparing both services, for a read in mode shadow or verify.',
+    ),
+    heldMs: optional(milliseconds, 'Milliseconds of delay for the rate limit of the service.'),
+    newcomer: optional(
+      z.enum(['refused', 'warned', 'would', 'not-known']),
+      'The client is new to V1: refused, warned, not known yet (refused if still unknown on the day), or served because the gateway cannot tell.',
+    ),
     verdict: z
       .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
       .describe(
@@ -252,98 +222,95 @@ export const entrySchema = z
       .array(editRecord)
       .readonly()
       .describe('Edits of the V1 query and the V1 body, each with change, rule and places.'),
-    patch: z
-      .exactOptional(z.array(patchOperation).readonly())
-      .describe(
-        'RFC 6902 patch from the V1 body to the V2 body; a replace has its value only while capture is on.',
-      ),
-    responseEdits: z
-      .exactOptional(z.array(responseRecord).readonly())
-      .describe('Edits of the response by response rules, the first 64.'),
-    responsePatch: z
-      .exactOptional(z.array(patchOperation).readonly())
-      .describe("RFC 6902 patch from V2's response to the client's, without values of the response."),
-    responseEditsOmitted: z
-      .exactOptional(count)
-      .describe('Number of edits of the response that are not listed; there is no patch then.'),
-    responseNote: z
-      .exactOptional(z.string())
-      .describe(
-        'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
-      ),
-    responseWould: z
-      .exactOptional(
-        z
-          .array(
-            z.strictObject({
-              change: z.string().describe('Id of the change in the rule book.'),
-              rule: z
-                .exactOptional(z.enum(REQUEST_RULE_NAMES))
-                .describe('V2 has other values of the member.'),
-              from: z
-                .exactOptional(pointer)
-                .describe("Pointer in V2's response; absent if it is gone there."),
-              path: pointer.describe("Pointer in V1's response."),
-            }),
-          )
-          .readonly(),
-      )
-      .describe(
-        "Members of V1's response that V2 names or places differently, according to the rules; for sampled writes.",
-      ),
-    errorPointers: z
-      .exactOptional(z.array(z.string()).max(16).readonly())
-      .describe('Places that the errors of a sampled 4xx point at, in the body as the service received it.'),
-    deprecated: z
-      .exactOptional(z.array(z.string()).max(16).readonly())
-      .describe("Attributes of the request that V1's response calls deprecated, as pointers in the V1 body."),
-    unechoed: z
-      .exactOptional(z.array(z.string()).max(16).readonly())
-      .describe("Attributes of the request that V2's 2xx does not echo; empty if it echoes all of them."),
-    editsOmitted: z
-      .exactOptional(count)
-      .describe('Number of edits that are not listed; there is no patch then.'),
-    note: z
-      .exactOptional(z.string())
-      .describe('Policy, limit or media type that determined the verdict; or `trailers-dropped`.'),
-    failure: z.exactOptional(z.string()).describe('Failure code of a response that the gateway itself made.'),
-    cause: z
-      .exactOptional(z.string())
-      .describe(
-        "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
-      ),
-    sent: z
-      .exactOptional(z.boolean())
-      .describe(
-        'If the service gave no response: false if none of the request reached it, true if the service may have carried it out.',
-      ),
-    pointer: z.exactOptional(pointer).describe('Pointer to the cause of a refusal in the V1 body.'),
-    position: z
-      .exactOptional(z.strictObject({ offset: count, line: count, column: count }))
-      .describe('Byte offset, line and column of a fault in the V1 body.'),
+    patch: optional(
+      z.array(patchOperation).readonly(),
+      'RFC 6902 patch from the V1 body to the V2 body; a replace has its value only while capture is on.',
+    ),
+    responseEdits: optional(
+      z.array(responseRecord).readonly(),
+      'Edits of the response by response rules, the first 64.',
+    ),
+    responsePatch: optional(
+      z.array(patchOperation).readonly(),
+      "RFC 6902 patch from V2's response to the client's, without values of the response.",
+    ),
+    responseEditsOmitted: optional(
+      count,
+      'Number of edits of the response that are not listed; there is no patch then.',
+    ),
+    responseNote: optional(
+      z.string(),
+      'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
+    ),
+    responseWould: optional(
+      z
+        .array(
+          z.strictObject({
+            change: z.string().describe('Id of the change in the rule book.'),
+            rule: optional(z.enum(REQUEST_RULE_NAMES), 'V2 has other values of the member.'),
+            from: optional(pointer, "Pointer in V2's response; absent if it is gone there."),
+            path: pointer.describe("Pointer in V1's response."),
+          }),
+        )
+        .readonly(),
+      "Members of V1's response that V2 names or places differently, according to the rules; for sampled writes.",
+    ),
+    errorPointers: optional(
+      z.array(z.string()).max(16).readonly(),
+      'Places that the errors of a sampled 4xx point at, in the body as the service received it.',
+    ),
+    deprecated: optional(
+      z.array(z.string()).max(16).readonly(),
+      "Attributes of the request that V1's response calls deprecated, as pointers in the V1 body.",
+    ),
+    unechoed: optional(
+      z.array(z.string()).max(16).readonly(),
+      "Attributes of the request that V2's 2xx does not echo; empty if it echoes all of them.",
+    ),
+    editsOmitted: optional(count, 'Number of edits that are not listed; there is no patch then.'),
+    note: optional(
+      z.string(),
+      'Policy, limit or media type that determined the verdict; or `trailers-dropped`.',
+    ),
+    failure: optional(z.string(), 'Failure code of a response that the gateway itself made.'),
+    cause: optional(
+      z.string(),
+      "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
+    ),
+    sent: optional(
+      z.boolean(),
+      'If the service gave no response: false if none of the request reached it, true if the service may have carried it out.',
+    ),
+    pointer: optional(pointer, 'Pointer to the cause of a refusal in the V1 body.'),
+    position: optional(
+      z.strictObject({ offset: count, line: count, column: count }),
+      'Byte offset, line and column of a fault in the V1 body.',
+    ),
     bytesIn: count.describe('Bytes of the request body as received.'),
     bytesOut: count.describe('Bytes of the request body as forwarded, or as received if it streams.'),
     responseBytes: count.describe("Bytes of the response's body as written to the client's connection."),
     status: count.describe('Status that the client received; 0 if it received none.'),
-    upstreamStatus: z
-      .exactOptional(count)
-      .describe("Status of V2's response, if the operation maps it to another one for the client."),
-    incomplete: z
-      .exactOptional(z.literal(true))
-      .describe('The exchange with the client ended before the end of the response.'),
-    upstreamMs: z
-      .exactOptional(milliseconds)
-      .describe(
-        'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
-      ),
+    upstreamStatus: optional(
+      count,
+      "Status of V2's response, if the operation maps it to another one for the client.",
+    ),
+    incomplete: optional(
+      z.literal(true),
+      'The exchange with the client ended before the end of the response.',
+    ),
+    upstreamMs: optional(
+      milliseconds,
+      'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
+    ),
     totalMs: milliseconds.describe(
       'Milliseconds from the head of the request to the end of the response; 0 where the head could not be read.',
     ),
-    rewriteMs: z.exactOptional(milliseconds).describe('Milliseconds of rewriting the body.'),
-    attempts: z.exactOptional(count).describe('Number of attempts to send the request, if more than one.'),
-    attributes: z
-      .exactOptional(z.array(z.string()).max(64).readonly())
-      .describe('Pointers of the members of the V1 body, without values.'),
+    rewriteMs: optional(milliseconds, 'Milliseconds of rewriting the body.'),
+    attempts: optional(count, 'Number of attempts to send the request, if more than one.'),
+    attributes: optional(
+      z.array(z.string()).max(64).readonly(),
+      'Pointers of the members of the V1 body, without values.',
+    ),
     ruleBook: z
       .string()
       .regex(/^[0-9a-f]{16}$/)

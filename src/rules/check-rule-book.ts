@@ -21,7 +21,7 @@ import {
 import { Prefixes } from '../http/target.ts';
 import { fieldFault } from './field-names.ts';
 import type { RefusalForm } from './refusal-form.ts';
-import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
+import { type SourceFault, type SourcePath, unknownOperation } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
   canBeRewritten,
@@ -80,7 +80,7 @@ export function checkChanges(
   ids: ReadonlySet<string>,
 ): readonly SourceFault[] {
   const faults: SourceFault[] = [];
-  const fault = (path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void => {
+  const fault = (path: SourcePath, message: string, blame?: 'key'): void => {
     faults.push({ path, blame, message });
   };
   const seen = new Map<string, SourcePath>();
@@ -181,21 +181,18 @@ export function webhookFaults(
     const fault = (message: string): void => {
       faults.push({
         path: ['webhooks', name, 'as'],
-        blame: 'value',
         message: `webhook "${name}": ${message}`,
       });
     };
     if (!ids.has(as)) {
-      const hint = didYouMean(as, ids);
-      const way = hint === '' ? '; declare it there, or remove as' : hint;
-      fault(`operation "${as}" is not among the operations${way}`);
+      fault(`operation "${as}" ${unknownOperation(as, ids, 'remove as')}`);
     } else if (operations.get(as)?.transform !== undefined)
       fault(`operation "${as}" has a transform, and deliveries run none; name an operation without one`);
   }
   return faults;
 }
 
-type Report = (path: SourcePath, message: string, blame?: SourceFault['blame']) => void;
+type Report = (path: SourcePath, message: string, blame?: 'key') => void;
 
 function checkOn(
   { change, path }: DeclaredChange,
@@ -215,11 +212,7 @@ function checkOn(
       continue;
     }
     if (!ids.has(id)) {
-      const hint = didYouMean(id, ids);
-      fault(
-        at,
-        `${label} is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
-      );
+      fault(at, `${label} ${unknownOperation(id, ids)}`);
       continue;
     }
     const method = operations.get(id)?.method;
@@ -364,7 +357,6 @@ export function checkOperations(
     if (fault !== undefined) {
       faults.push({
         path,
-        blame: 'value',
         message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}`,
       });
       continue;
@@ -388,7 +380,7 @@ export function checkOperations(
       continue;
     }
     const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
-    faults.push({ path, blame: 'value', message });
+    faults.push({ path, message });
   }
   faults.push(...checkEmbeds(source));
   return { operations, faults };
@@ -409,14 +401,14 @@ function moveOf(
   const wrong = to === undefined ? [] : destinationFaults(to, match, prefix);
   for (const fault of wrong) {
     const message = `operation "${id}": to ${JSON.stringify(to)} ${fault}`;
-    faults.push({ path: ['operations', id, 'to'], blame: 'value', message });
+    faults.push({ path: ['operations', id, 'to'], message });
   }
   const mappings = Object.entries(status ?? {}).map(([from, mapped]) => ({ from: Number(from), to: mapped }));
   for (const mapping of mappings) {
     const fault = statusFault(mapping);
     if (fault === undefined) continue;
     const message = `operation "${id}": status ${mapping.from}: ${mapping.to} ${fault}`;
-    faults.push({ path: ['operations', id, 'status', String(mapping.from)], blame: 'value', message });
+    faults.push({ path: ['operations', id, 'status', String(mapping.from)], message });
   }
   return {
     move: {
@@ -469,11 +461,11 @@ export function corsFaults(source: RuleBookSource['cors']): readonly SourceFault
     const read = origin === '*' ? origin : URL.parse(origin)?.origin;
     if (read === origin) return [];
     const message = `cors.origins: browsers write ${origin} as ${read ?? 'nothing'}; write the same here`;
-    return [{ path: ['cors', 'origins', at], blame: 'value', message }];
+    return [{ path: ['cors', 'origins', at], message }];
   });
   if (credentials !== true || !origins.includes('*')) return faults;
   const message = 'cors.credentials: browsers refuse * for requests with cookies; list the origins';
-  return [...faults, { path: ['cors', 'credentials'], blame: 'value', message }];
+  return [...faults, { path: ['cors', 'credentials'], message }];
 }
 
 /** Reads where clients have their keys; undefined for that of a book that names none. */
@@ -494,7 +486,6 @@ export function clientFieldFaults(source: RuleBookSource['client']): readonly So
   return [
     {
       path: ['client', 'header'],
-      blame: 'value',
       message: `client.header ${JSON.stringify(source.header)} ${fault}`,
     },
   ];
@@ -522,11 +513,9 @@ function checkEmbeds(source: NonNullable<RuleBookSource['operations']>): readonl
   for (const [id, declared] of Object.entries(source)) {
     for (const [path, writer] of embedsOf(declared)) {
       if (ids.has(writer)) continue;
-      const hint = didYouMean(writer, ids);
       faults.push({
         path: ['operations', id, 'embeds', path],
-        blame: 'value',
-        message: `operation "${id}": "${writer}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
+        message: `operation "${id}": "${writer}" ${unknownOperation(writer, ids)}`,
       });
     }
   }

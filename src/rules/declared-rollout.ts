@@ -14,7 +14,7 @@ import {
   type Shield,
   type Signals,
 } from './rollout.ts';
-import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
+import { didYouMean, type SourceFault, type SourcePath, unknownOperation } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
 /** Rollback criteria of a canary if the rule book sets none. */
@@ -104,11 +104,8 @@ class RolloutReader {
 
   private signals(): Signals | undefined {
     const { deprecation, sunset, links = {} } = this.source;
-    const since =
-      deprecation === undefined
-        ? undefined
-        : timeOf(typeof deprecation === 'string' ? deprecation : deprecation.since);
-    const at = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    const since = timeOf(typeof deprecation === 'object' ? deprecation.since : deprecation);
+    const at = sunsetOf(sunset);
     if (since !== undefined && at !== undefined && at < since) {
       this.fault(
         ['sunset'],
@@ -131,7 +128,7 @@ class RolloutReader {
     if (newcomers === undefined) return {};
     const { from, answer = 'refuse', except = [], guide } = newcomers;
     const begin = timeOf(from);
-    const end = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    const end = sunsetOf(sunset);
     if (end !== undefined && begin >= end)
       this.fault(
         ['newcomers', 'from'],
@@ -164,8 +161,7 @@ class RolloutReader {
     whole: Signals | undefined,
     path: SourcePath,
   ): End {
-    const since = deprecation === undefined ? undefined : timeOf(deprecation);
-    const at = sunset === undefined ? undefined : timeOf(typeof sunset === 'string' ? sunset : sunset.at);
+    const [since, at] = [timeOf(deprecation), sunsetOf(sunset)];
     const begin = since ?? whole?.since;
     if (at !== undefined && begin !== undefined && at < begin)
       this.fault([...path, 'sunset'], 'sunset is before deprecation; choose a later day (RFC 9745 §4)');
@@ -195,7 +191,7 @@ class RolloutReader {
 
   private brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
     const { id, from, until, share = 100, status = 410, message } = source;
-    const [begin, end] = [from, until].map((text) => (text === undefined ? undefined : timeOf(text)));
+    const [begin, end] = [timeOf(from), timeOf(until)];
     if (begin !== undefined && end !== undefined && end <= begin) {
       this.fault([...path, 'until'], `brownout "${id}" ends before it begins; write a later time`);
     }
@@ -262,29 +258,19 @@ class RolloutReader {
     };
   }
 
-  private client(text: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): string {
+  private client(text: string, path: SourcePath, blame?: 'key'): string {
     const hash = this.hashes.get(text);
     if (hash !== undefined || /^[0-9a-f]{16}$/.test(text)) return hash ?? text;
-    const hint = didYouMean(text, this.hashes.keys());
-    this.fault(
-      path,
-      `client "${text}" is not among clients, and is not a client hash${hint === '' ? '; name it under clients' : hint}`,
-      blame,
-    );
+    const hint = didYouMean(text, this.hashes.keys()) || '; name it under clients';
+    this.fault(path, `client "${text}" is not among clients, and is not a client hash${hint}`, blame);
     return text;
   }
 
-  private operation(id: string, path: SourcePath, blame: SourceFault['blame'] = 'value'): void {
-    if (this.ids.has(id)) return;
-    const hint = didYouMean(id, this.ids);
-    this.fault(
-      path,
-      `operation "${id}" is not among the operations${hint === '' ? '; declare it there, or remove it' : hint}`,
-      blame,
-    );
+  private operation(id: string, path: SourcePath, blame?: 'key'): void {
+    if (!this.ids.has(id)) this.fault(path, `operation "${id}" ${unknownOperation(id, this.ids)}`, blame);
   }
 
-  private fault(path: SourcePath, message: string, blame: SourceFault['blame'] = 'value'): void {
+  private fault(path: SourcePath, message: string, blame?: 'key'): void {
     this.faults.push({ path, blame, message });
   }
 }
@@ -314,6 +300,13 @@ function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['sh
 }
 
 /** The schema has already accepted it as a time. */
-function timeOf(text: string): number {
-  return readInstant(text) ?? 0;
+function timeOf<Text extends string | undefined>(
+  text: Text,
+): number | (Text extends string ? never : undefined);
+function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : (readInstant(text) ?? 0);
+}
+
+function sunsetOf(sunset: EndSource['sunset']): number | undefined {
+  return timeOf(typeof sunset === 'object' ? sunset.at : sunset);
 }

@@ -6,7 +6,6 @@ import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
   type HeaderRule,
   type MappedValue,
-  type QueryRule,
   type RequestRule,
   type ResponseRule,
   templateShape,
@@ -117,7 +116,7 @@ function meaningOf(change: Change, policies: Policies): unknown {
     change.request.map(requestMeaning),
     change.response.map(responseMeaning),
     [flat, siblings, conflict, duplicate, wrapper, ...(value === 'refuse' ? [] : [value])],
-    ...(change.query === undefined ? [] : [change.query.map(queryMeaning)]),
+    ...(change.query === undefined ? [] : [change.query.map((rule) => partsOf(rule, QUERY_PARTS))]),
     ...(change.headers === undefined && change.responseHeaders === undefined
       ? []
       : [
@@ -132,51 +131,32 @@ function meaningOf(change: Change, policies: Policies): unknown {
   ];
 }
 
+const REQUEST_PARTS = 'rule member members in under to with at json values conversion'.split(' ');
+const QUERY_PARTS = 'rule parameter parameters to text values conversion'.split(' ');
+const RESPONSE_PARTS = 'rule path as to with at json values conversion status'.split(' ');
+
+/** The parts of a rule that have an effect, in this order, as far as it has them. */
+function partsOf(
+  rule: {
+    readonly rule: string;
+    readonly values?: readonly MappedValue[];
+    readonly conversion?: Conversion;
+  },
+  names: readonly string[],
+): readonly unknown[] {
+  const values = rule.values && valuesMeaning(rule.values);
+  const conversion = rule.conversion && conversionMeaning(rule.conversion);
+  const parts = new Map<string, unknown>(Object.entries({ ...rule, values, conversion }));
+  return names.map((name) => parts.get(name)).filter((part) => part !== undefined);
+}
+
 function requestMeaning(rule: RequestRule): unknown {
-  if ('conversion' in rule) return [rule.rule, rule.member, rule.in, conversionMeaning(rule.conversion)];
-  switch (rule.rule) {
-    case 'unwrap':
-      return [rule.rule, rule.member];
-    case 'nest':
-      return [rule.rule, rule.members, rule.in, rule.under];
-    case 'rename':
-      return [rule.rule, rule.member, rule.in, rule.to];
-    case 'strip':
-    case 'only':
-      return [rule.rule, rule.members, rule.in];
-    case 'map':
-      return [rule.rule, rule.member, rule.in, valuesMeaning(rule.values)];
-    case 'set':
-    case 'default':
-      return [rule.rule, rule.member, rule.in, rule.json];
-    case 'move':
-      return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
-    case 'list':
-      return [rule.rule, rule.member, rule.in, rule.to];
-    case 'join':
-      return [rule.rule, rule.members, rule.in, rule.to, rule.with, rule.at];
-    case 'split':
-      return [rule.rule, rule.member, rule.in, rule.to, rule.with, rule.at];
-  }
+  if (rule.rule === 'move') return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
+  return partsOf(rule, REQUEST_PARTS);
 }
 
 function conversionMeaning(conversion: Conversion): unknown {
   return Object.entries(conversion).sort(byFirst);
-}
-
-function queryMeaning(rule: QueryRule): unknown {
-  if ('conversion' in rule) return [rule.rule, rule.parameter, conversionMeaning(rule.conversion)];
-  switch (rule.rule) {
-    case 'rename':
-      return [rule.rule, rule.parameter, rule.to];
-    case 'strip':
-      return [rule.rule, rule.parameters];
-    case 'set':
-    case 'default':
-      return [rule.rule, rule.parameter, rule.text];
-    case 'map':
-      return [rule.rule, rule.parameter, valuesMeaning(rule.values)];
-  }
 }
 
 function headerMeaning(rule: HeaderRule): unknown {
@@ -188,39 +168,16 @@ function valuesMeaning(values: readonly MappedValue[]): unknown {
 }
 
 function responseMeaning(rule: ResponseRule): unknown {
-  if ('conversion' in rule) return [rule.rule, rule.path, conversionMeaning(rule.conversion), rule.status];
-  switch (rule.rule) {
-    case 'alias':
-      return [rule.rule, rule.path, rule.as, rule.status];
-    case 'flatten':
-      return [rule.rule, rule.path, rule.members ?? null, rule.status];
-    case 'deprecations':
-      return [rule.rule, rule.path, rule.status];
-    case 'rename':
-      return [rule.rule, rule.path, rule.to, rule.status];
-    case 'unnest':
-      return [rule.rule, rule.path, rule.members ?? null, rule.status];
-    case 'errors':
-      return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
-    case 'inverse':
-      return [rule.rule, rule.status, ...(rule.members === undefined ? [] : [rule.members])];
-    case 'map':
-      return [rule.rule, rule.path, valuesMeaning(rule.values), rule.status];
-    case 'set':
-    case 'default':
-      return [rule.rule, rule.path, rule.json, rule.status];
-    case 'strip':
-      return [rule.rule, rule.path, rule.status];
-    case 'move':
-      return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
-    case 'list':
-    case 'first':
-      return [rule.rule, rule.path, rule.to, rule.status];
-    case 'join':
-      return [rule.rule, rule.members, rule.path, rule.to, rule.with, rule.at, rule.status];
-    case 'split':
-      return [rule.rule, rule.path, rule.to, rule.with, rule.at, rule.status];
-  }
+  if (rule.rule === 'flatten' || rule.rule === 'unnest')
+    return [rule.rule, rule.path, rule.members ?? null, rule.status];
+  if (rule.rule === 'errors') return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
+  if (rule.rule === 'inverse')
+    return [rule.rule, rule.status, ...(rule.members === undefined ? [] : [rule.members])];
+  if (rule.rule === 'move')
+    return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
+  if (rule.rule === 'join')
+    return [rule.rule, rule.members, rule.path, rule.to, rule.with, rule.at, rule.status];
+  return partsOf(rule, RESPONSE_PARTS);
 }
 
 /** The first `length` bytes of the SHA-256 of `bytes`, in hex. The runtime computes it off the event loop. */

@@ -23,7 +23,7 @@ export function declareVersion({
   readonly faults: readonly SourceFault[];
 } {
   const faults: SourceFault[] = [];
-  const fault = (path: SourceFault['path'], message: string, blame: SourceFault['blame'] = 'value'): void => {
+  const fault = (path: SourceFault['path'], message: string, blame?: 'key'): void => {
     faults.push({ path, blame, message });
   };
   if (version === undefined) {
@@ -115,7 +115,7 @@ export function staleHeaderRules(
             if (change.on === 'every' && operation !== undefined) continue;
             const path = declared.parts[part] ?? declared.parts[0] ?? [];
             const message = `change "${change.id}": ${declared.rule.rule} of ${subjectOf(declared.rule, part)} has no effect: ${reason}`;
-            faults.set(`${path.join()} ${reason}`, { path, blame: 'value', message });
+            faults.set(`${path.join()} ${reason}`, { path, message });
           }
         }
       }

@@ -38,7 +38,7 @@ export function isPlaceholder(name: string): name is RefusalPlaceholder {
 
 /** Finds placeholders that do not exist, in texts and in names. */
 export function templateFaults(template: unknown, path: SourcePath): readonly SourceFault[] {
-  if (typeof template === 'string') return placeholderFaults(template, path, 'value');
+  if (typeof template === 'string') return placeholderFaults(template, path);
   if (typeof template !== 'object' || template === null) return [];
   const isList = Array.isArray(template);
   return Object.entries(template).flatMap(([name, value]) => [
@@ -47,11 +47,7 @@ export function templateFaults(template: unknown, path: SourcePath): readonly So
   ]);
 }
 
-function placeholderFaults(
-  text: string,
-  path: SourcePath,
-  blame: SourceFault['blame'],
-): readonly SourceFault[] {
+function placeholderFaults(text: string, path: SourcePath, blame?: 'key'): readonly SourceFault[] {
   const known = Object.keys(REFUSAL_PLACEHOLDERS);
   const list = known.map((name) => `{${name}}`).join(', ');
   return splitPlaceholders(text)

@@ -4,8 +4,8 @@ export type SourcePath = readonly (string | number)[];
 /** A fault located by its path in the source. */
 export interface SourceFault {
   readonly path: SourcePath;
-  /** Whether the key or the value at `path` is wrong. */
-  readonly blame: 'key' | 'value';
+  /** `key` where the key at `path` is wrong, not its value. */
+  readonly blame?: 'key' | undefined;
   readonly message: string;
 }
 
@@ -32,6 +32,11 @@ export function openQuestions(text: string, file: string): readonly RuleBookFaul
 /** Prints a fault as `file:line:column message`, which terminals and editors turn into a link. */
 export function printFault(fault: RuleBookFault): string {
   return `${fault.file}:${fault.line}:${fault.column} ${fault.message}`;
+}
+
+/** What a name that is not among the operations needs. */
+export function unknownOperation(id: string, ids: ReadonlySet<string>, otherwise = 'remove it'): string {
+  return `is not among the operations${didYouMean(id, ids) || `; declare it there, or ${otherwise}`}`;
 }
 
 /** Returns `; did you mean "…"?` when one of the known words is close to `written`, and an empty string otherwise. */

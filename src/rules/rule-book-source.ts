@@ -14,6 +14,23 @@ function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape
   });
 }
 
+/** A key that may be absent, with its description for editors. */
+function optional<Schema extends z.core.SomeType>(
+  schema: Schema,
+  description: string,
+): z.ZodExactOptional<Schema> {
+  return z.exactOptional(schema).describe(description);
+}
+
+/** A text in which `faultOf` finds nothing wrong; its sentence is that of the fault. */
+function checked(faultOf: (text: string) => string | undefined): z.ZodString {
+  return z.string().refine((text) => faultOf(text) === undefined, {
+    error: ({ input }) => faultOf(String(input)),
+  });
+}
+
+const nameList = z.array(z.string()).min(1);
+
 const instant = z.string().refine((text) => readInstant(text) !== undefined, {
   error: ({ input }) =>
     readInstant(`${String(input)}Z`) === undefined
@@ -27,20 +44,17 @@ const duration = z
 
 const percent = z.number().gt(0).max(100);
 
-const clients = z
-  .array(z.string())
-  .min(1)
-  .exactOptional()
-  .describe('Names from clients, or client hashes as in the log; every client when absent.');
+const bytes = z.int().min(1).max(1_073_741_824);
+
+const clients = optional(
+  nameList,
+  'Names from clients, or client hashes as in the log; every client when absent.',
+);
 
 const scope = {
   clients,
-  except: z.array(z.string()).min(1).exactOptional().describe('Clients to leave out.'),
-  operations: z
-    .array(z.string())
-    .min(1)
-    .exactOptional()
-    .describe('Operation ids; every V1 request when absent.'),
+  except: optional(nameList, 'Clients to leave out.'),
+  operations: optional(nameList, 'Operation ids; every V1 request when absent.'),
 };
 
 const address = z
@@ -55,9 +69,10 @@ const links = strict({ deprecation: address, sunset: address, 'successor-version
 
 /** Settings that an operation and a change can have of their own. */
 const ownEnd = {
-  deprecation: instant
-    .exactOptional()
-    .describe('The date from which it is deprecated, before V1 as a whole; its responses carry it.'),
+  deprecation: optional(
+    instant,
+    'The date from which it is deprecated, before V1 as a whole; its responses carry it.',
+  ),
   links: links.describe('Pages about its end; its responses carry them as Link.'),
 };
 
@@ -72,84 +87,74 @@ const mode = z.union(
 
 /** The part of a rule book that controls the rollout, as people write it. */
 const rolloutSource = {
-  clients: z
-    .record(
+  clients: optional(
+    z.record(
       z.string().min(1),
       z.string().regex(/^[0-9a-f]{16}$/, "must be the client's 16 hex digits from the log"),
-    )
-    .exactOptional()
-    .describe('Names for clients, for use in the rest of the rule book.'),
-  deprecation: z
-    .union([instant, strict({ since: instant, attributes: z.boolean().exactOptional() })], {
-      error: 'a day or a time, or a mapping with since',
-    })
-    .exactOptional()
-    .describe(
-      'The date from which V1 is deprecated; V1 responses carry it, with the deprecated attributes that a request used.',
     ),
-  sunset: z
-    .union(
+    'Names for clients, for use in the rest of the rule book.',
+  ),
+  deprecation: optional(
+    z.union([instant, strict({ since: instant, attributes: z.boolean().exactOptional() })], {
+      error: 'a day or a time, or a mapping with since',
+    }),
+    'The date from which V1 is deprecated; V1 responses carry it, with the deprecated attributes that a request used.',
+  ),
+  sunset: optional(
+    z.union(
       [
         instant,
         strict({
           at: instant,
           after: z.enum(['serve', 'gone']),
-          lead: z
-            .int()
-            .min(1)
-            .max(3650)
-            .exactOptional()
-            .describe(
-              'Minimum days from its announcement to the sunset, for plan and check; 90 when absent.',
-            ),
+          lead: optional(
+            z.int().min(1).max(3650),
+            'Minimum days from its announcement to the sunset, for plan and check; 90 when absent.',
+          ),
           clients,
           except: scope.except,
         }),
       ],
       { error: 'a day or a time, or a mapping with at and after' },
-    )
-    .exactOptional()
-    .describe(
-      'The date on which V1 ends; V1 responses carry it. With after: gone, V1 requests get 410 from then on.',
     ),
+    'The date on which V1 ends; V1 responses carry it. With after: gone, V1 requests get 410 from then on.',
+  ),
   links: links.describe('Pages about the end of V1; V1 responses carry them as Link.'),
-  newcomers: strict({
-    from: instant.describe(
-      'The day from which it holds; before that, the gateway only counts such requests.',
-    ),
-    answer: z
-      .enum(['refuse', 'warn'])
-      .exactOptional()
-      .describe('refuse (403, when absent) or warn (served, with a Link to the guide, and counted).'),
-    except: z
-      .array(z.string())
-      .min(1)
-      .exactOptional()
-      .describe(
+  newcomers: optional(
+    strict({
+      from: instant.describe(
+        'The day from which it holds; before that, the gateway only counts such requests.',
+      ),
+      answer: optional(
+        z.enum(['refuse', 'warn']),
+        'refuse (403, when absent) or warn (served, with a Link to the guide, and counted).',
+      ),
+      except: optional(
+        nameList,
         'Clients that are not newcomers, such as a rotated key; nor are those with a name under clients.',
       ),
-    guide: address.describe(
-      "A page for them, sent as Link; when absent, the client's own guide if self-service is on, or links.",
-    ),
-  })
-    .exactOptional()
-    .describe('Treatment of clients that first use V1 after a day.'),
-  brownouts: z
-    .array(
+      guide: address.describe(
+        "A page for them, sent as Link; when absent, the client's own guide if self-service is on, or links.",
+      ),
+    }),
+    'Treatment of clients that first use V1 after a day.',
+  ),
+  brownouts: optional(
+    z.array(
       strict({
         id: z.string().regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name'),
         from: instant.exactOptional(),
         until: instant.exactOptional(),
-        share: percent.exactOptional().describe('Percent of the requests; all when absent.'),
+        share: optional(percent, 'Percent of the requests; all when absent.'),
         status: z.union([z.literal(410), z.literal(503)], { error: '410 or 503' }).exactOptional(),
-        message: z.string().min(1).exactOptional().describe('Message for the client.'),
+        message: optional(z.string().min(1), 'Message for the client.'),
         ...scope,
       }),
-    )
-    .exactOptional()
-    .describe('Time windows in which the gateway deliberately refuses V1 requests.'),
-  modes: z
-    .union(
+    ),
+    'Time windows in which the gateway deliberately refuses V1 requests.',
+  ),
+  modes: optional(
+    z.union(
       [
         mode,
         strict({
@@ -169,28 +174,27 @@ const rolloutSource = {
         error:
           'migrate, observe, shadow, { canary: 10 }, { verify: 5 }, or a mapping with default, operations, clients and rollback',
       },
-    )
-    .exactOptional()
-    .describe(
-      'The mode of V1 traffic: migrate, observe, shadow, a canary, or verify. All but migrate need --v1-upstream.',
     ),
-  pins: z
-    .array(
+    'The mode of V1 traffic: migrate, observe, shadow, a canary, or verify. All but migrate need --v1-upstream.',
+  ),
+  pins: optional(
+    z.array(
       strict({
         version: z.string(),
         ...scope,
       }),
-    )
-    .exactOptional()
-    .describe('Other dated releases of V2 for some clients or operations.'),
-  shield: strict({
-    requests: z.int().min(1),
-    per: duration.exactOptional(),
-    wait: duration.exactOptional(),
-    queue: z.int().min(1).exactOptional(),
-  })
-    .exactOptional()
-    .describe("Delays V1 requests of a client that exceed the service's rate limit."),
+    ),
+    'Other dated releases of V2 for some clients or operations.',
+  ),
+  shield: optional(
+    strict({
+      requests: z.int().min(1),
+      per: duration.exactOptional(),
+      wait: duration.exactOptional(),
+      queue: z.int().min(1).exactOptional(),
+    }),
+    "Delays V1 requests of a client that exceed the service's rate limit.",
+  ),
 };
 
 const name = z
@@ -208,9 +212,7 @@ const memberPath = path
   .refine((text) => !/(?:^|[^\\]\.)\*$/.test(text), 'ends with *, an element; name a member of it')
   .describe('A path from the body to a member: names joined by dots, * for any element of an array.');
 
-const inside = path
-  .exactOptional()
-  .describe('The path of the object with the member; the body itself when absent.');
+const inside = optional(path, 'The path of the object with the member; the body itself when absent.');
 
 const unwrap = strict({ unwrap: name.describe('The member with the parameters.') }).describe(
   'Replaces the body by the object in the named member.',
@@ -304,49 +306,46 @@ const factor = z
   )
   .describe('A decimal with a finite inverse, such as 100 or 0.01.');
 
-const digits = z
-  .int()
-  .min(0)
-  .max(30)
-  .exactOptional()
-  .describe("Minimum number of decimals in the larger unit, which is V1's if by is more than 1.");
+const digits = optional(
+  z.int().min(0).max(30),
+  "Minimum number of decimals in the larger unit, which is V1's if by is more than 1.",
+);
 
 const text = z
   .string()
   .min(1)
   .refine((value) => value.isWellFormed(), 'has half of a surrogate pair');
 
-const format = z
-  .string()
-  .refine((value) => formatFault(value) === undefined, {
-    error: ({ input }) => formatFault(String(input)) ?? '',
-  })
-  .describe('date, datetime (RFC 3339), epoch, epoch-ms, or a pattern such as DD/MM/YYYY.');
+const format = checked(formatFault).describe(
+  'date, datetime (RFC 3339), epoch, epoch-ms, or a pattern such as DD/MM/YYYY.',
+);
 
 const dateParts = {
   from: format,
   to: format,
-  zone: z
-    .string()
-    .refine(
-      isZone,
-      'is not a time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
-    )
-    .exactOptional()
-    .describe('The time zone of a form that has none; UTC when absent.'),
-  at: z
-    .string()
-    .refine((value) => secondsOfDay(value) !== undefined, 'is not a time of day; write 09:00, for example')
-    .exactOptional()
-    .describe('The time of a date without one; midnight when absent.'),
+  zone: optional(
+    z
+      .string()
+      .refine(
+        isZone,
+        'is not a time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
+      ),
+    'The time zone of a form that has none; UTC when absent.',
+  ),
+  at: optional(
+    z
+      .string()
+      .refine((value) => secondsOfDay(value) !== undefined, 'is not a time of day; write 09:00, for example'),
+    'The time of a date without one; midnight when absent.',
+  ),
 };
 
 const separation = {
   with: text.describe('The text between the parts.'),
-  at: z
-    .enum(['first', 'last'])
-    .exactOptional()
-    .describe('Which separators split a string that has too many: the first or the last; last when absent.'),
+  at: optional(
+    z.enum(['first', 'last']),
+    'Which separators split a string that has too many: the first or the last; last when absent.',
+  ),
 };
 
 const DESCRIPTIONS = {
@@ -371,7 +370,7 @@ const conversions = [
   strict({
     list: memberPath,
     in: inside,
-    to: name.exactOptional().describe('The name of the list; that of the member when absent.'),
+    to: optional(name, 'The name of the list; that of the member when absent.'),
   }).describe(DESCRIPTIONS.list),
 ] as const;
 
@@ -439,10 +438,10 @@ const oneStatus = z.union(
   { error: 'a status such as 201, or 2xx, 4xx or 5xx' },
 );
 
-const status = z
-  .union([oneStatus, z.array(oneStatus).min(1)], { error: 'a status, or a list of them' })
-  .exactOptional()
-  .describe('The statuses that the rule applies to.');
+const status = optional(
+  z.union([oneStatus, z.array(oneStatus).min(1)], { error: 'a status, or a list of them' }),
+  'The statuses that the rule applies to.',
+);
 
 const renameBack = strict({
   rename: memberPath,
@@ -452,7 +451,7 @@ const renameBack = strict({
 
 const unnest = strict({
   unnest: memberPath,
-  members: z.array(name).min(1).exactOptional().describe('The members to move; all when absent.'),
+  members: optional(z.array(name).min(1), 'The members to move; all when absent.'),
   status,
 }).describe('Moves the members of a sub-object of a response to its place in the object around it.');
 
@@ -462,7 +461,7 @@ const alias = strict({ alias: memberPath, as: name.describe('The V1 name.'), sta
 
 const flatten = strict({
   flatten: memberPath,
-  members: z.array(name).min(1).exactOptional().describe('The members to add; all when absent.'),
+  members: optional(z.array(name).min(1), 'The members to add; all when absent.'),
   status,
 }).describe('Adds the members of a sub-object of a response to the object around it, where absent.');
 
@@ -491,10 +490,10 @@ const inverse = z
 
 const inverseWith = strict({
   inverse: z.literal(true),
-  members: z
-    .union([z.literal('present'), z.null()], { error: 'present or null' })
-    .exactOptional()
-    .describe("V1's form of members of a nest that V2 lacks: present leaves them out, null sends them all."),
+  members: optional(
+    z.union([z.literal('present'), z.null()], { error: 'present or null' }),
+    "V1's form of members of a nest that V2 lacks: present leaves them out, null sends them all.",
+  ),
 }).describe('The same as the word inverse.');
 
 const responseMap = strict({
@@ -537,10 +536,10 @@ const responseConversions = [
   strict({ split: memberPath, to: parts, ...separation, status }).describe(DESCRIPTIONS.split),
 ] as const;
 
-const assumed = z
-  .boolean()
-  .exactOptional()
-  .describe('True when neither the specification nor the documentation shows this; check lists it.');
+const assumed = optional(
+  z.boolean(),
+  'True when neither the specification nor the documentation shows this; check lists it.',
+);
 
 const match = z
   .string()
@@ -550,25 +549,24 @@ const match = z
   )
   .describe("A method and a path template below V1's prefix, such as PATCH /properties/{id}.");
 
-const destination = z
-  .string()
-  .regex(
-    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
-    'must be a method and a path, such as "POST /invoices"',
-  )
-  .exactOptional()
-  .describe(
-    "Method, path below V2's prefix and query of a moved operation, with the parameters of match: GET /lines?invoice={id}.",
-  );
+const destination = optional(
+  z
+    .string()
+    .regex(
+      /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
+      'must be a method and a path, such as "POST /invoices"',
+    ),
+  "Method, path below V2's prefix and query of a moved operation, with the parameters of match: GET /lines?invoice={id}.",
+);
 
-const statusMap = z
-  .record(
+const statusMap = optional(
+  z.record(
     z.string().regex(/^[2-5]\d\d$/, 'must be a status of V2, from 200 to 599'),
     z.int().min(200).max(599),
     { error: 'a mapping of statuses, such as { 204: 200 }' },
-  )
-  .exactOptional()
-  .describe('The statuses that V1 clients get, by V2 status.');
+  ),
+  'The statuses that V1 clients get, by V2 status.',
+);
 
 const id = z
   .string()
@@ -576,12 +574,10 @@ const id = z
 
 const operationId = id.refine((text) => text !== 'every', 'is reserved for all operations; use another id');
 
-const embeds = z
-  .record(path, id)
-  .exactOptional()
-  .describe(
-    'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
-  );
+const embeds = optional(
+  z.record(path, id),
+  'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
+);
 
 const resource = z
   .union(
@@ -595,9 +591,7 @@ const resource = z
   )
   .exactOptional();
 
-const field = z.string().refine((text) => fieldFault(text) === undefined, {
-  error: ({ input }) => fieldFault(String(input)),
-});
+const field = checked(fieldFault);
 
 const fieldValue = z
   .string()
@@ -606,10 +600,13 @@ const fieldValue = z
     'must be the value of a header field: characters of Latin-1, no line breaks, no spaces around it',
   );
 
-const template = fieldValue
-  .refine((text) => text.split('{}').length === 2, 'must have {} exactly once, where the value goes')
-  .exactOptional()
-  .describe("The new value; {} stands for the old one: 'Bearer {}'.");
+const template = optional(
+  fieldValue.refine(
+    (text) => text.split('{}').length === 2,
+    'must have {} exactly once, where the value goes',
+  ),
+  "The new value; {} stands for the old one: 'Bearer {}'.",
+);
 
 const headerRename = strict({
   rename: field,
@@ -696,58 +693,57 @@ function wordsOf(forms: readonly z.ZodObject[]): readonly string[] {
 }
 
 const policies = {
-  flat: z.enum(['migrate', 'refuse', 'forward']).exactOptional().describe('A body without the wrapper.'),
-  siblings: z.enum(['drop', 'refuse', 'forward']).exactOptional().describe('Members beside the wrapper.'),
-  conflict: z
-    .enum(['v1', 'refuse', 'forward'])
-    .exactOptional()
-    .describe('Both the V1 and the V2 name of one attribute are present.'),
-  duplicate: z
-    .enum(['refuse', 'last', 'forward'])
-    .exactOptional()
-    .describe('A member that a rule names occurs twice in one object.'),
-  wrapper: z.enum(['refuse', 'forward']).exactOptional().describe('The wrapper is not an object.'),
-  value: z
-    .enum(['refuse', 'forward', 'keep'])
-    .exactOptional()
-    .describe('A value that a rule cannot convert, such as a text for scale.'),
+  flat: optional(z.enum(['migrate', 'refuse', 'forward']), 'A body without the wrapper.'),
+  siblings: optional(z.enum(['drop', 'refuse', 'forward']), 'Members beside the wrapper.'),
+  conflict: optional(
+    z.enum(['v1', 'refuse', 'forward']),
+    'Both the V1 and the V2 name of one attribute are present.',
+  ),
+  duplicate: optional(
+    z.enum(['refuse', 'last', 'forward']),
+    'A member that a rule names occurs twice in one object.',
+  ),
+  wrapper: optional(z.enum(['refuse', 'forward']), 'The wrapper is not an object.'),
+  value: optional(
+    z.enum(['refuse', 'forward', 'keep']),
+    'A value that a rule cannot convert, such as a text for scale.',
+  ),
 };
 
 const change = strict({
   id: id.describe('The id of the change in log, metrics and inspector.'),
   summary: z.string().min(1).describe('One sentence for people.'),
   on: z
-    .union([z.literal('every'), z.array(z.string()).min(1)], {
+    .union([z.literal('every'), nameList], {
       error: 'the word every or a list of operation ids',
     })
     .describe(
       'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
     ),
-  request: z
-    .array(z.union(requestForms, { error: 'a rule' }))
-    .exactOptional()
-    .describe('Rules for the body of a V1 request. Each rule sees the result of the one before.'),
-  query: z
-    .array(z.union(queryForms, { error: 'a rule' }))
-    .exactOptional()
-    .describe('Rules for the query of a V1 request. Each rule sees the result of the one before.'),
-  headers: z
-    .array(z.union([...fieldForms, headerQuery], { error: 'a rule' }))
-    .exactOptional()
-    .describe('Rules for the header fields of a V1 request. Each rule sees the result of the one before.'),
-  response: z
-    .union([inverse, z.array(z.union([...responseForms, inverse], { error: 'a rule' }))], {
+  request: optional(
+    z.array(z.union(requestForms, { error: 'a rule' })),
+    'Rules for the body of a V1 request. Each rule sees the result of the one before.',
+  ),
+  query: optional(
+    z.array(z.union(queryForms, { error: 'a rule' })),
+    'Rules for the query of a V1 request. Each rule sees the result of the one before.',
+  ),
+  headers: optional(
+    z.array(z.union([...fieldForms, headerQuery], { error: 'a rule' })),
+    'Rules for the header fields of a V1 request. Each rule sees the result of the one before.',
+  ),
+  response: optional(
+    z.union([inverse, z.array(z.union([...responseForms, inverse], { error: 'a rule' }))], {
       error: 'the word inverse or a list of response rules',
-    })
-    .exactOptional()
-    .describe('Rules for the body of the response to a V1 client.'),
-  policies: strict(policies).exactOptional().describe('Policies for the rules of this change only.'),
+    }),
+    'Rules for the body of the response to a V1 client.',
+  ),
+  policies: optional(strict(policies), 'Policies for the rules of this change only.'),
   ...ownEnd,
-  sunset: instant
-    .exactOptional()
-    .describe(
-      'The date on which the form that it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
-    ),
+  sunset: optional(
+    instant,
+    'The date on which the form that it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
+  ),
   assumed,
 });
 
@@ -770,21 +766,18 @@ const webhook = strict({
       /^https?:\/\/[^\s/?#@\\]+(?:[/?][!"$-~]*)?$/,
       'must be an address such as https://subscriber.example/orders, without a user and a fragment',
     )
-    .refine(isAddress, 'must be an address such as https://subscriber.example/orders')
+    .refine((text) => URL.canParse(text), 'must be an address such as https://subscriber.example/orders')
     .describe('The address of the subscriber, which was built for V1.'),
-  as: z
-    .string()
-    .exactOptional()
-    .describe(
-      'The operation as whose response, with status 200, the gateway rewrites the body of a delivery; when absent, the body stays as V2 wrote it.',
-    ),
-  gateway: z
-    .string()
-    .regex(/^https?:\/\/[^\s/?#@\\]+$/, 'must be an address without a path, such as https://api.example')
-    .exactOptional()
-    .describe(
-      'The address at which the subscriber reaches V1, for links in the body; when absent, the one that V2 posts to.',
-    ),
+  as: optional(
+    z.string(),
+    'The operation as whose response, with status 200, the gateway rewrites the body of a delivery; when absent, the body stays as V2 wrote it.',
+  ),
+  gateway: optional(
+    z
+      .string()
+      .regex(/^https?:\/\/[^\s/?#@\\]+$/, 'must be an address without a path, such as https://api.example'),
+    'The address at which the subscriber reaches V1, for links in the body; when absent, the one that V2 posts to.',
+  ),
   sign: strict({
     scheme: z.literal('standard-webhooks').describe('The scheme of the signatures: Standard Webhooks, v1.'),
     verify: secretNames.describe(
@@ -796,9 +789,7 @@ const webhook = strict({
   }).describe("How the gateway checks V2's signature, and signs anew for the subscriber."),
 }).describe("Deliveries from V2 that reach a subscriber in V1's form.");
 
-const prefix = z.string().refine((text) => prefixFault(text) === undefined, {
-  error: ({ input }) => prefixFault(String(input)),
-});
+const prefix = checked(prefixFault);
 
 const mediaType = z
   .string()
@@ -814,15 +805,9 @@ const version = z.union(
       .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
       .refine((text) => isReleaseDate(text), 'must be a real day, not before 2025-01-01'),
     strict({
-      header: z
-        .string()
-        .exactOptional()
-        .describe('The header field that names it; x-api-version when absent.'),
+      header: optional(z.string(), 'The header field that names it; x-api-version when absent.'),
       value: z.string().describe('The release.'),
-      form: z
-        .enum(['date', 'text'])
-        .exactOptional()
-        .describe('Values that a client may send: a day, or any text.'),
+      form: optional(z.enum(['date', 'text']), 'Values that a client may send: a day, or any text.'),
     }),
   ],
   { error: 'a day, such as 2025-01-01, or a mapping with header, value and form' },
@@ -830,64 +815,59 @@ const version = z.union(
 
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
-  $schema: z.string().exactOptional().describe('The JSON Schema, for editors.'),
-  format: z.literal(1).exactOptional().describe('The format of the rule book itself: 1.'),
-  from: prefix.exactOptional().describe("V1's path prefix; /api/v1 when absent."),
-  to: prefix
-    .exactOptional()
-    .describe(
-      "V2's path prefix; /api/v2 when absent. It may be V1's, if only a header field tells the versions apart.",
-    ),
-  other: z
-    .enum(['refuse', 'pass'])
-    .exactOptional()
-    .describe('Requests under neither prefix: refuse (404, when absent), or pass (to V2, unchanged).'),
-  'body-links': z
-    .enum(['follow', 'leave'])
-    .exactOptional()
-    .describe(
-      'Links in bodies of responses: follow (back to V1) or leave; follow when absent and an operation has to, leave otherwise.',
-    ),
-  override: z
-    .enum(['follow', 'drop'])
-    .exactOptional()
-    .describe(
-      'A POST with X-HTTP-Method-Override or _method: follow (the default: rules apply by that method) or drop (V2 does not see it).',
-    ),
-  version: version
-    .exactOptional()
-    .describe(
-      'The V2 release that the rules target: a day, YYYY-MM-DD, or a mapping. Without it no field names one.',
-    ),
-  errors: z
-    .union(
+  $schema: optional(z.string(), 'The JSON Schema, for editors.'),
+  format: optional(z.literal(1), 'The format of the rule book itself: 1.'),
+  from: optional(prefix, "V1's path prefix; /api/v1 when absent."),
+  to: optional(
+    prefix,
+    "V2's path prefix; /api/v2 when absent. It may be V1's, if only a header field tells the versions apart.",
+  ),
+  other: optional(
+    z.enum(['refuse', 'pass']),
+    'Requests under neither prefix: refuse (404, when absent), or pass (to V2, unchanged).',
+  ),
+  'body-links': optional(
+    z.enum(['follow', 'leave']),
+    'Links in bodies of responses: follow (back to V1) or leave; follow when absent and an operation has to, leave otherwise.',
+  ),
+  override: optional(
+    z.enum(['follow', 'drop']),
+    'A POST with X-HTTP-Method-Override or _method: follow (the default: rules apply by that method) or drop (V2 does not see it).',
+  ),
+  version: optional(
+    version,
+    'The V2 release that the rules target: a day, YYYY-MM-DD, or a mapping. Without it no field names one.',
+  ),
+  errors: optional(
+    z.union(
       [
         z.enum(['json-api', 'problem', 'rails']),
         strict({
           list: path.describe('The path to the list of errors.'),
           pointer: path.describe('The path from an error to the pointer or name of the faulty member.'),
-          text: z.array(name).exactOptional().describe('Members of an error whose text may have names.'),
+          text: optional(z.array(name), 'Members of an error whose text may have names.'),
         }),
       ],
       { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
-    )
-    .exactOptional()
-    .describe("The form of V2's errors, for errors rules; json-api, and any other shape, when absent."),
-  cors: strict({
-    origins: z
-      .array(
-        z.string().regex(/^(?:\*|https?:\/\/[^/?#@\s\\]+)$/, {
-          error: 'is not an origin; write one such as https://app.example, or *',
-        }),
-      )
-      .min(1)
-      .describe('Origins as browsers write them, such as https://app.example:8443, or * for every one.'),
-    credentials: z.boolean().exactOptional().describe('Their requests may have cookies; false when absent.'),
-  })
-    .exactOptional()
-    .describe("Pages that can read the gateway's own responses before V2 has allowed it."),
-  refusals: z
-    .union(
+    ),
+    "The form of V2's errors, for errors rules; json-api, and any other shape, when absent.",
+  ),
+  cors: optional(
+    strict({
+      origins: z
+        .array(
+          z.string().regex(/^(?:\*|https?:\/\/[^/?#@\s\\]+)$/, {
+            error: 'is not an origin; write one such as https://app.example, or *',
+          }),
+        )
+        .min(1)
+        .describe('Origins as browsers write them, such as https://app.example:8443, or * for every one.'),
+      credentials: optional(z.boolean(), 'Their requests may have cookies; false when absent.'),
+    }),
+    "Pages that can read the gateway's own responses before V2 has allowed it.",
+  ),
+  refusals: optional(
+    z.union(
       [
         z.enum(['json-api', 'problem', 'rails']),
         strict({
@@ -896,28 +876,28 @@ export const ruleBookSource = strict({
               .map((name) => `{${name}}`)
               .join(', ')}.`,
           ),
-          type: mediaType.exactOptional().describe('Its media type; application/json when absent.'),
+          type: optional(mediaType, 'Its media type; application/json when absent.'),
         }),
       ],
       { error: 'json-api, problem, rails, or a template: a mapping with body and type' },
-    )
-    .exactOptional()
-    .describe("The form of the gateway's own errors, as V1 clients read them; json-api when absent."),
-  client: z
-    .union(
+    ),
+    "The form of the gateway's own errors, as V1 clients read them; json-api when absent.",
+  ),
+  client: optional(
+    z.union(
       [
         strict({ header: z.string().describe('The header field.') }),
         strict({ query: parameter.describe('The query parameter.') }),
       ],
       { error: '{ header: X-Api-Key } or { query: api_key }' },
-    )
-    .exactOptional()
-    .describe('Where V1 requests have the key that identifies their client; Authorization when absent.'),
+    ),
+    'Where V1 requests have the key that identifies their client; Authorization when absent.',
+  ),
   resource: resource.describe(
     "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
   ),
-  operations: z
-    .record(
+  operations: optional(
+    z.record(
       operationId,
       z.union(
         [
@@ -929,106 +909,85 @@ export const ruleBookSource = strict({
             to: destination,
             status: statusMap,
             ...ownEnd,
-            sunset: z
-              .union(
+            sunset: optional(
+              z.union(
                 [
                   instant,
                   strict({ at: instant, after: z.enum(['serve', 'gone']), clients, except: scope.except }),
                 ],
                 { error: 'a day or a time, or a mapping with at and after' },
-              )
-              .exactOptional()
-              .describe(
-                'The date on which it ends, before V1 as a whole; its responses carry it. With after: gone, its requests get 410 from then on.',
               ),
+              'The date on which it ends, before V1 as a whole; its responses carry it. With after: gone, its requests get 410 from then on.',
+            ),
             resource: resource.describe(
               'Where its responses carry the resource; that of the rule book when absent.',
             ),
-            transform: z
-              .string()
-              .regex(
-                /^\.\/(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.m?js$/,
-                'must be a module beside the rule book or in a folder below it, such as ./pages.js',
-              )
-              .exactOptional()
-              .describe(
-                'A module with request(body, context) and response(body, context), for conversions that no rule can describe.',
-              ),
+            transform: optional(
+              z
+                .string()
+                .regex(
+                  /^\.\/(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.m?js$/,
+                  'must be a module beside the rule book or in a folder below it, such as ./pages.js',
+                ),
+              'A module with request(body, context) and response(body, context), for conversions that no rule can describe.',
+            ),
           }),
         ],
         {
           error: 'a method and a path, such as "POST /clients", or a mapping with match',
         },
       ),
-    )
-    .exactOptional()
-    .describe('V1 operations by id.'),
-  changes: z.array(change).describe('The changes from V1 to V2, in the order in which they apply.'),
-  webhooks: z
-    .record(z.string().regex(/^[A-Za-z][\w-]{0,63}$/, 'must be a name of letters, digits, _ and -'), webhook)
-    .exactOptional()
-    .describe(
-      'Deliveries that V2 posts to /webhooks/<name> of the gateway, for subscribers that were built for V1.',
     ),
-  policies: strict({
-    ...policies,
-    malformed: z
-      .enum(['refuse', 'forward'])
-      .exactOptional()
-      .describe('Not JSON, not UTF-8, or nested too deep.'),
-    unsupported: z
-      .enum(['refuse', 'forward'])
-      .exactOptional()
-      .describe('A charset or content coding that the gateway cannot read.'),
-    forms: z
-      .enum(['rewrite', 'forward'])
-      .exactOptional()
-      .describe(
+    'V1 operations by id.',
+  ),
+  changes: z.array(change).describe('The changes from V1 to V2, in the order in which they apply.'),
+  webhooks: optional(
+    z.record(
+      z.string().regex(/^[A-Za-z][\w-]{0,63}$/, 'must be a name of letters, digits, _ and -'),
+      webhook,
+    ),
+    'Deliveries that V2 posts to /webhooks/<name> of the gateway, for subscribers that were built for V1.',
+  ),
+  policies: optional(
+    strict({
+      ...policies,
+      malformed: optional(z.enum(['refuse', 'forward']), 'Not JSON, not UTF-8, or nested too deep.'),
+      unsupported: optional(
+        z.enum(['refuse', 'forward']),
+        'A charset or content coding that the gateway cannot read.',
+      ),
+      forms: optional(
+        z.enum(['rewrite', 'forward']),
         'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules as JSON is, or forwarded.',
       ),
-    media: z
-      .enum(['strict', 'known', 'sniff'])
-      .exactOptional()
-      .describe(
+      media: optional(
+        z.enum(['strict', 'known', 'sniff']),
         'JSON from V2 under another media type: strict leaves it, known rewrites text/json, text/plain or no type, sniff any type, by its first byte.',
       ),
-    'half-close': z
-      .enum(['abort', 'answer'])
-      .exactOptional()
-      .describe(
+      'half-close': optional(
+        z.enum(['abort', 'answer']),
         'A client that closes its side of the connection after its request: treated as gone, or answered.',
       ),
-    signed: z
-      .enum(['forward', 'refuse'])
-      .exactOptional()
-      .describe('A request that its client has signed; at V2 the signature will not match.'),
-    future: z.enum(['forward', 'replace']).exactOptional().describe('x-api-version is a day in the future.'),
-  })
-    .exactOptional()
-    .describe('Decisions where the specification leaves a choice.'),
-  limits: strict({
-    depth: z.int().min(1).max(100_000).exactOptional().describe('Levels of nesting.'),
-    body: z
-      .int()
-      .min(1)
-      .max(1_073_741_824)
-      .exactOptional()
-      .describe('Bytes of a request body to rewrite, decoded.'),
-    response: z
-      .int()
-      .min(1)
-      .max(1_073_741_824)
-      .exactOptional()
-      .describe('Bytes of a response to rewrite, decoded.'),
-    transform: z
-      .int()
-      .min(1)
-      .max(10_000)
-      .exactOptional()
-      .describe('Milliseconds that a transform may take; 50 when absent.'),
-  })
-    .exactOptional()
-    .describe('Limits for reading bodies.'),
+      signed: optional(
+        z.enum(['forward', 'refuse']),
+        'A request that its client has signed; at V2 the signature will not match.',
+      ),
+      future: optional(z.enum(['forward', 'replace']), 'x-api-version is a day in the future.'),
+    }),
+    'Decisions where the specification leaves a choice.',
+  ),
+  limits: optional(
+    strict({
+      depth: optional(z.int().min(1).max(100_000), 'Levels of nesting.'),
+      body: optional(bytes, 'Bytes of a request body to rewrite, decoded.'),
+      response: optional(bytes, 'Bytes of a response to rewrite, decoded.'),
+      transform: optional(
+        z.int().min(1).max(10_000),
+        'Milliseconds that a transform may take; 50 when absent.',
+      ),
+    }),
+    'Limits for reading bodies.',
+  ),
   ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 
@@ -1070,10 +1029,6 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
     hasAllChanges: invalidChanges.size === 0,
     ids,
   };
-}
-
-function isAddress(text: string): boolean {
-  return URL.canParse(text);
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

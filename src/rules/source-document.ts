@@ -88,7 +88,7 @@ export class SourceDocument {
   }
 
   /** The position of the key or the value at a path; for a missing one, the position of its container. */
-  positionOf(path: SourcePath, blame: SourceFault['blame']): Position {
+  positionOf(path: SourcePath, blame: 'key' | 'value' = 'value'): Position {
     let located: unknown = this.root;
     let node: unknown = this.root;
     for (const [depth, step] of path.entries()) {
@@ -285,23 +285,21 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
       if (value === undefined) return [typeFault(path, value, '')];
       const words = issue.values.map(String);
       const hint = typeof value === 'string' ? didYouMean(value, words) : '';
-      return [
-        { path, blame: 'value', message: `${label} must be ${listed(words)}, not ${show(value)}${hint}` },
-      ];
+      return [{ path, message: `${label} must be ${listed(words)}, not ${show(value)}${hint}` }];
     }
     case 'too_small':
     case 'too_big':
-      return [{ path, blame: 'value', message: `${label} ${sizeSentence(issue, value)}` }];
+      return [{ path, message: `${label} ${sizeSentence(issue, value)}` }];
     case 'invalid_format':
     case 'custom': {
       // A secret, or an address with one, may be in a webhook by mistake, and faults are logged.
       const isHidden = typeof value === 'object' || path[0] === 'webhooks';
       const shown = isHidden ? label : `${label} ${show(value)}`;
-      return [{ path, blame: 'value', message: `${shown} ${issue.message}` }];
+      return [{ path, message: `${shown} ${issue.message}` }];
     }
     case 'invalid_element':
     case 'not_multiple_of':
-      return [{ path, blame: 'value', message: `${label} ${show(value)}: ${issue.message}` }];
+      return [{ path, message: `${label} ${show(value)}: ${issue.message}` }];
   }
 }
 
@@ -319,7 +317,7 @@ function unionFaults(
     if (word === undefined) return [missingRuleFault(path, value, words)];
     if (other !== undefined) {
       const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; give each an entry of its own`;
-      return [{ path, blame: 'value', message }];
+      return [{ path, message }];
     }
     return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, source));
   }
@@ -345,10 +343,9 @@ function wordsFor(path: SourcePath): readonly string[] | undefined {
 
 function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {
   const [key = ''] = Object.keys(value);
-  const hint = key === 'alias-errors' ? '; alias-errors is called errors now' : didYouMean(key, words);
+  const hint = didYouMean(key, words);
   return {
     path,
-    blame: 'value',
     message: `${printSourcePath(path)} is not a rule: it needs ${listed(words)}${hint}`,
   };
 }
@@ -380,10 +377,10 @@ function typeFault(path: SourcePath, value: unknown, expected: string): SourceFa
   const label = printSourcePath(path);
   const example = EXAMPLES.get(path.at(-1));
   const suggestion = example === undefined ? '' : `; write ${example}`;
-  if (value === undefined) return { path, blame: 'value', message: `${label} is missing${suggestion}` };
+  if (value === undefined) return { path, message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;
   const hint = expected === 'a text' && quotes ? '; put it in quotes' : (unitHint(path, value) ?? suggestion);
-  return { path, blame: 'value', message: `${label} must be ${expected}, not ${show(value)}${hint}` };
+  return { path, message: `${label} must be ${expected}, not ${show(value)}${hint}` };
 }
 
 /** Limits are numbers alone; settings take units. */

@@ -21,6 +21,7 @@ import {
   type QueryRule,
   type RequestRule,
   type ResponseConvertRule,
+  type ResponseRuleName,
   type StatusPattern,
 } from './rule.ts';
 
@@ -81,7 +82,7 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
     const path = part.part === 'inside' ? rule.inside : (rule.members[part.part] ?? rule.inside);
     const scope = all ? '' : ` for ${listOperations(operations)}`;
     const message = `change "${change.id}": ${subject(rule.rule, part)} has no effect${scope}: ${part.reason}`;
-    faults.push({ path, blame: 'value', message });
+    faults.push({ path, message });
   }
   return faults;
 }
@@ -116,7 +117,7 @@ export function staleQueryRules(
           if (change.on === 'every' && context.operations.length > 0) continue;
           const path = pathOf(declared, part);
           const message = `change "${change.id}": ${declared.rule.rule} of ${querySubject(declared.rule, part)} has no effect: ${reason}`;
-          faults.set(`${path.join()} ${reason}`, { path, blame: 'value', message });
+          faults.set(`${path.join()} ${reason}`, { path, message });
         }
       }
     }
@@ -243,7 +244,7 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
       // A change on every is stale only in the context where no other changes apply.
       if (covering === undefined || (change.on === 'every' && context.operations.length > 0)) continue;
       const message = `change "${change.id}": this ${rule.rule} has no effect: change "${covering.change}" ${effectText(rule)} already; remove one of the two`;
-      faults.set(declared, { path: declared.path, blame: 'value', message });
+      faults.set(declared, { path: declared.path, message });
     }
   }
 }
@@ -265,7 +266,7 @@ function addUndone(
     const undone = inverted.find(({ rule }) => isUndone(declared, rule));
     if (undone === undefined) continue;
     const message = `change "${change.id}": this ${declared.rule.rule} has no effect: the inverse of change "${undone.change}" ${effectText(undone.rule)} before it; name the member as V1 did, or remove the rule`;
-    faults.set(declared, { path: declared.path, blame: 'value', message });
+    faults.set(declared, { path: declared.path, message });
   }
 }
 
@@ -299,68 +300,47 @@ function beginsWith(path: Path, start: Path): boolean {
 
 /** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
 function effectKey(rule: Exclude<ExplicitResponseRule, ResponseConvertRule>): string {
-  switch (rule.rule) {
-    case 'rename':
-      return JSON.stringify([rule.rule, rule.path]);
-    case 'alias':
-      return JSON.stringify([rule.rule, rule.path, rule.as]);
-    case 'unnest':
-    case 'flatten':
-      return JSON.stringify([rule.rule, rule.path, rule.members?.toSorted()]);
-    case 'deprecations':
-      return JSON.stringify([rule.rule, rule.path]);
-    case 'errors':
-      return rule.rule;
-    case 'set':
-      return JSON.stringify([rule.rule, rule.path, rule.json]);
-    case 'map':
-    case 'default':
-    case 'strip':
-      return JSON.stringify([rule.rule, rule.path]);
-    case 'list':
-    case 'first':
-    case 'split':
-      return JSON.stringify([rule.rule, rule.path]);
-    case 'join':
-      return JSON.stringify([rule.rule, rule.path, rule.members]);
-    case 'move':
-      return JSON.stringify([rule.rule, rule.path, rule.from]);
-  }
+  if (rule.rule === 'errors') return rule.rule;
+  const { rule: word, path } = rule;
+  if (rule.rule === 'set') return JSON.stringify([word, path, rule.json]);
+  if ('as' in rule) return JSON.stringify([word, path, rule.as]);
+  if ('from' in rule) return JSON.stringify([word, path, rule.from]);
+  if (!('members' in rule)) return JSON.stringify([word, path]);
+  return JSON.stringify([word, path, word === 'join' ? rule.members : rule.members?.toSorted()]);
 }
 
+/** What is done to the member at the path of a rule, around its name. */
+const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after?: string]>> = {
+  rename: ['renames '],
+  unnest: ['unnests '],
+  alias: ['adds '],
+  flatten: ['flattens '],
+  deprecations: ['lists them at '],
+  errors: ['converts errors to V1'],
+  map: ['maps '],
+  set: ['gives ', ' a value'],
+  default: ['gives ', ' a value'],
+  strip: ['strips '],
+  move: ['moves '],
+  list: ['makes ', ' a list'],
+  first: ['takes the first of '],
+  join: ['joins '],
+  split: ['splits '],
+  scale: ['converts '],
+  quote: ['converts '],
+  unquote: ['converts '],
+  prefix: ['converts '],
+  unprefix: ['converts '],
+  date: ['converts '],
+};
+
 function effectText(rule: ExplicitResponseRule): string {
-  if ('conversion' in rule) return `converts ${printPath(rule.path)}`;
-  switch (rule.rule) {
-    case 'rename':
-      return `renames ${printPath(rule.path)}`;
-    case 'unnest':
-      return `unnests ${printPath(rule.path)}`;
-    case 'alias':
-      return `adds ${printPath([...rule.path.slice(0, -1), rule.as])}`;
-    case 'flatten':
-      return `flattens ${printPath(rule.path)}`;
-    case 'deprecations':
-      return `lists them at ${printPath(rule.path)}`;
-    case 'errors':
-      return 'converts errors to V1';
-    case 'map':
-      return `maps ${printPath(rule.path)}`;
-    case 'set':
-    case 'default':
-      return `gives ${printPath(rule.path)} a value`;
-    case 'strip':
-      return `strips ${printPath(rule.path)}`;
-    case 'list':
-      return `makes ${printPath(rule.path)} a list`;
-    case 'first':
-      return `takes the first of ${printPath(rule.path)}`;
-    case 'join':
-      return `joins ${rule.members.join(' and ')}`;
-    case 'split':
-      return `splits ${printPath(rule.path)}`;
-    case 'move':
-      return `moves ${printPath([...rule.path, ...rule.from])}`;
-  }
+  const [before, after = ''] = EFFECTS[rule.rule];
+  if (rule.rule === 'errors') return before;
+  if (rule.rule === 'join') return before + rule.members.join(' and ');
+  const rest = rule.rule === 'move' ? rule.from : [];
+  const path = rule.rule === 'alias' ? [...rule.path.slice(0, -1), rule.as] : [...rule.path, ...rest];
+  return before + printPath(path) + after;
 }
 
 function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean {
@@ -394,7 +374,7 @@ function hidden(
       .find((path) => moved.some((from) => from.every((name, at) => path[at] === name)));
     if (lost === undefined) continue;
     const message = `change "${change.id}": inverse cannot find ${printPath(lost)}: change "${other.id}" moves it afterwards and is not undone; give "${other.id}" response: inverse as well`;
-    return [{ path: inverse.path, blame: 'value', message }];
+    return [{ path: inverse.path, message }];
   }
   return [];
 }
@@ -446,7 +426,7 @@ function staleEmbeds(
       const resource = resources.get(writer);
       if (resource === undefined || undone.has(resource) || embedding.has(resource)) return [];
       const message = `operation "${id}": embeds has no effect: no change with response: inverse concerns the resource of "${writer}"; remove it`;
-      return [{ path: ['operations', id, 'embeds', path], blame: 'value' as const, message }];
+      return [{ path: ['operations', id, 'embeds', path], message }];
     }),
   );
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { parseEntry } from '../../src/node/log/log-files.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
@@ -13,29 +12,6 @@ const ENTRY: Entry = {
   responseEdits: [{ change: 'highlight-type', rule: 'alias', path: '/data/transition_type' }],
   responseNote: 'response-too-large',
 };
-
-/** The line as gateways before the renaming wrote it. */
-const OLD_LINE = entryLine(ENTRY)
-  .replace('"responseEdits"', '"answerEdits"')
-  .replace('"responseBytes"', '"answerBytes"')
-  .replace('"responseNote":"response-', '"answerNote":"answer-');
-
-test('a line of an older gateway is read as one of now', () => {
-  expect(OLD_LINE).toContain('"answerNote":"answer-too-large"');
-  expect(OLD_LINE).not.toContain('"response');
-  expect(parseEntry(OLD_LINE)).toEqual(parseEntry(entryLine(ENTRY)));
-});
-
-test('a report of old lines is the report of new ones', () => {
-  const reportOf = (line: string): unknown => {
-    const tally = new Tally();
-    const lines = new LineTally(tally);
-    lines.add(Buffer.from(line));
-    return makeReport(tally, { now: ENTRY.time, unreadable: lines.unreadable });
-  };
-  expect(reportOf(OLD_LINE)).toEqual(reportOf(entryLine(ENTRY)));
-  expect(reportOf(OLD_LINE)).toMatchObject({ entries: 1, unreadable: 0 });
-});
 
 // Attack: a line that somebody put into a log, to end the program that reads it.
 test('a line that is no entry, or has members of a wrong kind, is not read', () => {

@@ -271,10 +271,7 @@ export class LogLineReader {
     }
     // Nobody reads a patch: a known one is passed over without a scan.
     if (length === 5 && isWord(bytes, key, PATCH)) return taken(this.patches, bytes, at, end).stop;
-    if (
-      (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) ||
-      (length === 11 && isWord(bytes, key, FORMER_RESPONSE_EDITS))
-    ) {
+    if (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) {
       const { stop, value } = taken(this.responseEdits, bytes, at, end);
       if (value !== undefined) entry.responseEdits = value;
       return stop;
@@ -332,10 +329,7 @@ export class LogLineReader {
     else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
     else if (length === 10 && isWord(bytes, key, COMPARISON))
       entry.comparison = this.comparisons.of(bytes, start, end);
-    else if (
-      (length === 12 && isWord(bytes, key, RESPONSE_NOTE)) ||
-      (length === 10 && isWord(bytes, key, FORMER_RESPONSE_NOTE))
-    )
+    else if (length === 12 && isWord(bytes, key, RESPONSE_NOTE))
       entry.responseNote = this.words.of(bytes, start, end);
     else if (length === 6 && isWord(bytes, key, ORIGIN) && this.words.of(bytes, start, end) === 'v1')
       entry.origin = 'v1';
@@ -380,10 +374,6 @@ const NOTE = ascii('note');
 const TRUE = ascii('true');
 const RESPONSE_NOTE = ascii('responseNote');
 const RESPONSE_EDITS = ascii('responseEdits');
-
-/** Names before 1.0. */
-const FORMER_RESPONSE_NOTE = ascii('answerNote');
-const FORMER_RESPONSE_EDITS = ascii('answerEdits');
 const RESPONSE_WOULD = ascii('responseWould');
 const NAME_LISTS = (['attributes', 'errorPointers', 'deprecated', 'unechoed'] as const).map((name) => ({
   name,
