@@ -1,5 +1,6 @@
 import type { CorsOrigins } from '../rules/rule-book.ts';
 import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
+import { namesIn } from '../migrate/preflight.ts';
 
 /** Maximum number of origins that are remembered; the one that was learnt first is forgotten first. */
 const MAX_ORIGINS = 1000;
@@ -62,7 +63,7 @@ export class CrossOrigin {
     }
     const known = this.permissions.get(origin);
     const credentials = headerValues(headers, 'access-control-allow-credentials').join(',').trim();
-    const exposed = namesIn(headers, 'access-control-expose-headers');
+    const exposed = namesOf(headers, 'access-control-expose-headers');
     const permission: LearntPermission = {
       maxAge: undefined,
       isPrivateNetwork: false,
@@ -105,7 +106,7 @@ export class CrossOrigin {
     const permission = this.of(origin, declared);
     if (permission === undefined) return undefined;
     const { methods, fields: allowed, maxAge, hasCredentials, isPrivateNetwork } = permission;
-    const names = splitNames(fields).map((name) => name.toLowerCase());
+    const names = namesIn(fields).map((name) => name.toLowerCase());
     // With credentials an asterisk is a name like any other, and it never stands for `Authorization` (Fetch, CORS-preflight fetch).
     const isAny = !hasCredentials && allowed.has('*');
     const isMethod = SAFE_METHODS.has(method) || methods.has(method) || (!hasCredentials && methods.has('*'));
@@ -165,13 +166,13 @@ function learnPreflight(
   headers: HeaderList,
   question: PreflightQuestion,
 ): void {
-  const methods = namesIn(headers, 'access-control-allow-methods');
-  const fields = namesIn(headers, 'access-control-allow-headers').map((name) => name.toLowerCase());
+  const methods = namesOf(headers, 'access-control-allow-methods');
+  const fields = namesOf(headers, 'access-control-allow-headers').map((name) => name.toLowerCase());
   renew(permission.methods, methods, [question.method]);
   renew(
     permission.fields,
     fields,
-    splitNames(question.fields).map((name) => name.toLowerCase()),
+    namesIn(question.fields).map((name) => name.toLowerCase()),
   );
   const [maxAge] = headerValues(headers, 'access-control-max-age');
   permission.maxAge = maxAge !== undefined && /^\d{1,9}$/.test(maxAge) ? maxAge : undefined;
@@ -186,15 +187,8 @@ function renew(known: Set<string>, allowed: readonly string[], asked: readonly s
   for (const name of allowed) if (known.size < MAX_NAMES) known.add(name);
 }
 
-function namesIn(headers: HeaderList, field: string): readonly string[] {
-  return splitNames(headerValues(headers, field).join(','));
-}
-
-function splitNames(list: string): readonly string[] {
-  return list
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+function namesOf(headers: HeaderList, field: string): readonly string[] {
+  return namesIn(headerValues(headers, field).join(','));
 }
 
 /** True for a response that pages of another origin can read. */

@@ -101,7 +101,8 @@ function withValue(headers: HeaderList, field: string, edit: (value: string) => 
   return edits;
 }
 
-function namesIn(list: string): readonly string[] {
+/** The names in a list of a header field. */
+export function namesIn(list: string): readonly string[] {
   return list
     .split(',')
     .map((name) => name.trim())

@@ -325,7 +325,8 @@ function keyOf({ document, pointer }: Place): string {
   return `${document}#${pointer}`;
 }
 
-function withoutFragment(address: string): string {
+/** An address without its fragment. */
+export function withoutFragment(address: string): string {
   const at = address.indexOf('#');
   return at < 0 ? address : address.slice(0, at);
 }

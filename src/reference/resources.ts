@@ -22,71 +22,58 @@ export interface Resource {
 }
 
 /** Every collection. A property has no create: the order, booking or tour that names it creates it. */
-export const RESOURCES: readonly Resource[] = [
+const ROWS: readonly Omit<Resource, 'schema' | 'singular' | 'plural'>[] = [
   {
     kind: 'client',
     path: '/clients',
-    schema: 'Client',
-    singular: 'client',
-    plural: 'clients',
     create: { operation: 'create_client', summary: 'Create a client' },
     filters: ['name', 'email', 'external_reference'],
   },
   {
     kind: 'contact',
     path: '/contacts',
-    schema: 'Contact',
-    singular: 'contact',
-    plural: 'contacts',
     create: { operation: 'create_contact', summary: 'Create a contact' },
     filters: ['email', 'client_id', 'external_reference'],
   },
   {
     kind: 'booking',
     path: '/bookings',
-    schema: 'Booking',
-    singular: 'booking',
-    plural: 'bookings',
     create: { operation: 'create_booking', summary: 'Create a booking' },
     filters: ['property_id', 'client_id', 'contact_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'floor_plan_order',
     path: '/orders/floor_plans',
-    schema: 'FloorPlanOrder',
-    singular: 'floor plan order',
-    plural: 'floor plan orders',
     create: { operation: 'order_floor_plan', summary: 'Order a floor plan' },
     filters: ['property_id', 'client_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'post_production_order',
     path: '/orders/post_productions',
-    schema: 'PostProductionOrder',
-    singular: 'post production order',
-    plural: 'post production orders',
     create: { operation: 'order_post_production', summary: 'Order post production' },
     filters: ['property_id', 'client_id', 'external_id', 'external_reference', 'transition_type'],
   },
   {
     kind: 'virtual_tour',
     path: '/virtual_tours',
-    schema: 'VirtualTour',
-    singular: 'virtual tour',
-    plural: 'virtual tours',
     create: { operation: 'create_virtual_tour', summary: 'Create a virtual tour' },
     filters: ['property_id', 'client_id', 'external_id', 'external_reference'],
   },
   {
     kind: 'property',
     path: '/properties',
-    schema: 'Property',
-    singular: 'property',
-    plural: 'properties',
     update: { operation: 'update_property', summary: 'Update a property' },
     filters: ['display_name', 'external_reference', 'property_type', 'suburb'],
   },
 ];
+
+/** Every collection, with its names. */
+export const RESOURCES: readonly Resource[] = ROWS.map((row) => {
+  const singular = row.kind.replaceAll('_', ' ');
+  const plural = `${singular}s`.replace(/ys$/, 'ies');
+  const schema = singular.replaceAll(/(?:^| )(.)/g, (_, first: string) => first.toUpperCase());
+  return { ...row, schema, singular, plural };
+});
 
 /** The kinds of stored resources: one for each collection of the API. */
 export type ResourceKind =
@@ -251,6 +238,7 @@ const text = z.string().nullish();
 const number = z.number().nullish();
 const id = z.int().positive().nullish();
 const anyValue = z.unknown().optional().meta({ deprecated: true });
+/** The address attributes of a property. */
 const address = {
   street_address: text,
   suburb: text,
@@ -275,17 +263,6 @@ export interface Spelling {
   /** Top-level attributes of every resource, with any value, that V1 still takes, and V2 has dropped. No resource has them. */
   readonly deprecated: readonly string[];
 }
-
-/** The address attributes of a property. */
-const ADDRESS_ATTRIBUTES = [
-  'street_address',
-  'suburb',
-  'state',
-  'postcode',
-  'country',
-  'latitude',
-  'longitude',
-] as const;
 
 /** Converts accepted attributes to V1's spelling, to store them. */
 export function toStored(spelling: Spelling, kind: ResourceKind, given: Attributes): Attributes {
@@ -313,7 +290,7 @@ export function nestsAddress({ orderAddress }: Spelling, kind: ResourceKind): bo
 
 /** True for the name of an address attribute. */
 export function isOfAddress(name: string): boolean {
-  return ADDRESS_ATTRIBUTES.some((attribute) => attribute === name);
+  return Object.hasOwn(address, name);
 }
 
 function storedName(spelling: Spelling, kind: ResourceKind, name: string): string {

@@ -215,7 +215,8 @@ function textOf({ text, children }: JsonNode): string {
   return text === '{' || text === '[' ? `${text}${children.length}${text === '{' ? '}' : ']'}` : text;
 }
 
-function unquoted(text: string): string {
+/** A JSON string without its quotes; other values as they are. */
+export function unquoted(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 

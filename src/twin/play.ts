@@ -6,6 +6,7 @@ import {
   compareFields,
   type Difference,
   PairedIds,
+  unquoted,
   withoutOwnMembers,
 } from './compare.ts';
 import { type Choice, choiceOf, isWrite, namesIn, type Script, type ScriptedExchange } from './script.ts';
@@ -166,10 +167,6 @@ class KeptValues {
   private fill(text: string, print: (value: string) => string): string {
     return text.replaceAll(/\$\{([\w-]+)\}/g, (_, name: string) => print(this.values.get(name) ?? name));
   }
-}
-
-function unquoted(value: string): string {
-  return value.startsWith('"') ? value.slice(1, -1) : value;
 }
 
 /**

@@ -235,8 +235,7 @@ function optionOf(name: string, value: string): Partial<ScriptedExchange> | unde
   if (name === 'pad' && /^\d{1,8}$/.test(value)) return { pad: Number(value) };
   if (name === 'coding' && (value === 'gzip' || value === 'deflate')) return { coding: value };
   if (name === 'store' && (value === 'broken' || value === 'busy')) return { store: value };
-  const choice = choiceNamed(value);
-  if (name === 'choice' && choice !== undefined) return { choice };
+  if (name === 'choice' && isChoice(value)) return { choice: value };
   return undefined;
 }
 
@@ -248,10 +247,10 @@ function unknownNames(
   return texts.flatMap((text) => namesIn(text)).filter((used) => !kept.has(used));
 }
 
-/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
 /** A row of a table: its cells by column. */
 type Row = Readonly<Record<string, string>>;
 
+/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
 function readTable(lines: readonly string[]): readonly Row[] {
   const [columns = [], ...rows] = lines.map((line) => cellsOf(line));
   return rows.map((cells) => Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ''])));
@@ -296,18 +295,18 @@ function agree(row: Row, other: Row): boolean {
   return Object.entries(other).every(([column, cell]) => row[column] === undefined || row[column] === cell);
 }
 
-/** A documented reason for which the gateway decides otherwise than V1: such a difference is counted by its name. */
-export type Choice = 'ambiguous-head' | 'duplicate-member' | 'names-of-v2' | 'refused-first';
-
-/** The choices, each with a sentence for people; docs/rule-book.md has the whole reason. */
-export const CHOICES: Readonly<Record<Choice, string>> = {
+/** The documented reasons for which the gateway decides otherwise than V1, each with a sentence; docs/rule-book.md has the whole reason. */
+export const CHOICES = {
   'ambiguous-head':
     'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
   'duplicate-member':
     'the gateway refuses a member that rules name and that occurs twice; V1 read the last one',
   'names-of-v2': 'the client sends names of V2, which V1 did not know; they mean in V2 what they say',
   'refused-first': 'both refuse; the gateway looks at the body before key, path and rate are judged',
-};
+} as const;
+
+/** A difference by choice is counted by its name. */
+export type Choice = keyof typeof CHOICES;
 
 /** Codes with which the gateway refuses a body. */
 const OF_BODY: ReadonlySet<string> = new Set([
@@ -337,14 +336,6 @@ export function choiceOf(v1: TwinResponse, gateway: TwinResponse): Choice | unde
   return code === 'duplicate-member' ? code : undefined;
 }
 
-/** The choice of a name; undefined for any other text. */
-function choiceNamed(text: string): Choice | undefined {
-  return CHOICE_NAMES.find((name) => name === text);
+function isChoice(text: string): text is Choice {
+  return Object.hasOwn(CHOICES, text);
 }
-
-const CHOICE_NAMES: readonly Choice[] = [
-  'ambiguous-head',
-  'duplicate-member',
-  'names-of-v2',
-  'refused-first',
-];

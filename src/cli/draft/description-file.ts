@@ -17,7 +17,7 @@ import {
   fromSwagger,
   isSwagger,
 } from '../../openapi/description.ts';
-import { type DeadReference, joinDocuments } from '../../openapi/join-documents.ts';
+import { type DeadReference, joinDocuments, withoutFragment } from '../../openapi/join-documents.ts';
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
 import type { Operation } from '../../rules/rule-book.ts';
@@ -137,11 +137,6 @@ function addressOf(source: string): string {
 
 function shortAddress(address: string): string {
   return address.startsWith('file:') ? relative(process.cwd(), fileURLToPath(address)) : address;
-}
-
-function withoutFragment(address: string): string {
-  const [before = ''] = address.split('#', 1);
-  return before;
 }
 
 function noDescription(name: string, why: string): string {

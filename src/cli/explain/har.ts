@@ -3,6 +3,7 @@ import type { ExplainRequest } from '../../inspector/api.ts';
 import { bodyOfBytes, decodeBase64, exactText } from '../../inspector/entries/curl.ts';
 import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
+import { fromBinary } from '../../inspector/explain/shell-words.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
@@ -118,7 +119,7 @@ function readBody(
   const isCoded = coding !== undefined && coding !== 'identity';
   // eslint-disable-next-line no-control-regex -- coded bytes have these, and text does not
   if (isCoded && /[\0-\u0008\u000e-\u001f\ufffd]/.test(text))
-    return isLatin1(text) ? bytesBody(latin1(text), typed) : 'coded';
+    return isLatin1(text) ? bytesBody(fromBinary(text), typed) : 'coded';
   const sent = withoutOwnHead(text, typed);
   if (!isCoded && isCut(sent, sizeOf(request, headers), typed)) return 'cut';
   return { body: sent, headers: decodedFields(typed) };
@@ -208,10 +209,6 @@ export function decodedFields(headers: readonly Field[]): readonly Field[] {
 
 function isLatin1(text: string): boolean {
   return !/[^\0-\u00ff]/.test(text);
-}
-
-function latin1(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** The header fields without HTTP/2's pseudo-fields, which repeat method and target. */
