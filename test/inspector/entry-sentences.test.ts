@@ -5,10 +5,9 @@ import {
   durationWords,
   editsTitle,
   failureWords,
-  MODE_MEANINGS,
-  OUTCOME_MEANINGS,
   reasonWords,
   sentToWords,
+  OUTCOME_MEANINGS,
 } from '../../src/inspector/entries/entry-words.ts';
 import { entryRow } from '../../src/cli/entry-row.ts';
 import { whyMissing } from '../../src/inspector/page/entry/perspective-view.ts';
@@ -40,6 +39,8 @@ function entryWith(different: Partial<Entry>): Entry {
   };
 }
 
+const UNCHANGED = 'Sent to V2 with its body unchanged.';
+const RESPONDED = 'V2 responded with 201 after 4.0 ms.';
 const SAME: Comparison = { verdict: 'same', differences: [], noise: 0, extra: 0 };
 
 /** An entry without members that the sample may have. */
@@ -123,10 +124,7 @@ describe('the account of an entry', () => {
     [
       'the client left when V2 had responded',
       entryWith({ status: 0 }),
-      [
-        'Sent to V2 with its body unchanged.',
-        'V2 responded after 4.0 ms, but the exchange with the client had ended.',
-      ],
+      [UNCHANGED, 'V2 responded after 4.0 ms, but the exchange with the client had ended.'],
     ],
     [
       'V1 got a body that the gateway did not read whole',
@@ -148,34 +146,26 @@ describe('the account of an entry', () => {
     [
       'a request that waited for the rate limit',
       entryWith({ heldMs: 1500 }),
-      [
-        'Sent to V2 with its body unchanged.',
-        'V2 responded with 201 after 4.0 ms.',
-        'It was held for 1,500 ms for the rate limit of the service.',
-      ],
+      [UNCHANGED, RESPONDED, 'It was held for 1,500 ms for the rate limit of the service.'],
     ],
     [
       'a response that ended with its TLS connection',
       entryWith({ responseNote: 'response-until-close' }),
-      [
-        'Sent to V2 with its body unchanged.',
-        'V2 responded with 201 after 4.0 ms.',
-        'Only the close of the TLS connection marked the end of the response.',
-      ],
+      [UNCHANGED, RESPONDED, 'Only the close of the TLS connection marked the end of the response.'],
     ],
     [
       'a response that was too large for its rule',
       entryWith({ responseNote: 'response-too-large' }),
       [
-        'Sent to V2 with its body unchanged.',
-        'V2 responded with 201 after 4.0 ms.',
+        UNCHANGED,
+        RESPONDED,
         'The response was passed on as it came, although a response rule applies (response-too-large).',
       ],
     ],
     [
       'a body that no rule reads',
       entryWith({ note: 'media-type' }),
-      ['Sent to V2 with its body unchanged (media-type).', 'V2 responded with 201 after 4.0 ms.'],
+      ['Sent to V2 with its body unchanged (media-type).', RESPONDED],
     ],
   ])('%s', (_fact, entry, sentences) => {
     expect(accountOf(entry)).toEqual(sentences);
@@ -240,7 +230,7 @@ describe('the account of an entry', () => {
       'read repeated on V2: 422 instead of 200',
       'Sent to V1 as it came.',
     ],
-    ['a success', entryWith({}), undefined, 'Sent to V2 with its body unchanged.'],
+    ['a success', entryWith({}), undefined, UNCHANGED],
   ])('the reason stands first: %s', (_fact, entry, words, first) => {
     expect(reasonWords(entry)).toBe(words);
     expect(accountOf(entry)[0]).toBe(first);
@@ -292,47 +282,19 @@ test('a failure is told with the place and the cause that are known, a duration 
   expect(durationWords(without(entryWith({ totalMs: 1204 }), 'upstreamMs'))).toBe('1,204 ms');
 });
 
-// Each meaning is compared with what the outcome or the mode is derived from.
-test.each<[Partial<Entry>, meaning: string]>([
-  [
-    { verdict: 'rewritten' },
-    'V1 request with an edited body or query, or with an edited response; an edited webhook of V2',
-  ],
-  [{ verdict: 'unchanged' }, 'V1 request; body, query and response unchanged; an unchanged webhook of V2'],
-  [{ verdict: 'refused' }, 'refused by the gateway; nothing was sent'],
-  [{ verdict: 'passed', route: 'pass' }, 'native V2 request, passed unread'],
-  [{ verdict: 'served' }, 'a client fetched its own report; nothing was sent'],
-  [
-    { verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } },
-    'for V1, as it came; migration would have edited its body or query',
-  ],
-  [
-    { verdict: 'passed', origin: 'v1', would: { verdict: 'unchanged' } },
-    'for V1, as it came; migration would have left its body and query unchanged',
-  ],
-  [
-    { verdict: 'passed', origin: 'v1', would: { verdict: 'refused' } },
-    'for V1, as it came; migration would have refused it',
-  ],
-  [{ verdict: 'passed', origin: 'v1' }, 'for V1, as it came; the outcome of a migration is not known'],
-])('the outcome of %j means: %s', (facts, meaning) => {
-  const entry = entryWith(facts);
-  expect(OUTCOME_MEANINGS[outcomeOf(entry)]).toBe(meaning);
-  expect(meaning.includes('nothing was sent')).toBe(
-    facts.verdict === 'refused' || facts.verdict === 'served',
-  );
-  expect(meaning.startsWith('for V1')).toBe(facts.origin === 'v1');
-});
-
-test.each<[Entry['mode'], meaning: string]>([
-  [undefined, 'V1 requests go to V2'],
-  ['observe', 'V1 responds; migration is a dry run'],
-  ['shadow', 'V1 responds; reads are repeated on V2 and compared'],
-  ['verify', 'V2 responds; a share of the reads is repeated on V1 and compared'],
-  ['canary', 'some clients are migrated, V1 responds to the others'],
-])('the mode %s means: %s', (mode, meaning) => {
-  const entry = entryWith(mode === undefined ? {} : { mode });
-  expect(MODE_MEANINGS[modeOf(entry) ?? 'migrate']).toBe(meaning);
+test('each outcome, and each mode, means what it is derived from', () => {
+  for (const verdict of ['rewritten', 'unchanged', 'refused', 'passed', 'served'] as const) {
+    const meaning = OUTCOME_MEANINGS[outcomeOf(entryWith({ verdict }))];
+    expect([outcomeOf(entryWith({ verdict })), meaning.includes('nothing was sent')]).toEqual([
+      verdict,
+      verdict === 'refused' || verdict === 'served',
+    ]);
+    const forV1 = entryWith({ verdict: 'passed', origin: 'v1' });
+    const wouldBe = { ...forV1, ...(verdict !== 'passed' && verdict !== 'served' && { would: { verdict } }) };
+    expect(outcomeOf(wouldBe)).toBe('would' in wouldBe ? `would-${verdict}` : 'to-v1');
+    expect(OUTCOME_MEANINGS[outcomeOf(wouldBe)]).toMatch(/^for V1, as it came; .*migration/);
+  }
+  expect([modeOf(entryWith({})), modeOf(entryWith({ mode: 'shadow' }))]).toEqual(['migrate', 'shadow']);
 });
 
 test.each<[Partial<Entry>, title: string]>([

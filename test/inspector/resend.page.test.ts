@@ -1,22 +1,16 @@
 /** @module-tag chromium */
 import type { EntryDetail } from '../../src/inspector/api.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, startBrowser } from '../support/browser.ts';
+import { describe, expect, test } from 'vitest';
 import { exchange } from '../support/raw-client.ts';
 import { ok } from '../support/raw-server.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
+import { browserOfFile } from '../support/page-tests.ts';
 
 const ORDER = '{"data": {"property": {"suburb": "Enmore"}}}';
 const ALLOWED = { 'inspector-resend': 'v2', capture: 'bodies' };
 
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-
-afterAll(() => browser.close());
+const browser = browserOfFile();
 
 async function played(flags: Readonly<Record<string, string>>, body = ORDER): Promise<WatchedServices> {
   const services = await watchedServices({ default: { mode: 'observe' } }, {}, { flags });
@@ -29,11 +23,7 @@ async function played(flags: Readonly<Record<string, string>>, body = ORDER): Pr
 }
 
 async function resend({ gateway }: WatchedServices): Promise<readonly [status: number, body: string]> {
-  const response = await fetch(`${gateway.adminOrigin}/entries/1/resend`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"key":"key-of-the-operator"}',
-  });
+  const response = await gateway.postJson('/entries/1/resend', { key: 'key-of-the-operator' });
   return [response.status, await response.text()];
 }
 
@@ -90,8 +80,7 @@ describe('a kept request', () => {
       },
     );
     const { gateway, ruleBooks, v2 } = services;
-    const detail = async (): Promise<EntryDetail> =>
-      (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
+    const detail = async (): Promise<EntryDetail> => await gateway.readJson<EntryDetail>('/entries/1');
     const order = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`;
     await exchange(gateway.port, order);
     await gateway.entry();

@@ -6,12 +6,13 @@ import { type NodeGatewayParts, type RunningGateway, startGateway } from '../../
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { RuleBook } from '../../src/rules/rule-book.ts';
+import { type AdminCalls, adminCalls } from './admin-calls.ts';
 import { compiledTestRuleBook } from './rule-book.ts';
 import { testSettings } from './settings.ts';
 import { until } from './until.ts';
 
 /** A gateway under test: the real one on real sockets, with its log at hand. */
-export interface TestGateway extends RunningGateway {
+export interface TestGateway extends RunningGateway, AdminCalls {
   readonly port: number;
   readonly adminPort: number;
   readonly lines: readonly string[];
@@ -68,6 +69,7 @@ export async function gatewayFor(upstream: string, options: TestGatewayOptions =
   const entries = (): readonly Entry[] => lines.map((line) => JSON.parse(line) as Entry);
   return {
     ...running,
+    ...adminCalls(running.adminOrigin),
     stop,
     port: Number(new URL(running.origin).port),
     adminPort: Number(new URL(running.adminOrigin).port),

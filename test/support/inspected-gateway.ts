@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AdminCalls, adminCalls } from './admin-calls.ts';
 import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
 /** A real gateway in a process of its own, in front of the embedded V2, with its inspector. */
-export interface InspectedGateway {
+export interface InspectedGateway extends AdminCalls {
   readonly origin: string;
   readonly adminOrigin: string;
   /** Sends a request as a client does; returns the status. */
@@ -57,6 +58,7 @@ export async function inspectGateway(
       await response.arrayBuffer();
       return response.status;
     },
+    ...adminCalls(adminOrigin),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGKILL');

@@ -15,8 +15,6 @@ export interface Inspected extends TestGateway {
   readonly operators: Operators;
   /** Sends a V1 request with a JSON body; returns the status. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
-  /** Reads JSON from the admin listener. */
-  readJson<Response>(path: string): Promise<Response>;
 }
 
 /** Starts one, with the rule book that ships unless told otherwise; V2 responds with 201 with a body. It ends with the test. */
@@ -72,7 +70,5 @@ export async function inspected(
       await response.arrayBuffer();
       return response.status;
     },
-    readJson: async <Response>(path: string) =>
-      (await (await fetch(`${gateway.adminOrigin}${path}`)).json()) as Response,
   };
 }

@@ -1,24 +1,17 @@
 /** @module-tag chromium */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import axe from 'axe-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nameClient, readClientNames } from '../../../src/node/admin/names.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
 import { command } from '../../support/command.ts';
 import { type Inspected, inspected } from '../../support/inspected.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import type { ClientsView } from '../../../src/inspector/api.ts';
+import { barriers, browserOfFile } from '../../support/page-tests.ts';
 
 const folder = temporaryFolder('clients');
 const HASH = '3fa94c1d0e5b7a21';
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-
-afterAll(() => browser.close());
+const browser = browserOfFile();
 
 async function run(
   args: readonly string[],
@@ -143,11 +136,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await page.reload();
   await row.getByRole('button', { name: /^Show the exchanges of Harcourts Richmond/ }).waitFor();
   // One client has a name, the other has none: each control is called by the text that it shows.
-  await page.evaluate(axe.source);
-  const { violations } = (await page.evaluate('axe.run()')) as {
-    readonly violations: readonly { readonly id: string }[];
-  };
-  expect(violations.map(({ id }) => id)).toEqual([]);
+  expect(await barriers(page)).toEqual([]);
   await page.keyboard.press('2');
   const cell = page.locator('.entry .client').filter({ hasText: 'Harcourts Richmond' });
   await cell.waitFor();
@@ -158,11 +147,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await expect.poll(() => page.evaluate(isWhole)).toBe(true);
   expect(complaints).toEqual([]);
   const nowhere = await inspected();
-  const response = await fetch(`${nowhere.adminOrigin}/clients`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ client: one, name: 'Acme' }),
-  });
+  const response = await nowhere.postJson('/clients', { client: one, name: 'Acme' });
   expect([response.status, await response.text()]).toEqual([
     422,
     expect.stringContaining('GATEWAY_CLIENT_NAMES'),

@@ -5,12 +5,13 @@ import { offlineExplainer } from '../../../src/cli/explain/requests.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import type { Explanation } from '../../../src/inspector/api.ts';
 import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
-import { startBrowser } from '../../support/browser.ts';
+import { browserOfFile } from '../../support/page-tests.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
 import { rolloutOf } from '../../support/two-services.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 
+const browser = browserOfFile();
 const ORDER = '{"data":{"property":{"suburb":"Enmore"}}}';
 const CLIENT = 'fedcba9876543210';
 const YESTERDAY = Date.now() - 86_400_000;
@@ -81,85 +82,63 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
 });
 
 test('the page tells of the mode that an operator chose, as the request is really handled', async () => {
-  const [browser, { gateway, v1, v2 }] = await Promise.all([startBrowser(), watchedServices({})]);
-  try {
-    const ask = async (path: string, body: object): Promise<Response> =>
-      fetch(`${gateway.adminOrigin}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const request = { operation: 'order_floor_plan', body: ORDER };
-    expect((await (await ask('/explain', request)).json()) as Explanation).not.toHaveProperty('live');
-    expect((await ask('/rollout', { mode: 'observe' })).status).toBe(200);
-    await exchange(
-      gateway.port,
-      `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
-    );
-    expect([v1.received.length > 0, v2.received.length]).toEqual([true, 0]);
-    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
-    await page.getByRole('button', { name: 'Explain', exact: true }).click();
-    const told = page.getByRole('region', { name: 'Live traffic' });
-    await told.waitFor();
-    expect(await told.innerText()).toContain(
-      'At the moment, live traffic is not, or not always, handled like this:',
-    );
-    expect(await told.locator('li').allInnerTexts()).toEqual([OBSERVE]);
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
+  const { gateway, v1, v2 } = await watchedServices({});
+  const request = { operation: 'order_floor_plan', body: ORDER };
+  expect((await (await gateway.postJson('/explain', request)).json()) as Explanation).not.toHaveProperty(
+    'live',
+  );
+  expect((await gateway.postJson('/rollout', { mode: 'observe' })).status).toBe(200);
+  await exchange(
+    gateway.port,
+    `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+  );
+  expect([v1.received.length > 0, v2.received.length]).toEqual([true, 0]);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  const told = page.getByRole('region', { name: 'Live traffic' });
+  await told.waitFor();
+  expect(await told.innerText()).toContain(
+    'At the moment, live traffic is not, or not always, handled like this:',
+  );
+  expect(await told.locator('li').allInnerTexts()).toEqual([OBSERVE]);
+  expect(complaints).toEqual([]);
 });
 
 test('the page explains by the first operation of a rule book without the one of its example', async () => {
   const operation = { id: 'close_bill', method: 'POST', template: '/bills/{id}/close', assumed: false };
-  const [browser, { gateway }] = await Promise.all([
-    startBrowser(),
-    watchedServices({}, {}, { ruleBook: { operations: [operation], changes: [] } }),
-  ]);
-  try {
-    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
-    await page.locator('#explain-operation option', { hasText: 'close_bill' }).waitFor({ state: 'attached' });
-    await page.getByRole('button', { name: 'Explain', exact: true }).click();
-    await page.getByRole('region', { name: 'Explanation' }).waitFor();
-    expect(await page.getByLabel('Operation').inputValue()).toBe('close_bill');
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
+  const { gateway } = await watchedServices({}, {}, { ruleBook: { operations: [operation], changes: [] } });
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  await page.locator('#explain-operation option', { hasText: 'close_bill' }).waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await page.getByRole('region', { name: 'Explanation' }).waitFor();
+  expect(await page.getByLabel('Operation').inputValue()).toBe('close_bill');
+  expect(complaints).toEqual([]);
 });
 
 test('the page reads what browsers copy, names what it cannot read, and explains the request that is chosen', async () => {
-  const [browser, { gateway }] = await Promise.all([startBrowser(), watchedServices({})]);
-  try {
-    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
-    const paste = async (text: string, told: string): Promise<void> => {
-      await page.getByLabel('Pasted command').fill(text);
-      await page.getByRole('button', { name: 'Read the command' }).click();
-      // What was told of the command before stays until the gateway has read this one.
-      await page.locator('.read', { hasText: told }).waitFor();
-    };
-    const order = `-H 'content-type: application/json' --data-raw '${ORDER}'`;
-    await paste(
-      `curl 'https://x/api/v1/orders/floor_plans' ${order}`,
-      'Read: POST /api/v1/orders/floor_plans',
-    );
-    expect(await page.getByLabel('V1 body').inputValue()).toBe(ORDER);
-    await page.getByRole('button', { name: 'Explain', exact: true }).click();
-    const explained = page.getByRole('region', { name: 'Explanation' });
-    await explained.getByText('rewritten').first().waitFor();
-    await paste('wget https://x', 'The command is not curl: it begins with wget.');
-    // No explanation stays beside what it does not explain.
-    expect(await explained.count()).toBe(0);
-    await paste(
-      'curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c',
-      'The curl command sends the file f, which cannot be read.',
-    );
-    await page.getByLabel('Request that was read').selectOption('GET /api/v1/c');
-    await page.getByRole('button', { name: 'Explain', exact: true }).click();
-    await explained.getByText('/api/v2/c').first().waitFor();
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
+  const { gateway } = await watchedServices({});
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  const paste = async (text: string, told: string): Promise<void> => {
+    await page.getByLabel('Pasted command').fill(text);
+    await page.getByRole('button', { name: 'Read the command' }).click();
+    // What was told of the command before stays until the gateway has read this one.
+    await page.locator('.read', { hasText: told }).waitFor();
+  };
+  const order = `-H 'content-type: application/json' --data-raw '${ORDER}'`;
+  await paste(`curl 'https://x/api/v1/orders/floor_plans' ${order}`, 'Read: POST /api/v1/orders/floor_plans');
+  expect(await page.getByLabel('V1 body').inputValue()).toBe(ORDER);
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  const explained = page.getByRole('region', { name: 'Explanation' });
+  await explained.getByText('rewritten').first().waitFor();
+  await paste('wget https://x', 'The command is not curl: it begins with wget.');
+  // No explanation stays beside what it does not explain.
+  expect(await explained.count()).toBe(0);
+  await paste(
+    'curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c',
+    'The curl command sends the file f, which cannot be read.',
+  );
+  await page.getByLabel('Request that was read').selectOption('GET /api/v1/c');
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await explained.getByText('/api/v2/c').first().waitFor();
+  expect(complaints).toEqual([]);
 });

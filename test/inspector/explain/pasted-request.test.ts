@@ -33,14 +33,6 @@ test.each(MEASURED_COMMANDS)('curl sends for $command what is read', ({ command,
 
 describe('what browsers copy', () => {
   const posix = BODY.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('!', '\\u0021');
-  const escaped = BODY.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  const carets = escaped
-    .replaceAll(/[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g, '^$&')
-    .replaceAll(/%(?=[a-zA-Z0-9_])/g, '%^');
-  const url = URL.replaceAll(/[^a-zA-Z0-9\s_\-:=+~'/.',?;()*`]/g, '^$&').replaceAll(
-    /%(?=[a-zA-Z0-9_])/g,
-    '%^',
-  );
   const backquoted = (text: string): string =>
     text
       .replaceAll(/[`$"]/g, '`$&')
@@ -53,18 +45,6 @@ describe('what browsers copy', () => {
     [
       'Firefox, cURL (POSIX)',
       `curl '${URL}' --compressed -X POST -H 'content-type: application/json' --data-raw $'${posix}'`,
-    ],
-    [
-      'Chrome, cURL (cmd)',
-      `curl ^"${url}^" ^\n  -H ^"accept: */*^" ^\n  -H ^"content-type: application/json^" ^\n  -H ^"sec-ch-ua: ^\\^"Chromium^\\^";v=^\\^"126^\\^"^" ^\n  --data-raw ^"${carets}^"`,
-    ],
-    [
-      'Chrome, cURL (cmd), with the line ends of Windows',
-      `curl ^"${url}^" ^\r\n  -H ^"content-type: application/json^" ^\r\n  --data-raw ^"${carets}^"\r\n`,
-    ],
-    [
-      'Firefox, cURL (Windows), with doubled quotes',
-      `curl "${URL}" -X POST -H "content-type: application/json" --data-raw "${BODY.replaceAll('"', '""').replaceAll('%', '"%"').replaceAll('\\', '\\\\')}"`,
     ],
     [
       'Chrome, PowerShell',

@@ -2,19 +2,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
 import type { Rollout } from '../../../src/rules/rollout.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
 import { gatewayFor } from '../../support/gateway.ts';
+import { browserOfFile } from '../../support/page-tests.ts';
 
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-
-afterAll(() => browser.close());
+const browser = browserOfFile();
 
 /** Listens on a port of its own, which is an origin of its own. */
 async function listening(server: ReturnType<typeof createServer>): Promise<string> {

@@ -1,27 +1,22 @@
 /** @module-tag chromium */
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, type Look, startBrowser } from '../../support/browser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { barriers, browserOfFile } from '../../support/page-tests.ts';
+import { type Look } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
-let browser: Browser;
+const browser = browserOfFile();
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
+  gateway = await inspectGateway();
   await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
   await gateway.send('POST', '/api/v1/clients', '{"name":"flat"}');
   await gateway.send('POST', '/api/v2/clients', '{"name":"native"}');
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/bookings', '{"data":{"no_such_name":1}}');
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-});
-
-afterEach(() => browser.closePages());
-
-afterAll(async () => {
-  await Promise.all([browser.close(), gateway.stop()]);
+  return () => gateway.stop();
 });
 
 /** States that stand for all: every place of the page in one scheme, and the fullest ones on a phone. The newest exchange is the floor plan order. */
@@ -47,28 +42,12 @@ const SIZES = [
   [640, 360],
 ] as const;
 
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-  }[];
-}
-
-async function violations(page: Page): Promise<readonly string[]> {
-  // The page's policy admits no foreign script; the debugger bypasses it.
-  await page.evaluate(axe.source);
-  const { violations: found }: AxeResult = await page.evaluate('axe.run()');
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
-  );
-}
-
 test.each(STATES)(
   '%s: axe finds nothing, Tab reaches every control, and it fits small windows',
   async (_, place, look) => {
     const { page } = await browser.open(new URL(place, `${gateway.adminOrigin}/`).href, look);
     await settled(page);
-    expect(await violations(page)).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
     expect(await missedByTab(page)).toEqual([]);
     for (const [width, height] of SIZES) {
       await page.setViewportSize({ width, height });
@@ -84,17 +63,17 @@ test('axe finds nothing wrong with the help, completions and an explanation', as
   await settled(page);
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
-  expect(await violations(page)).toEqual([]);
+  expect(await barriers(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.keyboard.press('/');
   await page.getByRole('option').first().waitFor();
-  expect(await violations(page)).toEqual([]);
+  expect(await barriers(page)).toEqual([]);
   await page.goto(`${gateway.adminOrigin}/?view=explain`);
   await page.getByLabel('V1 query').fill('page=1');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('region', { name: 'Explanation' }).waitFor();
   await page.getByText('/api/v2/orders/floor_plans?page=1').first().waitFor();
-  expect(await violations(page)).toEqual([]);
+  expect(await barriers(page)).toEqual([]);
 });
 
 describe('the keyboard', () => {

@@ -1,16 +1,12 @@
 /** @module-tag chromium */
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
 import type { RecordStore } from '../../../src/rollout/store.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
+import { browserOfFile } from '../../support/page-tests.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-afterAll(() => browser.close());
+const browser = browserOfFile();
 
 const page = loadInspectorPage();
 

@@ -1,23 +1,27 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import type { ErrorGroups } from '../../../src/inspector/api.ts';
-import { startBrowser } from '../../support/browser.ts';
-import { inspectGateway } from '../../support/inspected-gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
+import { appendFile, copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VIEWS } from '../../../src/inspector/page/page-state.ts';
+import { freePort } from '../../support/free-port.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { FLOOR_PLAN_ORDER, inspectGateway } from '../../support/inspected-gateway.ts';
+import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
+
+const browser = browserOfFile();
 
 test('the errors of what is kept stand by code and place, each with its exchanges', async () => {
-  const [gateway, browser] = await Promise.all([inspectGateway(), startBrowser()]);
-  onTestFinished(async () => {
-    await Promise.all([gateway.stop(), browser.close()]);
-  });
+  const gateway = await gatewayOfTest();
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=errors`);
   await page.getByText('No exchange is kept yet.').waitFor();
   await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
   for (const key of ['one', 'other']) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', key);
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
   await gateway.send('GET', '/api/v2/clients/4711');
-  const { groups, exchanges } = (await (await fetch(`${gateway.adminOrigin}/errors`)).json()) as ErrorGroups;
+  const { groups, exchanges } = await gateway.readJson<ErrorGroups>('/errors');
   expect(exchanges).toBe(5);
   const rows = page.locator('tbody tr');
   await rows.nth(groups.length - 1).waitFor();
@@ -37,11 +41,7 @@ test('the errors of what is kept stand by code and place, each with its exchange
 });
 
 test('the cause of a failure is named, and leads to the exchanges with it', async () => {
-  const [{ gateway }, browser] = await Promise.all([
-    watchedServices({}, { v2: (socket) => socket.destroy() }),
-    startBrowser(),
-  ]);
-  onTestFinished(() => browser.close());
+  const { gateway } = await watchedServices({}, { v2: (socket) => socket.destroy() });
   await exchange(gateway.port, 'DELETE /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
   const { cause = '' } = await gateway.entry();
   expect(cause).toBe('other side closed');
@@ -53,4 +53,142 @@ test('the cause of a failure is named, and leads to the exchanges with it', asyn
     .toBe('cause:"other side closed"');
   await expect.poll(() => page.locator('.entry').count()).toBe(1);
   expect(complaints).toEqual([]);
+});
+
+test('a V2 that is down stands in the header of every view, in a banner, and opened with all else', async () => {
+  const rules = join(temporaryFolder('conditions'), 'rules.yaml');
+  await copyFile('config/rules.yaml', rules);
+  const gateway = await gatewayOfTest({
+    rules,
+    upstream: `http://127.0.0.1:${await freePort()}`,
+    'upstream-connect-timeout': '200',
+  });
+  for (let sent = 0; sent < 12; sent += 1)
+    expect(await gateway.send('POST', '/api/v1/clients', '{"data":{}}')).toBeGreaterThan(500);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  const summary = page.locator('.conditions summary');
+  const banner = page.getByRole('alert').filter({ hasText: 'V2' });
+  for (const view of VIEWS) {
+    await page.goto(`${gateway.adminOrigin}/?view=${view}`);
+    await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)$/);
+    expect(await banner.textContent()).toContain('V2 keeps failing');
+    expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
+    // No view says in green, or at all, that V2 responds.
+    expect(await page.locator('.response.yes').count()).toBe(0);
+    expect(await page.locator('body').innerText()).not.toMatch(/\bV2 responds/);
+  }
+  await summary.click();
+  expect(await page.locator('.conditions li').allTextContents()).toContainEqual(
+    expect.stringMatching(/^Good: Rule book in force/),
+  );
+  expect(await barriers(page, 'header, [role=alert]')).toEqual([]);
+  // A second banner stands above the view as well.
+  await appendFile(rules, '\nnonsense: 1\n');
+  const refused = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
+  await refused.waitFor();
+  const [first, second, main] = await Promise.all(
+    [banner, refused, page.locator('main')].map((one) => one.boundingBox()),
+  );
+  expect(second?.y).toBe((first?.y ?? 0) + (first?.height ?? 0));
+  expect(main?.y).toBe((second?.y ?? 0) + (second?.height ?? 0));
+  await page.getByRole('alert').getByRole('button', { name: 'Show the exchanges' }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(12);
+  expect(complaints).toEqual([]);
+});
+
+test('a link to an exchange leads to it after a restart, from the log, and never to another one', async () => {
+  const folder = temporaryFolder('page-links');
+  const flags = { 'log-file': join(folder, 'rewrite.log') };
+  const first = await inspectGateway(flags);
+  await first.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'the-order');
+  const { page } = await browser.open(`${first.adminOrigin}/?view=traffic`);
+  await page.locator('.entry').first().click();
+  await page.locator('.detail h2').filter({ hasText: 'order_floor_plan' }).waitFor();
+  const link = new URL(page.url()).search;
+  expect(link).toBe('?entry=the-order&n=1');
+  await browser.closePages();
+  await first.stop();
+  const [second, withoutLog] = await Promise.all([inspectGateway(flags), inspectGateway()]);
+  onTestFinished(async () => {
+    await Promise.all([second.stop(), withoutLog.stop()]);
+  });
+  for (const gateway of [second, withoutLog]) await gateway.send('GET', '/api/v1/heartbeat');
+  const { page: later } = await browser.open(`${second.adminOrigin}/${link}`);
+  await later.locator('.detail h2').filter({ hasText: 'order_floor_plan' }).waitFor();
+  expect(await later.locator('.from-log').textContent()).toBe(
+    'The gateway no longer keeps this exchange; its entry is from the log.',
+  );
+  expect(await later.locator('.account li').first().textContent()).toBe('Sent to V2 with 5 edits.');
+  const { page: gone } = await browser.open(`${withoutLog.adminOrigin}/${link}`);
+  await gone.getByText('The gateway no longer keeps the exchange the-order.').waitFor();
+  await browser.closePages();
+});
+
+test('a refused rule book stands on the page until a good one is read', async () => {
+  const faults = Array.from({ length: 23 }, (_, at) => `config/rules.yaml:${at + 1}:1: fault ${at + 1}`);
+  let isFaulty = true;
+  const { gateway, ruleBooks } = await watchedServices(
+    {},
+    {},
+    { load: (first) => (isFaulty ? { faults } : first) },
+  );
+  await ruleBooks.reload();
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
+  const banner = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
+  await banner.waitFor();
+  expect((await banner.locator('p').textContent())?.replace(/\d\d:\d\d:\d\d\.\d+/, 'TIME')).toBe(
+    'The new rule book was refused at TIME. The one before it, 0123456789abcdef, stays in force until the file is corrected.',
+  );
+  expect(ruleBooks.current.ruleBook.hash).toBe('0123456789abcdef');
+  expect(await banner.locator('summary').textContent()).toBe('23 faults');
+  await banner.locator('summary').click();
+  expect(await banner.locator('li').allTextContents()).toEqual([
+    ...faults.slice(0, 20),
+    'and 3 more faults, not listed',
+  ]);
+  await page.keyboard.press('2');
+  await banner.waitFor();
+  isFaulty = false;
+  await ruleBooks.reload();
+  await banner.waitFor({ state: 'detached' });
+  expect(complaints).toEqual([]);
+  expect(ruleBooks.refusal).toBeUndefined();
+});
+
+test('what is kept is searched by text and time, and an exchange is explained again', async () => {
+  const { gateway } = await watchedServices(
+    { default: { mode: 'observe' } },
+    {},
+    { flags: { capture: 'bodies' } },
+  );
+  for (const suburb of ['Enmore', 'Newtown']) {
+    await fetch(`${gateway.origin}/api/v1/orders/floor_plans`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': suburb },
+      body: JSON.stringify({ data: { property: { suburb } } }),
+    });
+  }
+  const { time } = await gateway.entry(2);
+  const count = async (filter: string): Promise<number> => {
+    const response = await fetch(`${gateway.adminOrigin}/entries?filter=${encodeURIComponent(filter)}`);
+    return ((await response.json()) as { readonly entries: readonly unknown[] }).entries.length;
+  };
+  expect(await Promise.all(['has:newtown', '-has:newtown', 'has:nowhere', 'has:suburb'].map(count))).toEqual([
+    1, 1, 0, 2,
+  ]);
+  expect(await Promise.all([`time:${time.slice(0, 13)}`, `time:>${time.slice(0, 13)}`].map(count))).toEqual([
+    2, 0,
+  ]);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?entry=Newtown`);
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  await page.getByText('The request Newtown, as it was kept').waitFor();
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  const explanation = page.getByRole('region', { name: 'Explanation' });
+  await explanation.waitFor();
+  expect(await explanation.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"Newtown"');
+  expect(await explanation.getByRole('region', { name: 'Edits' }).locator('h3').textContent()).toBe(
+    '2 edits',
+  );
+  expect(complaints).toEqual([]);
+  await browser.closePages();
 });

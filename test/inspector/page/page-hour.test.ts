@@ -1,31 +1,24 @@
 /** @module-tag chromium */
-import { expect, onTestFinished, test } from 'vitest';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
 import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { entrySentence } from '../../../src/inspector/entries/entry-words.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
 import { rawClient } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { EntriesPage } from '../../../src/inspector/api.ts';
+import { ago, clockTime, dayTime, rowTime } from '../../../src/inspector/page/format.ts';
+import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
-async function opened(): Promise<Browser> {
-  const browser = await startBrowser();
-  onTestFinished(() => browser.close());
-  return browser;
-}
+const browser = browserOfFile();
 
 test('a response that V2 broke off is among the failed of the last hour, and marked in the list', async () => {
-  const [browser, { gateway }] = await Promise.all([
-    opened(),
-    watchedServices(
-      {},
-      {
-        v2: (socket) => {
-          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
-          setTimeout(() => socket.destroy(), 20);
-        },
-      },
-    ),
-  ]);
+  const v2 = (socket: Socket): void => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
+    setTimeout(() => socket.destroy(), 20);
+  };
+  const { gateway } = await watchedServices({}, { v2 });
   const client = rawClient(gateway.port);
   client.write('GET /api/v1/clients HTTP/1.1\r\nHost: g\r\n\r\n');
   const entry = await gateway.entry();
@@ -48,7 +41,7 @@ test('a response that V2 broke off is among the failed of the last hour, and mar
 });
 
 test('what was before the start of the gateway is not known, rather than none', async () => {
-  const [browser, { gateway }] = await Promise.all([opened(), watchedServices({})]);
+  const { gateway } = await watchedServices({});
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=hour`);
   const lead = page.locator('.lead');
   await lead.waitFor();
@@ -64,5 +57,119 @@ test('what was before the start of the gateway is not known, rather than none', 
   expect(await charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+not known$/);
   await page.mouse.move(x + width - 25, y + height / 2);
   await expect.poll(() => charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+0 rewritten/);
+  expect(complaints).toEqual([]);
+});
+
+test('a bar of the histogram, or two times, narrow the list to what is kept of that time', async () => {
+  const gateway = await gatewayOfTest();
+  await gateway.send('GET', '/api/v1/heartbeat');
+  await gateway.send('POST', '/api/v1/clients', '{"data":[]}');
+  await wait(2100);
+  for (let sent = 0; sent < 3; sent += 1) await gateway.send('GET', '/api/v2/heartbeat');
+  const { entries } = await gateway.readJson<EntriesPage>('/entries');
+  /** The exchanges of the same second as this one, newest first. */
+  const besides = (index: number): EntriesPage['entries'] =>
+    entries.filter(({ time }) => time.slice(0, 19) === entries.at(index)?.time.slice(0, 19));
+  const oldest = besides(-1);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  const bars = page.getByRole('listbox', { name: 'Kept exchanges by time' });
+  await bars.waitFor();
+  await page.getByText(/, 5 matching exchanges$/).waitFor();
+  const first = page.getByRole('option').first();
+  expect(await first.getAttribute('aria-label')).toMatch(
+    new RegExp(
+      `^\\d\\d:\\d\\d:\\d\\d to \\d\\d:\\d\\d:\\d\\d: ${oldest.length} exchanges?, ${oldest.filter(({ status }) => status >= 400).length} of them failed, refused or different$`,
+    ),
+  );
+  await first.click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(oldest.length);
+  expect(new URL(page.url()).searchParams.get('filter')).toMatch(/^time:[\d-]+T[\d:]+$/);
+  await page.getByText('Choose times').click();
+  const [from, to] = [page.getByLabel('From', { exact: true }), page.getByLabel('To', { exact: true })];
+  const second = await from.inputValue();
+  expect(await to.inputValue()).toBe(second);
+  // To a later time, by the field: all five again; and by the keyboard back to the newest bar.
+  await to.fill(second.replace(/^\d{4}/, (year) => String(Number(year) + 1)));
+  await expect.poll(() => page.locator('.entry').count()).toBe(5);
+  await bars.focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.locator('.entry').count()).toBe(besides(0).length);
+  await page.getByRole('button', { name: 'Everything kept' }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(5);
+  // Within the time: the filter counts only matches.
+  await page.getByRole('combobox', { name: 'Filter' }).fill('verdict:refused');
+  await page.getByText(/, 1 matching exchange$/).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('the time bar never says that nothing is kept beside a row', async () => {
+  const gateway = await gatewayOfTest();
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  const words = page.locator('.time-bar > summary');
+  await expect.poll(() => words.innerText()).toMatch(/nothing is kept yet$/);
+  await gateway.send('GET', '/api/v1/heartbeat');
+  await page.locator('.entry').waitFor();
+  expect(await words.innerText()).not.toContain('nothing');
+  await page.getByText(/, 1 matching exchange$/).waitFor();
+  await words.click();
+  await expect.poll(() => words.innerText()).toBe('Time');
+  await page.reload();
+  await page.locator('.entry').waitFor();
+  expect(await words.innerText()).toBe('Time');
+  expect(complaints).toEqual([]);
+});
+
+const DAY_MS = 86_400_000;
+
+test('a time of another day has its date and its zone', () => {
+  const now = new Date();
+  const [today, other] = [
+    new Date(now.getFullYear(), now.getMonth(), now.getDate(), 9, 30, 1, 20),
+    new Date(2025, 10, 22, 9, 30, 1, 20),
+  ].map((date) => date.toISOString());
+  if (today === undefined || other === undefined) throw new Error('there are two times');
+  const zone = new Date(other).toLocaleTimeString('en-GB', { timeZoneName: 'short' }).split(' ').at(-1);
+  expect([dayTime, clockTime, rowTime].map((words) => [words(today), words(other)])).toEqual([
+    ['09:30:01', `2025-11-22 09:30:01 ${zone}`],
+    ['09:30:01.020', `2025-11-22 09:30:01.020 ${zone}`],
+    ['09:30:01.020', '11-22 09:30:01'],
+  ]);
+});
+
+test('an age counts days of 24 hours', () => {
+  const now = Date.UTC(2026, 10, 22, 1);
+  const ageOf = (hours: number): string => ago(new Date(now - hours * 3_600_000).toISOString(), now);
+  expect([23.9, 24, 47, 48].map(ageOf)).toEqual(['23 h ago', '1 day ago', '1 day ago', '2 days ago']);
+});
+
+test('rows, errors and the rule book say of which day their times are', async () => {
+  const gateway = await gatewayOfTest();
+  expect(await gateway.send('POST', '/api/v1/clients', '{"data":[]}', undefined, 'refused')).toBe(422);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  await page.locator('.entry').waitFor();
+  expect(await page.locator('.entry .time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
+  await page.clock.setFixedTime(Date.now() + DAY_MS + 3_600_000);
+  const open = async (view: string): Promise<void> =>
+    page.getByRole('navigation').getByRole('link', { name: view }).click();
+  await open('Errors');
+  const times = page.locator('table time');
+  await times.first().waitFor();
+  expect(await times.nth(0).innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+$/);
+  expect(await times.nth(1).innerText()).toBe('1 day ago');
+  await open('Rule book');
+  await page.getByText(/In force since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+, hash/).waitFor();
+  await open('Traffic');
+  const row = page.locator('.entry');
+  await row.waitFor();
+  const time = row.locator('.time');
+  expect(await time.innerText()).toMatch(/^\d\d-\d\d \d\d:\d\d:\d\d$/);
+  expect(await time.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
+  expect(await time.evaluate((cell) => cell.scrollWidth <= cell.clientWidth)).toBe(true);
+  await row.click();
+  await page.locator('.facts time').waitFor();
+  expect(await page.locator('.facts time').innerText()).toMatch(
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \S+$/,
+  );
   expect(complaints).toEqual([]);
 });

@@ -1,24 +1,20 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, type Look, startBrowser } from '../../support/browser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { browserOfFile } from '../../support/page-tests.ts';
+import { type Look } from '../../support/browser.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 import { textFaults } from '../../support/text-faults.ts';
 
-let browser: Browser;
+const browser = browserOfFile();
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway({ capture: 'bodies' })]);
+  gateway = await inspectGateway({ capture: 'bodies' });
   await gateway.send('POST', '/api/v1/clients', '{"data":"no object"}', undefined, 'refused');
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-}, 60_000);
-
-afterEach(() => browser.closePages());
-
-afterAll(async () => {
-  await Promise.all([browser.close(), gateway.stop()]);
+  return () => gateway.stop();
 });
 
 const PLACES = [

@@ -1,21 +1,16 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type Browser, startBrowser } from '../../support/browser.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { browserOfFile } from '../../support/page-tests.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
-let browser: Browser;
+const browser = browserOfFile();
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
+  gateway = await inspectGateway();
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER, undefined, 'order');
-});
-
-afterEach(() => browser.closePages());
-
-afterAll(async () => {
-  await Promise.all([browser.close(), gateway.stop()]);
+  return () => gateway.stop();
 });
 
 async function widthOf(page: Page, selector: string): Promise<number> {

@@ -1,19 +1,13 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EntriesPage } from '../../../src/inspector/api.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
+import { browserOfFile } from '../../support/page-tests.ts';
 import { inspected } from '../../support/inspected.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
-let browser: Browser;
-
-beforeEach(async () => {
-  browser = await startBrowser();
-});
-
-afterEach(() => browser.close());
+const browser = browserOfFile();
 
 describe('at 1,000 exchanges a second', () => {
   test('draws a sample and says so, and every one of them once it is paused', async () => {

@@ -1,19 +1,16 @@
 /** @module-tag chromium */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Browser, startBrowser } from '../../support/browser.ts';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { browserOfFile } from '../../support/page-tests.ts';
 import { inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
-let browser: Browser;
+const browser = browserOfFile();
 let gateway: InspectedGateway;
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([startBrowser(), inspectGateway()]);
-});
-
-afterAll(async () => {
-  await Promise.all([browser.close(), gateway.stop()]);
+  gateway = await inspectGateway();
+  return () => gateway.stop();
 });
 
 test('the page takes at most 8 requests and 96 kB, and only its data the next time', async () => {

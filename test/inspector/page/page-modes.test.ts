@@ -1,13 +1,11 @@
 /** @module-tag chromium */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import axe from 'axe-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { accountOf, editsTitle } from '../../../src/inspector/entries/entry-words.ts';
 import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
 import { freePort } from '../../support/free-port.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
+import { barriers, browserOfFile } from '../../support/page-tests.ts';
 
 const ORDER = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore","postcode":"2042"}}}';
 const CREATED =
@@ -16,13 +14,7 @@ const WRITE = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nAuthorizat
 const READ = 'GET /api/v1/clients HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer one\r\n\r\n';
 const MALFORMED = WRITE.replace('{"data"', '["data"');
 
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await startBrowser();
-});
-
-afterAll(() => browser.close());
+const browser = browserOfFile();
 
 interface Play {
   readonly name: string;
@@ -98,24 +90,9 @@ test.each(PLAYS)('the page tells the truth about an exchange that was $name', as
   );
   const text = await page.locator('.detail').innerText();
   for (const sentence of play.never) expect(text).not.toContain(sentence);
-  if (play.isChecked === true) await page.evaluate(axe.source);
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of play.isChecked === true ? (['light', 'dark'] as const) : []) {
     await page.emulateMedia({ colorScheme });
-    await takePicture(page, `${play.name}-${colorScheme}`);
-    if (play.isChecked !== true) continue;
-    const { violations } = (await page.evaluate('axe.run(".detail-body, .list")')) as {
-      readonly violations: readonly { readonly id: string }[];
-    };
-    expect(violations.map(({ id }) => id)).toEqual([]);
+    expect(await barriers(page, '.detail-body, .list')).toEqual([]);
   }
   expect(complaints).toEqual([]);
-  await browser.closePages();
 });
-
-/** Keeps a picture of each page where the variable says. */
-async function takePicture(page: { screenshot(): Promise<Uint8Array> }, name: string): Promise<void> {
-  const folder = process.env['PICTURES'];
-  if (folder === undefined) return;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/${name.replaceAll(' ', '-')}.png`, await page.screenshot());
-}

