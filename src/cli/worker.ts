@@ -101,6 +101,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
   });
   // If the first process is gone, nothing else would ever stop this one.
   process.on('disconnect', () => void stop());
+  if (!process.connected) void stop();
   setInterval(() => report(), REPORT_INTERVAL_MS).unref();
   report();
   send({ kind: 'listening', origin: running.origin });
