@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
-import { command } from '../support/command.ts';
+import { endedCommand } from '../support/command.ts';
 import { commandRun } from '../support/command-runs.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -30,16 +30,6 @@ const folder = temporaryFolder('secret');
 const TOKEN = 'a token of the tests';
 const TOKEN_FILE = join(folder, 'token');
 writeFileSync(TOKEN_FILE, `${TOKEN}\n`);
-
-async function run(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  input = '',
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const started = command(args, environment, input);
-  const code = await started.exit;
-  return { code, out: started.stdout(), err: started.stderr() };
-}
 
 /** Commands that ask an admin listener. */
 const ASKING = [
@@ -72,25 +62,27 @@ test.each(ASKING.map((args) => [args.join(' '), args] as const))(
 
 test('the secret of client hashes may be in a file, and is as long as the gateway demands', async () => {
   const hash = ['clients', 'hash'];
-  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE }, 'key')).toMatchObject({
+  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE }, 'key')).toMatchObject({
     code: 0,
     out: `${createClientHash(TOKEN)('key')}\n`,
   });
-  expect(await run(hash, { GATEWAY_CLIENT_SECRET: 'short' }, 'key')).toMatchObject({
+  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET: 'short' }, 'key')).toMatchObject({
     code: 2,
     err: 'GATEWAY_CLIENT_SECRET must have at least 16 characters.\n',
   });
-  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') }, 'key')).toMatchObject({
-    code: 2,
-    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
-  });
+  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') }, 'key')).toMatchObject(
+    {
+      code: 2,
+      err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
+    },
+  );
   const wide = join(folder, 'wide');
   writeFileSync(wide, Buffer.from(`\uFEFF${TOKEN}\r\n`, 'utf16le'));
-  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
     out: `${createClientHash(TOKEN)('key')}\n`,
   });
   writeFileSync(wide, Buffer.from('a secret of caf\xe9s', 'latin1'));
-  expect(await run(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
     code: 2,
     err: expect.stringContaining(`${wide}: it is not UTF-8 (byte 0xE9 in line 1;`),
   });

@@ -209,45 +209,13 @@ describe('explain', () => {
       `curl -sX POST https://captur3d.io/api/v1/clients -H 'Content-Type: application/json' -d '${body}'`,
     );
     expect(curl.out).toContain('{"name":"x"}');
-    const har = file(
-      'a.har',
-      JSON.stringify({
-        log: {
-          entries: [
-            {
-              request: {
-                method: 'POST',
-                url: 'https://x/api/v1/clients',
-                headers: [{ name: 'content-type', value: 'application/json' }],
-                postData: { text: body },
-              },
-            },
-          ],
-        },
-      }),
-    );
+    const headers = [{ name: 'content-type', value: 'application/json' }];
+    const request = { method: 'POST', url: 'https://x/api/v1/clients', headers, postData: { text: body } };
+    const har = file('a.har', JSON.stringify({ log: { entries: [{ request }] } }));
     expect((await run('explain', '--har', har)).out).toContain('{"name":"x"}');
-    const postman = file(
-      'c.json',
-      JSON.stringify({
-        variable: [{ key: 'version', value: 'v1' }],
-        item: [
-          {
-            name: 'Folder',
-            item: [
-              {
-                name: 'Create',
-                request: {
-                  method: 'POST',
-                  url: { raw: '{{base}}/api/{{version}}/clients' },
-                  body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } },
-                },
-              },
-            ],
-          },
-        ],
-      }),
-    );
+    const raw = { mode: 'raw', raw: body, options: { raw: { language: 'json' } } };
+    const create = { name: 'Create', request: { ...request, url: '{{base}}/api/v1/clients', body: raw } };
+    const postman = file('c.json', JSON.stringify({ item: [{ name: 'Folder', item: [create] }] }));
     const named = await run('explain', '--postman', postman);
     expect(named.out).toContain('Folder / Create');
     expect(named.out).toContain('{"name":"x"}');

@@ -57,6 +57,11 @@ test('what was counted once has no plural', () => {
   expect(text).toMatch(/^ +malformed-json: 2 times$/m);
 });
 
+test('hashes that are new at each start are told', () => {
+  expect(rolloutText(sampleRollout({ isSticky: false }), { columns: undefined })).toContain('careful');
+  expect(rolloutText(sampleRollout(), { columns: undefined })).not.toContain('careful');
+});
+
 test('the sunset says who gets 410', () => {
   const shown = (parts: Partial<RolloutView>): string =>
     rolloutText({ ...view([]), ...parts }, { columns: undefined });

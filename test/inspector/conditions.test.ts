@@ -14,6 +14,12 @@ import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
 const ROLLOUT = sampleRollout();
+const ROLLBACK = {
+  at: '2026-11-25T10:00:00.000Z',
+  share: 10,
+  migrated: { requests: 26, failures: 9 },
+  v1: { requests: 12, failures: 0 },
+};
 const SERVED = { failed: false, requests: 9 };
 
 const QUIET: ConditionFacts = {
@@ -82,14 +88,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     {
       rollout: {
         ...ROLLOUT,
-        rollbacks: [
-          {
-            at: '2026-11-25T10:00:00.000Z',
-            share: 10,
-            migrated: { requests: 26, failures: 3 },
-            v1: { requests: 12, failures: 0 },
-          },
-        ],
+        rollbacks: [ROLLBACK],
       },
     },
     'bad: Rolled back',
@@ -191,14 +190,8 @@ test.each<[cause: Omit<RollbackCause, 'count'>, entry: Partial<Entry>, others: r
 );
 
 test('the header says the share of the failure that rolled a canary back, or how slow V2 was', () => {
-  const rollback = {
-    at: '2026-11-25T10:00:00.000Z',
-    share: 10,
-    migrated: { requests: 26, failures: 9 },
-    v1: { requests: 12, failures: 0 },
-  };
   const told = (more: Partial<RollbackView>): string | undefined =>
-    conditionsOf({ ...QUIET, rollout: { ...ROLLOUT, rollbacks: [{ ...rollback, ...more }] } })[0]?.sentence;
+    conditionsOf({ ...QUIET, rollout: { ...ROLLOUT, rollbacks: [{ ...ROLLBACK, ...more }] } })[0]?.sentence;
   const cause = {
     status: '422',
     client: 'abcd',
@@ -251,10 +244,7 @@ test('each way to exchanges is a filter that the list can read', () => {
       brownouts: [{ id: 'a', state: 'on', share: 9, status: 503 }],
       rollbacks: [
         {
-          at: '2026-11-25T10:00:00.000Z',
-          share: 10,
-          migrated: { requests: 26, failures: 9 },
-          v1: { requests: 12, failures: 0 },
+          ...ROLLBACK,
           cause: { status: '422', client: 'abcd', operation: 'create_client', pointer: '/a b,"c"', count: 7 },
         },
       ],

@@ -3,7 +3,7 @@ import { Sessions } from '../../src/inspector/guard.ts';
 import { adminFault } from '../../src/node/admin/operators.ts';
 import { readSettings } from '../../src/settings/read-settings.ts';
 import { inspected } from '../support/inspected.ts';
-import { exchangeRaw } from '../support/raw-admin.ts';
+import { connect } from 'node:net';
 
 const TOKEN = 'a-token-of-sixteen';
 
@@ -198,3 +198,17 @@ describe('the settings', () => {
     else expect(found).toContain(fault);
   });
 });
+
+/** Sends bytes to a port and reads until it closes: fetch does not allow setting Host. */
+function exchangeRaw(
+  port: number,
+  request: string,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]), text }));
+  });
+}

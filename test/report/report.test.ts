@@ -21,7 +21,7 @@ import {
 } from '../../src/report/guide/guide-document.ts';
 import { metByBrownouts } from '../../src/report/endings.ts';
 import type { Rollout } from '../../src/rules/rollout.ts';
-import { makeReport, makeReportInSteps, type SwitchOff } from '../../src/report/report.ts';
+import { makeReport, makeReportInSteps, type Report, type SwitchOff } from '../../src/report/report.ts';
 import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
@@ -58,6 +58,7 @@ function tallyOf(entries: readonly Entry[]): Tally {
 }
 
 const options = { now: new Date(now).toISOString() };
+const reportOf = (...entries: readonly Entry[]): Report => makeReport(tallyOf(entries), options);
 
 test('what ends before V1 is told with the clients that still use it', () => {
   const bill = { operation: 'create_bill' };
@@ -91,23 +92,18 @@ test('what ends before V1 is told with the clients that still use it', () => {
 
 test('clients that are new to V1 are told, with the key whose place one seems to take', () => {
   const bill = { operation: 'create_bill' };
+  const refused = {
+    ...bill,
+    verdict: 'refused',
+    status: 403,
+    failure: 'newcomer',
+    newcomer: 'refused',
+  } as const;
   const tally = tallyOf([
     ...[30, 20, 10].map((day) => v1('old', day, [], bill)),
     ...[30, 20, 1].map((day) => v1('other', day, [], bill)),
-    v1('young', 9, [], {
-      ...bill,
-      verdict: 'refused',
-      status: 403,
-      failure: 'newcomer',
-      newcomer: 'refused',
-    }),
-    v1('young', 8, [], {
-      ...bill,
-      verdict: 'refused',
-      status: 403,
-      failure: 'newcomer',
-      newcomer: 'refused',
-    }),
+    v1('young', 9, [], refused),
+    v1('young', 8, [], refused),
     v1('elsewhere', 9, [], { operation: 'read_bill', newcomer: 'would' }),
   ]);
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
@@ -117,7 +113,7 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
   expect(report.clients.find(({ client }) => client === 'young')?.mistakes).toEqual([]);
-  expect(makeReport(tallyOf([v1('a', 1, [])]), options)).not.toHaveProperty('newcomers');
+  expect(reportOf(v1('a', 1, []))).not.toHaveProperty('newcomers');
 });
 
 describe('a client', () => {
@@ -128,7 +124,7 @@ describe('a client', () => {
     ['field-work', [v1('c', 1, [UNWRAP, NEST]), v1('c', 0, [UNWRAP])]],
     ['unwrap-only', [v1('c', 15, [UNWRAP, NEST]), v1('c', 1, [UNWRAP])]],
   ])('is %s', (expected, entries) => {
-    expect(makeReport(tallyOf(entries), options).clients[0]?.class).toBe(expected);
+    expect(reportOf(...entries).clients[0]?.class).toBe(expected);
   });
 
   test('is counted by operation and change, with first and last time, in any order of the log', () => {
@@ -170,9 +166,7 @@ describe('the report', () => {
       route: 'webhook',
       status,
     }));
-    const [plain, beside] = [[], webhooks].map((more) =>
-      makeReport(tallyOf([v1('a', 1, [NEST]), ...more]), options),
-    );
+    const [plain, beside] = [[], webhooks].map((more) => reportOf(v1('a', 1, [NEST]), ...more));
     expect(beside).toMatchObject({ v1: 1, v2: 0, classes: plain?.classes, days: plain?.days });
     expect(beside?.clients).toEqual(plain?.clients);
   });
@@ -213,7 +207,7 @@ describe('the report', () => {
     expect(report.remaining.join(' ')).toMatch(
       /1 client has fields.*Requests without a key have work that is not known.*not a date.*no API key/,
     );
-    expect(makeReport(tallyOf([v1('z', 90, [])]), options).canSwitchOff).toBe(false);
+    expect(reportOf(v1('z', 90, [])).canSwitchOff).toBe(false);
     expect(makeReport(new Tally(), options).canSwitchOff).toBe(false);
   });
 
@@ -493,7 +487,7 @@ describe('the guide', () => {
     expect(html).toContain('<a href="https://example.com/a?b=1&#38;c=2">');
     expect(html).not.toContain('href="javascript');
     expect(guideMarkdown(document)).toContain(`## When V1 ends\n\n- ${sentences[0]}`);
-    const [digest] = digests(makeReport(tallyOf([order()]), options), [], rollout);
+    const [digest] = digests(reportOf(order()), [], rollout);
     expect(digest?.sentences[0]).toBe(`${sentences[0]} https://example.com/a?b=1&c=2`);
     expect(digest?.sentences.join(' ')).not.toContain('heartbeat');
   });
@@ -515,7 +509,7 @@ describe('the guide', () => {
       expect(text).toContain('and V2 does not accept it');
     }
     const texts = [guideMarkdown(guide), guideHtml(guide), guideMail(guide)];
-    texts.push(...digests(makeReport(tallyOf(entries), options), []).map((one) => one.sentences.join(' ')));
+    texts.push(...digests(reportOf(...entries), []).map((one) => one.sentences.join(' ')));
     expect(texts).toHaveLength(4);
     expect(guideMarkdown(guideOf(order({ status: 500 })))).not.toContain('Responses: ');
     for (const text of texts)
@@ -567,13 +561,11 @@ describe('the guide', () => {
     expect(guideHtml(guideOf(valid, invalid, both, unknown))).toContain(
       sentence.slice("V2's schema, ".length),
     );
-    const [digest] = digests(makeReport(tallyOf([valid, invalid, both, unknown]), options), []);
+    const [digest] = digests(reportOf(valid, invalid, both, unknown), []);
     expect(digest?.sentences).toContain(
       "V2's schema, for order_floor_plan: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.",
     );
-    expect(digests(makeReport(tallyOf([valid]), options), [])[0]?.sentences.join(' ')).not.toContain(
-      'schema',
-    );
+    expect(digests(reportOf(valid), [])[0]?.sentences.join(' ')).not.toContain('schema');
   });
 
   test('leaves out a refused member only where V2 accepted requests without it, and names its place in V1', () => {
@@ -711,11 +703,9 @@ describe('the guide', () => {
   });
 
   test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {
-    const guide = guideOf(
-      order(),
-      order({ verdict: 'refused', failure: 'malformed-json', status: 400, edits: [], attributes: [] }),
-      order({ verdict: 'refused', failure: 'brownout', status: 503, edits: [], attributes: [] }),
-    );
+    const unread = { verdict: 'refused', edits: [], attributes: [] } as const;
+    const mistake = order({ ...unread, failure: 'malformed-json', status: 400 });
+    const guide = guideOf(order(), mistake, order({ ...unread, failure: 'brownout', status: 503 }));
     expect(guide.calls.map(({ name, count, bodies }) => [name, count, bodies.length])).toEqual([
       ['order_floor_plan', 2, 1],
     ]);
@@ -724,14 +714,7 @@ describe('the guide', () => {
       '1 request was refused for a mistake in it; the attached guide says how',
     );
     // A client whose every request is refused has more to do than change the address.
-    const refused = order({
-      verdict: 'refused',
-      failure: 'malformed-json',
-      status: 400,
-      edits: [],
-      attributes: [],
-    });
-    expect(guideMail(guideOf(refused))).toContain('What has to change is not known: no request was accepted');
+    expect(guideMail(guideOf(mistake))).toContain('What has to change is not known: no request was accepted');
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
   });
 
@@ -762,14 +745,13 @@ test('a client that only reads, and gets its responses rewritten, has more to ch
     method: 'GET',
     responseEdits: [{ change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' }],
   });
-  const [client] = makeReport(tallyOf([read]), options).clients;
+  const [client] = reportOf(read).clients;
   expect(client).toMatchObject({
     class: 'field-work',
     responses: [{ v1: '/data/a', v2: '/data/b', count: 1 }],
   });
 });
 
-// A client that leaves in the middle of its body: nothing was read, and nothing was sent.
 test('ten clients of an attribute are said to be perhaps more', () => {
   const sent = (client: number, status: number, names: readonly string[]): Entry =>
     v1(`c${client}`, 0, [UNWRAP], {
@@ -791,7 +773,7 @@ test('ten clients of an attribute are said to be perhaps more', () => {
 });
 
 test('a client that is waited for longer is told with its own days', () => {
-  const text = reportMarkdown(makeReport(tallyOf([v1('c', 20, [])]), options));
+  const text = reportMarkdown(reportOf(v1('c', 20, [])));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
   expect(text).toContain(
     '| gone (no V1 request for 14 days or more; longer for a client that has paused for longer before) | 0 |',
@@ -829,7 +811,7 @@ test.each<
     v1('c', 1, [], { responseEdits: edits }),
     v1('c', 1, [], { origin: 'v1', responseWould: edits }),
   ]) {
-    const report = makeReport(tallyOf([entry]), options);
+    const report = reportOf(entry);
     expect(report.clients[0]?.responses).toContainEqual(
       expect.objectContaining({ v2, hasOtherValues: true }),
     );
@@ -840,18 +822,18 @@ test.each<
 
 test('an upload that broke off shows no work, and is no response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
-  const [client] = makeReport(tallyOf([left]), options).clients;
+  const [client] = reportOf(left).clients;
   expect(client).toMatchObject({ class: 'unknown', outcomes: [{ by: 'gateway', status: 0, count: 1 }] });
   expect(client?.unknown).toEqual(['No request was accepted, so none shows the work.']);
-  const [sent] = makeReport(tallyOf([v1('c', 1, [], { status: 0 })]), options).clients;
+  const [sent] = reportOf(v1('c', 1, [], { status: 0 })).clients;
   expect(sent?.outcomes).toMatchObject([{ by: 'v2', status: 0 }]);
   const queued = v1('c', 1, [UNWRAP], { status: 0, sent: false });
-  expect(makeReport(tallyOf([queued]), options).clients[0]?.outcomes).toMatchObject([{ by: 'gateway' }]);
+  expect(reportOf(queued).clients[0]?.outcomes).toMatchObject([{ by: 'gateway' }]);
 });
 
 test('a client of which every request was refused is not known', () => {
   const refused = v1('c', 1, [], { verdict: 'refused', failure: 'malformed-json', status: 400 });
-  const [client] = makeReport(tallyOf([refused]), options).clients;
+  const [client] = reportOf(refused).clients;
   expect(client).toMatchObject({ class: 'unknown', mistakes: [{ code: 'malformed-json', count: 1 }] });
   expect(client?.unknown).not.toEqual([]);
 });
@@ -876,7 +858,7 @@ test('a digest tells each owner of a client on V1 what to change, and nobody who
     'data is gone. This concerns 1 request, the last at 2026-11-20T12:00:00.000Z.',
   );
   const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
-  const [marked] = digests(makeReport(tallyOf([v1('c', 1, [mark, FLAT])]), options), []);
+  const [marked] = digests(reportOf(v1('c', 1, [mark, FLAT])), []);
   expect(marked?.sentences.slice(0, 3)).toEqual([
     "Only the wrapper around the requests' parameters has to go.",
     'Calls: order_floor_plan 1×.',

@@ -42,18 +42,6 @@ test('times are printed as JSON has them', () => {
   );
 });
 
-test('a failure is logged with its cause and place', () => {
-  const [base] = fc.sample(arbitraryEntry, 1);
-  const entry = {
-    ...base,
-    failure: 'malformed-json',
-    cause: 'X',
-    pointer: '/a',
-    position: { offset: 1, line: 1, column: 2 },
-  } as Entry;
-  expect(JSON.parse(entryLine(entry))).toEqual(entry);
-});
-
 describe('query values and user information are not logged', () => {
   test.each([
     ['/api/v1/x', '/api/v1/x'],

@@ -1,5 +1,5 @@
-import v8, { setFlagsFromString } from 'node:v8';
-import vm, { runInNewContext } from 'node:vm';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createClientHash as createEdgeHash } from '../../src/edge/gateway.ts';
 import { OperatorView } from '../../src/inspector/operator-view.ts';
@@ -86,21 +86,6 @@ test('the cache is bounded by its characters', () => {
   expect(held).toBeLessThan(10e6);
 });
 
-v8.setFlagsFromString('--expose-gc');
-const collectOwnText = vm.runInNewContext('gc') as () => void;
-
-/** Bytes of heap that `keep` holds on to. */
-function held(keep: () => unknown): number {
-  collectOwnText();
-  const before = process.memoryUsage().heapUsed;
-  const kept = keep();
-  collectOwnText();
-  const bytes = process.memoryUsage().heapUsed - before;
-  // It lives until here.
-  expect(kept).toBeDefined();
-  return bytes;
-}
-
 const COUNT = 1000;
 const HEAD_BYTES = 12_000;
 
@@ -140,18 +125,18 @@ function entryOf(k: number): Entry {
 
 // Attack: heads of 12 KiB, so that the some hundred bytes kept of each request retain all of them: 120 MiB for 10,000.
 test('kept entries keep no head of a request alive', () => {
-  const bytes = held(() => Array.from({ length: COUNT }, (_, k) => ownEntry(entryOf(k))));
+  const bytes = heldBy(() => Array.from({ length: COUNT }, (_, k) => ownEntry(entryOf(k))));
   expect(bytes).toBeLessThan((COUNT * HEAD_BYTES) / 4);
 });
 
 test('other entries do', () => {
-  const bytes = held(() => Array.from({ length: COUNT }, (_, k) => entryOf(k)));
+  const bytes = heldBy(() => Array.from({ length: COUNT }, (_, k) => entryOf(k)));
   expect(bytes).toBeGreaterThan((COUNT * HEAD_BYTES) / 2);
 });
 
 test('neither does what the operator view keeps of them', () => {
   const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
-  const bytes = held(() => {
+  const bytes = heldBy(() => {
     const view = new OperatorView({
       entries: COUNT,
       capture: { ...options, masks: [], now: () => 0 },
@@ -165,7 +150,7 @@ test('neither does what the operator view keeps of them', () => {
 });
 
 test('nor do the headers that are kept', () => {
-  const bytes = held(() =>
+  const bytes = heldBy(() =>
     Array.from({ length: COUNT }, (_, k) => {
       const text = head(k);
       return maskHeaders([text.slice(0, 20), text.slice(20, 60)], true);

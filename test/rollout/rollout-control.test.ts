@@ -112,13 +112,11 @@ describe('a migrated client is judged against itself on V1 first', () => {
   const OUTSIDE_TOO = 'fffffffffffffffe';
   const FEW = '00000002bbbbbbbb';
 
-  interface Played {
-    /** What V1 answered each client before, and what V2 answers it now. */
-    readonly v1: Readonly<Record<string, readonly CanaryOutcome[]>>;
-    readonly v2: Readonly<Record<string, readonly CanaryOutcome[]>>;
-  }
+  /** What each client was answered, in order. */
+  type Answers = Readonly<Record<string, readonly CanaryOutcome[]>>;
 
-  function play({ v1, v2 }: Played): Stage {
+  /** What V1 answered each client before, and what V2 answers it now. */
+  function play(v1: Answers, v2: Answers): Stage {
     const stage = new Stage();
     const send = (client: string, outcome: CanaryOutcome): void =>
       stage.control.count(
@@ -136,100 +134,59 @@ describe('a migrated client is judged against itself on V1 first', () => {
   const repeated = (outcome: CanaryOutcome, times: number): readonly CanaryOutcome[] =>
     Array.from({ length: times }, () => outcome);
 
-  test.each<[name: string, played: Played]>([
-    [
-      'all of its bodies are refused by V1 as well',
-      {
-        v1: { [FEW]: repeated('422', 3) },
-        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
-      },
-    ],
-    [
-      'V1 refuses them with another status of the class',
-      {
-        v1: { [FEW]: repeated('400', 3) },
-        v2: { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) },
-      },
-    ],
+  const half = (times: number, refused: CanaryOutcome = '422'): readonly CanaryOutcome[] =>
+    Array.from({ length: times }, (_, at) => (at % 2 === 0 ? refused : 'success'));
+  const refusedBeside = { [MANY]: repeated('success', 40), [FEW]: repeated('422', 9) };
+
+  test.each<[name: string, v1: Answers, v2: Answers]>([
+    ['all of its bodies are refused by V1 as well', { [FEW]: repeated('422', 3) }, refusedBeside],
+    ['V1 refuses them with another status of the class', { [FEW]: repeated('400', 3) }, refusedBeside],
     [
       'V1 begins to refuse others beside it as well',
-      {
-        v1: { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('success', 9) },
-        v2: {
-          [OUTSIDE]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')),
-          [FEW]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')),
-        },
-      },
+      { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('success', 9) },
+      { [OUTSIDE]: half(300), [FEW]: half(300) },
     ],
-    [
-      'half of them',
-      {
-        v1: { [FEW]: ['422', 'success', '422', 'success'] },
-        v2: { [FEW]: Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
-      },
-    ],
-  ])('no roll-back where %s', (_, played) => {
-    expect(play(played).control.state.rollbacks).toEqual([]);
+    ['half of them', { [FEW]: half(4) }, { [FEW]: half(20) }],
+  ])('no roll-back where %s', (_, v1, v2) => {
+    expect(play(v1, v2).control.state.rollbacks).toEqual([]);
   });
 
-  test.each<[name: string, played: Played]>([
-    [
-      'V1 took what V2 refuses',
-      {
-        v1: { [FEW]: repeated('success', 9) },
-        v2: { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) },
-      },
-    ],
+  const refusedAlone = { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) };
+
+  test.each<[name: string, v1: Answers, v2: Answers]>([
+    ['V1 took what V2 refuses', { [FEW]: repeated('success', 9) }, refusedAlone],
     [
       'V1 took what V2 refuses, and goes on to refuse others beside it',
+      { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('422', 9) },
       {
-        v1: { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('422', 9) },
-        v2: {
-          [OUTSIDE]: repeated('422', 120),
-          [OUTSIDE_TOO]: repeated('success', 120),
-          [MANY]: repeated('success', 100),
-          [FEW]: repeated('422', 30),
-        },
+        [OUTSIDE]: repeated('422', 120),
+        [OUTSIDE_TOO]: repeated('success', 120),
+        [MANY]: repeated('success', 100),
+        [FEW]: repeated('422', 30),
       },
     ],
     [
       'V1 refused one of ten, and V2 refuses half',
-      {
-        v1: { [FEW]: ['422', ...repeated('success', 9)] },
-        v2: { [FEW]: Array.from({ length: 300 }, (_, at) => (at % 2 === 0 ? '422' : 'success')) },
-      },
+      { [FEW]: ['422', ...repeated('success', 9)] },
+      { [FEW]: half(300) },
     ],
-    [
-      'V1 refused by a key, and V2 fails',
-      { v1: { [FEW]: repeated('401', 9) }, v2: { [FEW]: repeated('500', 30) } },
-    ],
-    [
-      'another client is refused',
-      {
-        v1: { [MANY]: repeated('422', 9) },
-        v2: { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) },
-      },
-    ],
-    [
-      'V1 was down while it was observed',
-      { v1: { [FEW]: repeated('503', 9) }, v2: { [FEW]: repeated('503', 30) } },
-    ],
-    ['nothing is known of the client on V1', { v1: {}, v2: { [FEW]: repeated('422', 30) } }],
+    ['V1 refused by a key, and V2 fails', { [FEW]: repeated('401', 9) }, { [FEW]: repeated('500', 30) }],
+    ['another client is refused', { [MANY]: repeated('422', 9) }, refusedAlone],
+    ['V1 was down while it was observed', { [FEW]: repeated('503', 9) }, { [FEW]: repeated('503', 30) }],
+    ['nothing is known of the client on V1', {}, { [FEW]: repeated('422', 30) }],
     [
       'an old key gets more 401, as on V1',
+      {},
       {
-        v1: {},
-        v2: {
-          [OUTSIDE]: Array.from({ length: 90 }, (_, at) => (at % 2 === 0 ? '401' : 'success')),
-          [FEW]: Array.from({ length: 25 }, () => ['500', '401', '401', 'success'] as const).flat(),
-        },
+        [OUTSIDE]: half(90, '401'),
+        [FEW]: Array.from({ length: 25 }, () => ['500', '401', '401', 'success'] as const).flat(),
       },
     ],
-  ])('a roll-back where %s, which names its cause', (_, played) => {
-    const { control, notices } = play(played);
+  ])('a roll-back where %s, which names its cause', (_, v1, v2) => {
+    const { control, notices } = play(v1, v2);
     const [rollback, ...others] = control.state.rollbacks;
     expect(others).toEqual([]);
-    const status = played.v2[FEW]?.find((outcome) => outcome !== 'success');
+    const status = v2[FEW]?.find((outcome) => outcome !== 'success');
     expect(rollback?.cause).toMatchObject({ status, client: FEW, operation: 'create', pointer: '/name' });
     expect(notices[0]).toContain(
       `All ${rollback?.migrated.failures} failures: ${status} at /name, from client ${FEW}, in create.`,
@@ -284,41 +241,23 @@ test('a roll-back says of how many failures its most frequent one is, of the tim
   ]);
 });
 
-test.each<
-  [
-    name: string,
-    failures: readonly (readonly [client: string, operation: string, times: number])[],
-    told: string,
-  ]
->([
+test.each([
   [
     'several clients and operations',
-    [
-      ['00000001aaaaaaaa', 'create', 1],
-      ['00000002bbbbbbbb', 'create', 1],
-      ['00000003cccccccc', 'list', 2],
-    ],
+    'A create 1, B create 1, C list 2',
     'from several clients, in several operations.',
   ],
   [
     'one operation of several clients',
-    [
-      ['00000001aaaaaaaa', 'create', 3],
-      ['00000002bbbbbbbb', 'create', 3],
-      ['00000003cccccccc', 'list', 1],
-    ],
+    'A create 3, B create 3, C list 1',
     'from several clients, in create.',
   ],
   [
     'one client, in several operations',
-    [
-      ['00000001aaaaaaaa', 'create', 2],
-      ['00000001aaaaaaaa', 'list', 2],
-      ['00000003cccccccc', 'list', 1],
-    ],
-    'from client 00000001aaaaaaaa, in several operations.',
+    'A create 2, A list 2, C list 1',
+    'from client 0000000aaaaaaaaa, in several operations.',
   ],
-])('a V2 that fails %s is told as that', (_, failures, told) => {
+])('a V2 that fails %s is told as that: %s', (_, failures, told) => {
   const notices: string[] = [];
   const control = new RolloutControl({
     time: () => 1_800_000_000_000,
@@ -327,13 +266,15 @@ test.each<
   const book = bookOf('1');
   control.command({ mode: canary(10) });
   while (control.state.rollbacks.length === 0)
-    for (const [client, operation, times] of failures)
-      for (let n = 0; n < times; n += 1)
+    for (const [letter = '', operation = '', times] of failures.split(', ').map((one) => one.split(' ')))
+      for (let n = 0; n < Number(times); n += 1) {
+        const client = `0000000${letter.toLowerCase().repeat(9)}`;
         control.count(chooseMode(control.modes(book), { client, operation }), '500', {
           client,
           operation,
           pointer: undefined,
         });
+      }
   expect(notices[0]).toContain(` failures: 500, ${told}`);
 });
 

@@ -12,9 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { validate as lintDockerfile } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { readSettings, NODE_CONFLICTS } from '../../src/settings/read-settings.ts';
-import { buildKustomization, renderChart } from '../support/rendered.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type KubernetesObject, kubernetesFaults, readObjects } from '../support/kubernetes.ts';
 
@@ -483,4 +482,26 @@ function run(
   });
   if (error !== undefined) throw error;
   return `${stdout}${stderr}`;
+}
+
+/** The objects of the Helm chart as Helm renders them for Kubernetes 1.34; Helm's complaint is thrown. */
+function renderChart(values: object): readonly KubernetesObject[] {
+  const flags = ['--namespace', 'shop', '--kube-version', '1.34.0', '--values', '-'];
+  return readObjects(
+    rendered('helm', ['template', 'edge', fileURLToPath(chart), ...flags], stringify(values)),
+  );
+}
+
+/** The objects of a folder of `deploy/kubernetes` as kustomize builds them. */
+function buildKustomization(folder: string): readonly KubernetesObject[] {
+  return readObjects(
+    rendered('kubectl', ['kustomize', fileURLToPath(new URL(`kubernetes/${folder}`, deploy))]),
+  );
+}
+
+/** What a tool prints, or its complaint. */
+function rendered(command: string, given: readonly string[], input = ''): string {
+  const { status, stdout, stderr, error } = spawnSync(command, given, { encoding: 'utf8', input });
+  if (status !== 0) throw new Error(`${command}: ${stderr}`, { cause: error });
+  return stdout;
 }

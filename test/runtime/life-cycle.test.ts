@@ -7,7 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { exchange, rawClient, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
-import { spawnGateway, spawnMain } from '../support/spawn-gateway.ts';
+import { endedCommand } from '../support/command.ts';
+import { spawnGateway } from '../support/spawn-gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -21,22 +22,9 @@ describe('start', () => {
   test('a port in use: exit 2, and the sentence names the setting', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const other = await rawServer(() => {});
-    const child = spawnMain([
-      'serve',
-      '--listen',
-      `127.0.0.1:${other.port}`,
-      '--admin-listen',
-      '127.0.0.1:0',
-      '--upstream',
-      v2.origin,
-    ]);
-    let text = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    const [code] = (await once(child, 'close')) as [number];
-    expect(code).toBe(2);
-    expect(text).toMatch(/cannot listen: .*EADDRINUSE.*--listen/);
+    const listeners = ['--listen', `127.0.0.1:${other.port}`, '--admin-listen', '127.0.0.1:0'];
+    const { code, err } = await endedCommand(['serve', ...listeners, '--upstream', v2.origin]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/cannot listen: .*EADDRINUSE.*--listen/)]);
   });
 });
 

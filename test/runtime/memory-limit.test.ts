@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync, existsSync, mkdirSync, rmdirSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { memoryGroup } from '../support/memory-group.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { PROGRAM } from '../support/product.ts';
@@ -94,3 +93,30 @@ test.each([
   },
   90_000,
 );
+
+/**
+ * Makes a memory cgroup (v1 or v2) that goes with the test; returns the file that a process writes its id to. Undefined where none can
+ * be had: it takes root.
+ */
+function memoryGroup(limitBytes: number): string | undefined {
+  const isFirst = existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes');
+  const folder = `/sys/fs/cgroup/${isFirst ? 'memory/' : ''}gateway-test-${process.pid}`;
+  try {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/${isFirst ? 'memory.limit_in_bytes' : 'memory.max'}`, String(limitBytes));
+  } catch {
+    return undefined;
+  }
+  // A group can go once the last of its processes has.
+  onTestFinished(() => until(() => isRemoved(folder)));
+  return `${folder}/cgroup.procs`;
+}
+
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return !existsSync(folder);
+  }
+}

@@ -4,10 +4,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startReference } from '../../src/node/reference.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import type { RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
-import { faultyFront } from '../support/faulty-front.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
 
 const clients = Array.from({ length: 60 }, (_, n) => `client-${n}`);
 
@@ -171,3 +172,38 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   expect(movedIn('canary 10')).toBeLessThan(movedIn('canary 50'));
   expect(movedIn('migrate')).toBe(clients.length);
 });
+
+/** Stands in front of a service, and while it is faulty responds with 500 to whatever comes. */
+interface FaultyFront {
+  readonly origin: string;
+  faulty: boolean;
+}
+
+/** Starts one; it ends with the test. */
+async function faultyFront(service: string): Promise<FaultyFront> {
+  const server = createServer((incoming, outgoing) => {
+    if (front.faulty) {
+      incoming.resume();
+      outgoing.writeHead(500, { 'content-type': 'application/json' });
+      outgoing.end('{"errors":[{"status":"500","title":"Internal Server Error","detail":"A fault."}]}');
+      return;
+    }
+    const { method, url, rawHeaders } = incoming;
+    const sent = request(new URL(url ?? '/', service), { method, headers: rawHeaders }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 500, response.rawHeaders);
+      response.pipe(outgoing);
+    });
+    sent.on('error', () => outgoing.destroy());
+    incoming.pipe(sent);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const front: FaultyFront = { origin: `http://127.0.0.1:${port}`, faulty: false };
+  return front;
+}

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
+import type { CommandRun } from './command-runs.ts';
 import { NEVER_MS } from './until.ts';
 import { PROGRAM } from './product.ts';
 
@@ -19,6 +20,13 @@ export interface RunningCommand {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** Waits for the exit code. */
   readonly exit: Promise<number | null>;
+}
+
+/** Runs a command in a process of its own until it ends, with `input` on stdin. */
+export async function endedCommand(...given: Parameters<typeof command>): Promise<CommandRun> {
+  const running = command(...given);
+  const code = await running.exit;
+  return { code: code ?? -1, out: running.stdout(), err: running.stderr() };
 }
 
 /** Starts `node src/cli/main.ts` with the arguments, and `input` or nothing on stdin; it is ended with the test at the latest. */

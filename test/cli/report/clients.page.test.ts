@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nameClient, readClientNames } from '../../../src/node/admin/names.ts';
-import { command } from '../../support/command.ts';
+import { endedCommand } from '../../support/command.ts';
+import { commandRun } from '../../support/command-runs.ts';
 import { type Inspected, inspected } from '../../support/inspected.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import type { ClientsView } from '../../../src/inspector/api.ts';
@@ -12,16 +13,6 @@ import { barriers, browserOfFile } from '../../support/page-tests.ts';
 const folder = temporaryFolder('clients');
 const HASH = '3fa94c1d0e5b7a21';
 const browser = browserOfFile();
-
-async function run(
-  args: readonly string[],
-  input = '',
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const started = command(args, environment, input);
-  const code = await started.exit;
-  return { code, out: started.stdout(), err: started.stderr() };
-}
 
 async function send(gateway: Inspected, key: string, agent: string): Promise<void> {
   await gateway.post('/clients', '{"data":{}}', { authorization: `Bearer ${key}`, 'user-agent': agent });
@@ -75,21 +66,27 @@ describe('the command clients', () => {
     await send(gateway, 'key-\u00c3\u00a9-1', 'a');
     const { client } = await gateway.entry();
     // The client sent the UTF-8 bytes of é, each of which fetch wants as a character.
-    const { out, code } = await run(['clients', 'hash'], 'Bearer key-é-1\n', {
-      GATEWAY_CLIENT_SECRET: 'a secret of the tests',
-    });
+    const { out, code } = await endedCommand(
+      ['clients', 'hash'],
+      { GATEWAY_CLIENT_SECRET: 'a secret of the tests' },
+      'Bearer key-é-1\n',
+    );
     expect([code, out]).toEqual([0, `${client}\n`]);
     const path = join(folder, 'by-command.yaml');
-    const named = await run(['clients', 'name', out.trim(), 'Acme', '--names', path]);
+    const named = await commandRun(['clients', 'name', out.trim(), 'Acme', '--names', path]);
     expect(named).toMatchObject({ code: 0, out: `${client} is called Acme.\n` });
     expect(readFileSync(path, 'utf8')).toBe(`${client}: Acme\n`);
   });
 
   test('needs a secret, a key and a file', async () => {
-    expect(await run(['clients', 'hash'], 'key')).toMatchObject({ code: 2 });
-    expect(await run(['clients', 'hash'], '', { GATEWAY_CLIENT_SECRET: 's' })).toMatchObject({ code: 2 });
-    expect(await run(['clients', 'name', HASH, 'Acme'])).toMatchObject({ code: 2 });
-    expect(await run(['clients', 'name', HASH, 'Acme'], '', { GATEWAY_CLIENT_NAMES: '' })).toEqual({
+    expect(await endedCommand(['clients', 'hash'], {}, 'key')).toMatchObject({ code: 2 });
+    expect(
+      await commandRun(['clients', 'hash'], { environment: { GATEWAY_CLIENT_SECRET: 's' } }),
+    ).toMatchObject({ code: 2 });
+    expect(await commandRun(['clients', 'name', HASH, 'Acme'])).toMatchObject({ code: 2 });
+    expect(
+      await commandRun(['clients', 'name', HASH, 'Acme'], { environment: { GATEWAY_CLIENT_NAMES: '' } }),
+    ).toEqual({
       code: 2,
       out: '',
       err: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.\n',
@@ -103,7 +100,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await send(gateway, 'one', 'Legacy CRM/1.0');
   await send(gateway, 'two', 'Other/2');
   const [one, two] = [(await gateway.entry(1)).client ?? '', (await gateway.entry(2)).client ?? ''];
-  const listed = await run(['clients', 'list', '--admin', gateway.adminOrigin]);
+  const listed = await commandRun(['clients', 'list', '--admin', gateway.adminOrigin]);
   expect(listed.out).toMatch(new RegExp(`${two} +- +Other/2 +127\\.0\\.0\\.1`));
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
   const row = page.getByRole('row').filter({ hasText: two });
@@ -113,7 +110,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await page.keyboard.press('Enter');
   await row.getByText('Harcourts Richmond').waitFor();
   expect(readFileSync(path, 'utf8')).toBe(`${two}: Harcourts Richmond\n`);
-  const named = await run(['clients', 'name', one, 'Acme', '--admin', gateway.adminOrigin]);
+  const named = await commandRun(['clients', 'name', one, 'Acme', '--admin', gateway.adminOrigin]);
   expect(named).toMatchObject({ code: 0 });
   const view = await gateway.readJson<ClientsView>('/clients');
   expect(view.canBeNamed).toBe(true);

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../support/command.ts';
+import { type CommandRun, commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const ANY_PORT = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
@@ -21,12 +22,9 @@ function descriptionFile(path: string, schema: object = { type: 'object' }): str
   return file;
 }
 
-async function check(
-  ...flags: string[]
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const started = command(['check', ...V1, ...flags]);
-  const code = await started.exit;
-  return { code, out: started.stdout().replaceAll(/\s+/g, ' '), err: started.stderr() };
+async function check(...flags: string[]): Promise<CommandRun> {
+  const run = await commandRun(['check', ...V1, ...flags]);
+  return { ...run, out: run.out.replaceAll(/\s+/g, ' ') };
 }
 
 test('check warns of a description of which nothing matches, and serve does so on its log and its page', async () => {

@@ -31,6 +31,14 @@ async function explained(
   return result;
 }
 
+const production = (body: string): ExplainRequest => ({ operation: 'order_post_production', body });
+const client = (body: string): ExplainRequest => ({ operation: 'create_client', body });
+/** A body without a length, and without content. */
+const CHUNKED: ExplainRequest = {
+  operation: 'create_client',
+  headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']],
+  body: '',
+};
 const ORDER = '{"data":{"property":{"suburb":"Enmore"}},"source":"CRM"}';
 
 describe('an explanation', () => {
@@ -78,36 +86,16 @@ webhooks:
   });
 
   test.each([
-    [
-      { operation: 'order_post_production', body: '{"data":{}}' },
-      'highlight-type',
-      'The body has no member transition_type.',
-    ],
-    [
-      { operation: 'order_post_production', body: '{"data":{}}' },
-      'property-address',
-      'There is no property.',
-    ],
-    [
-      { operation: 'order_post_production', body: '{"data":{"property":{"a":1}}}' },
-      'property-address',
-      'property has none of street_address',
-    ],
-    [
-      { operation: 'order_post_production', body: '{"data":{"property":{}}}' },
-      'property-address',
-      'property has none of street_address',
-    ],
+    [production('{"data":{}}'), 'highlight-type', 'The body has no member transition_type.'],
+    [production('{"data":{}}'), 'property-address', 'There is no property.'],
+    [production('{"data":{"property":{"a":1}}}'), 'property-address', 'property has none of street_address'],
+    [production('{"data":{"property":{}}}'), 'property-address', 'property has none of street_address'],
     ...['null', '[{"suburb":1}]', '"suburb"'].map((property): [object, string, string] => [
-      { operation: 'order_post_production', body: `{"data":{"property":${property}}}` },
+      production(`{"data":{"property":${property}}}`),
       'property-address',
       'property is not an object.',
     ]),
-    [
-      { operation: 'create_client', body: '{"name":"x"}' },
-      'body-wrapper',
-      'There is no member data: the body is already flat.',
-    ],
+    [client('{"name":"x"}'), 'body-wrapper', 'There is no member data: the body is already flat.'],
     [
       { method: 'POST', target: '/api/v1/clients', headers: [['Content-Type', 'text/plain']], body: 'x' },
       'body-wrapper',
@@ -123,6 +111,18 @@ webhooks:
       'body-wrapper',
       'V2 traffic is not read.',
     ],
+    [{ operation: 'create_client' }, 'body-wrapper', 'There is no body.'],
+    [
+      { method: 'DELETE', target: '/api/v1/clients/1', body: '{}' },
+      'body-wrapper',
+      'Bodies of DELETE are not read.',
+    ],
+    [
+      { method: 'POST', target: '/api/v1/clients', headers: [], body: '{}' },
+      'body-wrapper',
+      'The body is not read: there is no Content-Type.',
+    ],
+    [client('{"data":1}'), 'body-wrapper', 'The request was refused.'],
     [
       { method: 'POST', target: '/api/v1/unknown', body: '{"data":{}}' },
       'highlight-type',
@@ -145,23 +145,11 @@ changes:
 policies: { unsupported: forward }`;
 
   test.each<[ExplainRequest, change: string, why: string]>([
-    [
-      { operation: 'create_client', body: '{"data":{"name":"Ada"}}' },
-      'schema',
-      'The body has no other members.',
-    ],
-    [
-      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
-      'wrapper',
-      'The body is empty.',
-    ],
-    [
-      { operation: 'create_client', headers: [JSON_TYPE, ['Transfer-Encoding', 'chunked']], body: '' },
-      'schema',
-      'The body is empty.',
-    ],
-    [{ operation: 'create_client', body: ' [{"data":{}}]' }, 'wrapper', 'The body is not an object.'],
-    [{ operation: 'create_client', body: '5' }, 'schema', 'The body is not an object.'],
+    [client('{"data":{"name":"Ada"}}'), 'schema', 'The body has no other members.'],
+    [CHUNKED, 'wrapper', 'The body is empty.'],
+    [CHUNKED, 'schema', 'The body is empty.'],
+    [client(' [{"data":{}}]'), 'wrapper', 'The body is not an object.'],
+    [client('5'), 'schema', 'The body is not an object.'],
     [
       {
         operation: 'create_client',
@@ -183,6 +171,13 @@ policies: { unsupported: forward }`;
     const outcome = outcomes.find((rule) => rule.change === change);
     expect(outcome).toMatchObject({ applied: false, why });
     expect(verdict === 'served').toBe(request.target === '/api/v1/migration');
+  });
+
+  test.each<[ExplainRequest, string]>([
+    [{}, 'Name an operation, or give a method and a target.'],
+    [{ operation: 'create_client', bodyBase64: '*' }, 'The bodyBase64 is not Base64.'],
+  ])('of %j cannot be made: %s', async (request, fault) => {
+    await expect(explained(request)).rejects.toThrow(fault);
   });
 
   // The gateway serves two prefixes and nothing else, and an explanation must not be kinder than it is.

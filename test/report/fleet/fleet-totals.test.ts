@@ -5,12 +5,48 @@ import { makeReport } from '../../../src/report/report.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { MemoryRecords } from '../../support/memory-records.ts';
-import { type CallFate, FlakyRecords } from '../../support/flaky-records.ts';
 import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 import { arbitraryEntry } from '../arbitrary-entry.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
+import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../../src/rollout/store.ts';
+
+/** Fate of a call: `lost` before it arrives, `unanswered` after it was carried out, or `late`: carried out after its caller gave up. */
+type CallFate = 'sound' | 'lost' | 'unanswered' | 'late';
+
+/** A way to records on which calls are lost, or their responses, as `next` decides. */
+class FlakyRecords implements RecordStore {
+  private readonly records: RecordStore;
+  private readonly time: VirtualTime;
+  private readonly next: () => CallFate;
+
+  constructor(records: RecordStore, time: VirtualTime, next: () => CallFate) {
+    this.records = records;
+    this.time = time;
+    this.next = next;
+  }
+
+  changes(after: number, limit: number): Promise<RecordPage> {
+    return this.call(() => this.records.changes(after, limit));
+  }
+
+  replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
+    return this.call(() => this.records.replace(life, changes));
+  }
+
+  private async call<Value>(run: () => Promise<Value>): Promise<Value> {
+    const fate = this.next();
+    if (fate === 'lost') throw new Error('the call was lost');
+    if (fate === 'late') {
+      await this.time.wait(2500);
+      return run();
+    }
+    const value = await run();
+    if (fate === 'unanswered') throw new Error('the response was lost');
+    return value;
+  }
+}
 
 const DAY_MS = 86_400_000;
 

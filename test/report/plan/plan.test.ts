@@ -3,7 +3,7 @@ import { endWarnings, makePlan, type PlanOptions, PlanTally } from '../../../src
 import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { makeReport } from '../../../src/report/report.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
-import { readInstant } from '../../../src/rules/rollout.ts';
+import { type Brownout, readInstant } from '../../../src/rules/rollout.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { entryAt, isAwake, REGULAR, type SimulatedClient, simulatedFleet } from './fleet.ts';
 
@@ -165,53 +165,20 @@ test('report and plan find the rotated keys that there are, and no others, by on
   }
 });
 
-test.each<[string, readonly [old: number[], young: number[]], string, boolean]>([
-  [
-    'days after the end of the other',
-    [
-      [40, 39, 38, 37, 36, 35],
-      [34, 33, 32, 31, 30],
-    ],
-    'seems to be',
-    true,
-  ],
+test.each<[string, old: number[], young: number[], string, boolean]>([
+  ['days after the end of the other', [40, 39, 38, 37, 36, 35], [34, 33, 32, 31, 30], 'seems to be', true],
   // Its weekend is not over.
-  [
-    'and the other one may only pause',
-    [
-      [14, 13, 12, 11, 7, 5, 4, 3],
-      [2, 1.9, 1.8, 1.7, 1.6],
-    ],
-    'may be',
-    false,
-  ],
-  [
-    'while the other is still in use',
-    [
-      [14, 13, 12, 11, 10, 2, 1],
-      [9, 8, 7, 6, 5],
-    ],
-    'first came',
-    false,
-  ],
-  [
-    'long after the end of the other',
-    [
-      [40, 39, 38, 37, 36, 35],
-      [25, 24, 23, 22, 21],
-    ],
-    'first came',
-    false,
-  ],
+  ['and the other may only pause', [14, 13, 12, 11, 7, 5, 4, 3], [2, 1.9, 1.8, 1.7, 1.6], 'may be', false],
+  ['while the other is still in use', [14, 13, 12, 11, 10, 2, 1], [9, 8, 7, 6, 5], 'first came', false],
+  ['long after the end of the other', [40, 39, 38, 37, 36, 35], [25, 24, 23, 22, 21], 'first came', false],
 ])(
   'a key that begins %s is told so by the report, and merged by the plan where that is settled',
-  (_, days, words, isMerged) => {
+  (_, old, young, words, isMerged) => {
     const zone = new Zone('UTC');
     const now = Date.parse('2027-01-10T12:00:00Z');
     const counts = new PlanTally(zone);
     // Somebody else, so that the log goes on.
     for (let day = 60; day >= 0; day -= 1) counts.add(entryAt(now - day * DAY, 'c'.repeat(16), 'other'));
-    const [old, young] = days;
     for (const day of old) counts.add(entryAt(now - day * DAY, 'a'.repeat(16), 'bill'));
     for (const day of young)
       counts.add({ ...entryAt(now - day * DAY, 'b'.repeat(16), 'bill'), newcomer: 'would' });
@@ -352,18 +319,7 @@ test('dates of the rule book: a later sunset stays, and one that is over is not 
 const NIGHT = { from: 50 * DAY + 2 * HOUR, until: 50 * DAY + 6 * HOUR };
 
 // The office calls ten times a day, and the job of the night once; the sunset is in a hundred days.
-test.each<
-  [
-    string,
-    {
-      readonly from?: number;
-      readonly until?: number;
-      readonly share?: number;
-      readonly operations?: string[];
-    },
-    string[],
-  ]
->([
+test.each<[string, Partial<Brownout>, string[]]>([
   ['at night', NIGHT, ['a']],
   ['in the day', { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR }, ['b']],
   ['after the sunset', { from: 110 * DAY, until: 112 * DAY }, ['a', 'b']],

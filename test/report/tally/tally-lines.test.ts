@@ -172,10 +172,11 @@ const anyEntry: fc.Arbitrary<Entry> = fc
     edits: [{ change, rule: 'strip' as const, from: '/a', ...(note === undefined ? {} : { note }) }],
   }));
 
-/** The members that have a value. */
-function defined(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-}
+/** The members that a report needs of each entry. */
+const KEPT = [
+  'time client route operation verdict status edits attributes apiVersion origin would failure',
+  'responseEdits responseWould responseNote errorPointers deprecated unechoed comparison ruleBook',
+].flatMap((names) => names.split(' '));
 
 describe('reading a line', () => {
   test('gives the same as parsing the whole line, whatever it contains', () => {
@@ -187,29 +188,14 @@ describe('reading a line', () => {
           const line = isPlain ? JSON.stringify(entry) : entryLine(entry).trimEnd();
           const bytes = Buffer.from(`\n${line}\n`);
           const read = reader.read(bytes, 1, bytes.length - 1);
-          const { time, client, route, operation, verdict, status, edits, apiVersion, attributes } =
-            JSON.parse(line) as Entry;
-          const { origin, would, failure, method, path: target } = JSON.parse(line) as Entry;
-          const { responseEdits, responseWould, responseNote, errorPointers, deprecated, unechoed } =
-            JSON.parse(line) as Entry;
-          const { upstreamPath, sent, note, comparison, ruleBook } = JSON.parse(line) as Entry;
-          const isUnnamed = route !== 'pass' && operation === undefined;
-          expect(read).toEqual({
-            time,
-            client,
-            route,
-            operation,
-            verdict,
-            status,
-            edits,
-            attributes,
-            ...(apiVersion === undefined ? {} : { apiVersion }),
-            ...defined({ origin, would, failure, responseEdits, responseWould, responseNote }),
-            ...defined({ errorPointers, deprecated, unechoed, comparison, ruleBook }),
-            ...(status === 0 ? defined({ upstreamPath, sent }) : {}),
-            ...(failure === 'brownout' ? defined({ note }) : {}),
-            ...(isUnnamed ? { method, path: target } : {}),
-          });
+          const whole = JSON.parse(line) as Entry;
+          const names = new Set<string>([
+            ...KEPT,
+            ...(whole.status === 0 ? ['upstreamPath', 'sent'] : []),
+            ...(whole.failure === 'brownout' ? ['note'] : []),
+            ...(whole.route !== 'pass' && whole.operation === undefined ? ['method', 'path'] : []),
+          ]);
+          expect(read).toEqual(Object.fromEntries(Object.entries(whole).filter(([name]) => names.has(name))));
           // The next piece of a file is read into the same memory.
           bytes.fill(0x20);
         }
