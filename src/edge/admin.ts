@@ -9,7 +9,7 @@ import {
   tokenGate,
 } from '../inspector/guard.ts';
 import { createRolloutAdmin, type RolloutCounts, rolloutRoutes } from '../inspector/rollout-admin.ts';
-import { failureBody } from '../inspector/routes/responses.ts';
+import { failure } from '../inspector/routes/responses.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
@@ -52,13 +52,11 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
   app.use(async (c, next) => {
     await replica.sync();
     if (!replica.isTogether || !(await totals.refresh()))
-      return c.json(failureBody(503, 'store-unreachable', UNREACHABLE), 503);
+      return failure(503, 'store-unreachable', UNREACHABLE);
     await next();
     if (c.req.method !== 'POST') return undefined;
     await replica.sync();
-    return replica.status.waiting === 0
-      ? undefined
-      : c.json(failureBody(503, 'store-unreachable', NOT_STORED), 503);
+    return replica.status.waiting === 0 ? undefined : failure(503, 'store-unreachable', NOT_STORED);
   });
   rolloutRoutes(
     app,
@@ -73,9 +71,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
       names: () => new Map(),
     }),
   );
-  app.notFound((c) =>
-    c.json(failureBody(404, 'not-found', 'This address serves only GET and POST /rollout.'), 404),
-  );
+  app.notFound(() => failure(404, 'not-found', 'This address serves only GET and POST /rollout.'));
   return async (request) => app.fetch(request);
 }
 

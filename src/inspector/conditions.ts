@@ -83,25 +83,17 @@ function serviceCondition(
   } as const;
   const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes.`;
   if (breaker !== 'closed') {
-    const isOpen = breaker === 'open';
-    const meaning = isOpen
-      ? 'requests to it get 503 until it responds to a probe'
-      : 'other requests get 503 until it responds to the probe';
-    return {
-      about,
-      level: 'bad',
-      label: `${name}: circuit ${breaker}`,
-      sentence: `${name} keeps failing, so ${isOpen ? 'the circuit is open' : 'a probe was sent'}: ${meaning}. ${share}`,
-      place,
-    };
+    const meaning =
+      breaker === 'open'
+        ? 'the circuit is open: requests to it get 503 until it responds to a probe'
+        : 'a probe was sent: other requests get 503 until it responds to the probe';
+    const sentence = `${name} keeps failing, so ${meaning}. ${share}`;
+    return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place };
   }
-  if (requests === 0)
-    return {
-      about,
-      level: 'unknown',
-      label: `${name} idle`,
-      sentence: `No request went to ${name} in the last two minutes, so its state is not known.`,
-    };
+  if (requests === 0) {
+    const sentence = `No request went to ${name} in the last two minutes, so its state is not known.`;
+    return { about, level: 'unknown', label: `${name} idle`, sentence };
+  }
   const percent = (failed * 100) / requests;
   const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
   // The last requests show sooner than a share that a service has just failed or recovered.
@@ -117,21 +109,16 @@ function serviceCondition(
 }
 
 function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
+  const about = 'roll-back';
   const standing = rollbacks.filter(({ resolved }) => resolved === undefined);
   if (standing.length === 0)
-    return [
-      { about: 'roll-back', level: 'good', label: 'No roll-back', sentence: 'No canary is rolled back.' },
-    ];
-  return standing.map((rollback) => ({
-    about: 'roll-back',
-    level: 'bad',
-    label: 'Rolled back',
-    sentence: rollbackWords(rollback),
-    place:
-      rollback.cause === undefined
-        ? { view: 'rollout' }
-        : { view: 'traffic', filter: causeFilter(rollback.cause) },
-  }));
+    return [{ about, level: 'good', label: 'No roll-back', sentence: 'No canary is rolled back.' }];
+  return standing.map((rollback) => {
+    const { cause } = rollback;
+    const place: Place =
+      cause === undefined ? { view: 'rollout' } : { view: 'traffic', filter: causeFilter(cause) };
+    return { about, level: 'bad', label: 'Rolled back', sentence: rollbackWords(rollback), place };
+  });
 }
 
 function rollbackWords(rollback: RollbackView): string {
@@ -150,38 +137,30 @@ export function causeFilter({ status: text, client = '-', operation, pointer }: 
     failure === undefined
       ? errorValue({ by: 'v2', code: status, ...at })
       : errorValue({ by: 'gateway', code: failure, ...at });
-  const terms: Parameters<typeof printFilter>[0] = [
-    ...(isError
-      ? [{ negated: false, field: 'error' as const, values: [error] }]
-      : [
-          { negated: false, field: 'status' as const, values: [status] },
-          { negated: false, field: 'origin' as const, values: ['v2'] },
-        ]),
-    ...(client === SEVERAL ? [] : [{ negated: false, field: 'client' as const, values: [client] }]),
-    ...(operation === undefined || operation === SEVERAL
-      ? []
-      : [{ negated: false, field: 'op' as const, values: [operation] }]),
-  ];
-  return printFilter(terms);
+  const values = {
+    error: isError ? error : undefined,
+    status: isError ? undefined : status,
+    origin: isError ? undefined : 'v2',
+    client: client === SEVERAL ? undefined : client,
+    op: operation === SEVERAL ? undefined : operation,
+  };
+  const fields = ['error', 'status', 'origin', 'client', 'op'] as const;
+  return printFilter(
+    fields.flatMap((field) => {
+      const value = values[field];
+      return value === undefined ? [] : [{ negated: false, field, values: [value] }];
+    }),
+  );
 }
 
 function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Condition {
-  const place = { view: 'rules' } as const;
-  if (refusedFaults === undefined)
-    return {
-      about: 'rule-book',
-      level: 'good',
-      label: 'Rule book in force',
-      sentence: `The rule book ${ruleBook} is in force, as in its file.`,
-      place,
-    };
-  return {
-    about: 'rule-book',
-    level: 'bad',
-    label: 'Rule book refused',
-    sentence: `The rule book on disk has ${counted(refusedFaults, 'fault')} and was refused; the one before it, ${ruleBook}, stays in force.`,
-    place,
-  };
+  const [about, place] = ['rule-book', { view: 'rules' }] as const;
+  if (refusedFaults === undefined) {
+    const sentence = `The rule book ${ruleBook} is in force, as in its file.`;
+    return { about, level: 'good', label: 'Rule book in force', sentence, place };
+  }
+  const sentence = `The rule book on disk has ${counted(refusedFaults, 'fault')} and was refused; the one before it, ${ruleBook}, stays in force.`;
+  return { about, level: 'bad', label: 'Rule book refused', sentence, place };
 }
 
 function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
@@ -202,23 +181,14 @@ function replicaCondition({
   aloneSince,
   aloneReason = 'no reason known',
 }: NonNullable<RolloutView['replica']>): Condition {
-  const place = { view: 'rollout' } as const;
-  if (aloneSince !== undefined)
-    return {
-      about: 'replicas',
-      level: 'bad',
-      label: 'Store out of reach',
-      sentence: `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`,
-      place,
-    };
+  const [about, place] = ['replicas', { view: 'rollout' }] as const;
+  if (aloneSince !== undefined) {
+    const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
+    return { about, level: 'bad', label: 'Store out of reach', sentence, place };
+  }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
-  return {
-    about: 'replicas',
-    level: 'good',
-    label,
-    sentence: `${label} ${replicas === 1 ? 'uses' : 'use'} the store of ${name}.`,
-    place,
-  };
+  const sentence = `${label} ${replicas === 1 ? 'uses' : 'use'} the store of ${name}.`;
+  return { about, level: 'good', label, sentence, place };
 }
 
 function logCondition(dropped: number): Condition {

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { TokenBuckets } from '../rollout/rate-limit.ts';
 import { hexOf } from '../rules/hash.ts';
-import { failureBody, tooManyRequests } from './routes/responses.ts';
+import { failure, tooManyRequests } from './routes/responses.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {
@@ -67,7 +67,7 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
     if (!isOwnHost(host, allowed)) {
       const detail = `This listener does not know the name ${shown(host)}. If it is reached under that name, for example behind a proxy, list it: GATEWAY_ADMIN_HOSTS=${shown(nameOf(host))}. If a proxy made the name up, let it pass on the browser's Host (nginx: proxy_set_header Host $host) and list that one.`;
       if (c.req.header('accept')?.includes('text/html') === true) return c.text(detail, 403);
-      return c.json(failureBody(403, 'foreign-host', detail), 403);
+      return failure(403, 'foreign-host', detail);
     }
     const origin = c.req.header('origin');
     const isCross =
@@ -78,7 +78,7 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
         from === undefined || isCross
           ? 'Pages of other sites may not send this request.'
           : `The request is from a page at ${shown(from)}, and its Host is ${shown(host)}. If that page is this one, behind a proxy, let the proxy pass on the Host (nginx: proxy_set_header Host $host) and set GATEWAY_ADMIN_HOSTS=${shown(nameOf(from))}. Pages of other sites may not send it.`;
-      return c.json(failureBody(403, 'cross-site', detail), 403);
+      return failure(403, 'cross-site', detail);
     }
     return next();
   };
@@ -198,8 +198,8 @@ export function tokenGate(
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
     if (bearer !== undefined && !tries.take(from(c))) return tooManyRequests();
-    c.header('WWW-Authenticate', 'Bearer');
-    return c.json(failureBody(401, 'token-needed', 'The admin listener requires its token.'), 401);
+    const headers = { 'WWW-Authenticate': 'Bearer' };
+    return failure(401, 'token-needed', 'The admin listener requires its token.', headers);
   };
 }
 

@@ -19,7 +19,7 @@ import { rulesView } from './explain/explain-rules.ts';
 import { readPasted } from './explain/pasted-request.ts';
 import type { TriedExchange } from './explain/try-rules.ts';
 import { modesOf } from './rollout-effect.ts';
-import { bodyFailure, jsonResponse, readBody, failureBody, tooManyRequests } from './routes/responses.ts';
+import { bodyFailure, jsonResponse, readBody, failure, tooManyRequests } from './routes/responses.ts';
 import type { PageFile } from './api.ts';
 
 /** Limit on wrong tokens from one address. */
@@ -175,7 +175,7 @@ function loginRoute(app: Hono, guard: GuardOptions, sessions: Sessions, tries: T
     const given = tokenIn(body.text);
     if (given === undefined || !(await isSame(given, token))) {
       if (!tries.take(addressOf(c.env))) return tooManyRequests();
-      return c.json(failureBody(401, 'wrong-token', 'This is not the token.'), 401);
+      return failure(401, 'wrong-token', 'This is not the token.');
     }
     c.header('Set-Cookie', await sessions.begin(isSecure(c.req.url)));
     return c.body(null, 204);

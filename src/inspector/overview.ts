@@ -9,7 +9,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Condition } from './conditions.ts';
+import type { Condition, Place } from './conditions.ts';
 import { endSentences } from './operator-view.ts';
 import { modesOf, operationOf } from './rollout-effect.ts';
 
@@ -86,6 +86,15 @@ function whoseWords({ startedAt, rollout, report: { coverage } }: OverviewFacts)
   return coverage === undefined ? own : `${own} For clients and the end of V1: ${coverage.sentence}`;
 }
 
+function item(
+  level: OverviewItem['level'],
+  sentence: string,
+  view: Place['view'],
+  filter?: string,
+): OverviewItem {
+  return { level, sentence, place: filter === undefined ? { view } : { view, filter } };
+}
+
 function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
   return conditions.flatMap(({ level, label, sentence, place = { view: 'hour' } }) =>
     level === 'bad' || level === 'note' ? [{ level, sentence: `${label}: ${sentence}`, place }] : [],
@@ -96,39 +105,22 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
   const notable = groups
     .filter(({ error }) => error.by !== 'gateway' || !ORDERED.has(error.code))
     .toSorted((one, other) => Number(isAsBefore(one)) - Number(isAsBefore(other)));
-  const rest = notable.length - MOST;
-  return [
-    ...notable.slice(0, MOST).map((group) => ({
-      level: levelOf(group),
-      sentence: errorSentence(group),
-      place: {
-        view: 'traffic' as const,
-        filter: printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]),
-      },
-    })),
-    ...(rest > 0
-      ? [
-          {
-            level: notable.slice(MOST).every(isAsBefore) ? ('good' as const) : ('note' as const),
-            sentence: `${counted(rest, 'more kind')} of errors among the exchanges that are kept.`,
-            place: { view: 'errors' as const },
-          },
-        ]
-      : []),
-  ];
+  const items = notable.slice(0, MOST).map((group) => {
+    const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]);
+    return item(levelOf(group), errorSentence(group), 'traffic', filter);
+  });
+  const rest = notable.slice(MOST);
+  if (rest.length === 0) return items;
+  const sentence = `${counted(rest.length, 'more kind')} of errors among the exchanges that are kept.`;
+  return [...items, item(rest.every(isAsBefore) ? 'good' : 'note', sentence, 'errors')];
 }
 
 /** V1 clients may be unable to read these responses, whose statuses do not show it. */
 function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
   if (times === 0) return [];
   const filter = printFilter([{ negated: false, field: 'note', values: AS_V2_SENT_IT }]);
-  return [
-    {
-      level: 'note',
-      sentence: `${counted(times, 'response')} went to V1 clients as V2 sent ${times === 1 ? 'it' : 'them'}, although a response rule applies.`,
-      place: { view: 'traffic', filter },
-    },
-  ];
+  const sentence = `${counted(times, 'response')} went to V1 clients as V2 sent ${times === 1 ? 'it' : 'them'}, although a response rule applies.`;
+  return [item('note', sentence, 'traffic', filter)];
 }
 
 /** `bad` where a service failed or did not respond. */
@@ -168,10 +160,9 @@ function errorSentence({ error, count: times, clients, isKeyless, operations }: 
 
 function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
   if (rollout === undefined) return [];
-  const place = { view: 'rollout' } as const;
   return [
-    { level: 'good', sentence: modeSentence(rollout), place },
-    ...emptyCanaries(rollout, report).map((sentence) => ({ level: 'note' as const, sentence, place })),
+    item('good', modeSentence(rollout), 'rollout'),
+    ...emptyCanaries(rollout, report).map((sentence) => item('note', sentence, 'rollout')),
   ];
 }
 
@@ -230,13 +221,9 @@ function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
   const compared = sum('same') + different;
   if (compared === 0) return [];
   const worst = shadows.filter((each) => each.different > 0).map(({ operation }) => operation ?? '(other)');
-  return [
-    {
-      level: different > 0 ? 'note' : 'good',
-      sentence: `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`}.`,
-      place: { view: 'rollout' },
-    },
-  ];
+  const where = worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`;
+  const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}.`;
+  return [item(different > 0 ? 'note' : 'good', sentence, 'rollout')];
 }
 
 /** Clients for which a migration would fail, and members that no rule handles. */
@@ -245,28 +232,17 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
     .map((client) => ({ client, share: shareOf(client) }))
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
-  const place = { view: 'retirement' } as const;
-  return [
-    ...failing.slice(0, MOST).map(({ client }) => ({
-      level: 'note' as const,
-      sentence: `${nameOf(client)}: ${clientWouldFail(client)}.`,
-      place,
-    })),
-    ...(failing.length > MOST
-      ? [
-          {
-            level: 'note' as const,
-            sentence: `Requests of ${counted(failing.length - MOST, 'more client')} would fail after the migration.`,
-            place,
-          },
-        ]
-      : []),
-    ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => ({
-      level: 'note' as const,
-      sentence: `${capital(`${clients.length < MAX_ROW_CLIENTS ? '' : 'at least '}${countedClients(clients.length === 0 ? [NO_KEY] : clients, 'sends', 'send')}`)} ${member} in ${operation ?? 'requests'}, which V2 does not take and no rule handles.`,
-      place,
-    })),
+  const rest = failing.length - MOST;
+  const sentences = [
+    ...failing.slice(0, MOST).map(({ client }) => `${nameOf(client)}: ${clientWouldFail(client)}.`),
+    ...(rest > 0 ? [`Requests of ${counted(rest, 'more client')} would fail after the migration.`] : []),
+    ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => {
+      const hashes = clients.length === 0 ? [NO_KEY] : clients;
+      const whose = `${clients.length < MAX_ROW_CLIENTS ? '' : 'at least '}${countedClients(hashes, 'sends', 'send')}`;
+      return `${capital(whose)} ${member} in ${operation ?? 'requests'}, which V2 does not take and no rule handles.`;
+    }),
   ];
+  return sentences.map((sentence) => item('note', sentence, 'retirement'));
 }
 
 function shareOf({ bodyChecks }: ClientReport): number {
@@ -288,43 +264,24 @@ function dryRunItems({ sums: { would }, rules }: OverviewFacts): readonly Overvi
     refusedByBoth === 0
       ? ''
       : `, of which V1 refused ${refusedByBoth === refused ? 'all' : count(refusedByBoth)} as well`;
-  return [
-    {
-      level: refused > refusedByBoth ? 'note' : 'good',
-      sentence: `Of ${counted(all, 'dry run')} under this rule book, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}${asBefore}.`,
-      place: { view: 'traffic', filter: refused > 0 ? 'would:refused' : 'origin:v1' },
-    },
-  ];
+  const sentence = `Of ${counted(all, 'dry run')} under this rule book, a migration would have rewritten ${count(rewritten)}, left ${count(unchanged)} unchanged, and refused ${count(refused)}${asBefore}.`;
+  const filter = refused > 0 ? 'would:refused' : 'origin:v1';
+  return [item(refused > refusedByBoth ? 'note' : 'good', sentence, 'traffic', filter)];
 }
 
 function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
   const dates = rollout === undefined ? [] : endSentences(rollout, now);
-  return [
-    ...dates.map((sentence) => ({ level: 'good' as const, sentence, place: { view: 'end' as const } })),
-    ...(report.v1 === 0
-      ? []
-      : [
-          {
-            level: 'good' as const,
-            sentence: [
-              report.switchOff.sentence,
-              ...report.switchOff.conditions.flatMap(({ state, text }) =>
-                state === 'not-met' ? [text] : [],
-              ),
-            ].join(' '),
-            place: { view: 'retirement' as const },
-          },
-        ]),
-  ];
+  const items = dates.map((sentence) => item('good', sentence, 'end'));
+  if (report.v1 === 0) return items;
+  const { sentence, conditions } = report.switchOff;
+  const notMet = conditions.filter(({ state }) => state === 'not-met').map(({ text }) => text);
+  return [...items, item('good', [sentence, ...notMet].join(' '), 'retirement')];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {
   const { hash, loadedAt, operations, changes } = rules;
-  return {
-    level: 'good',
-    sentence: `The rule book ${hash} with ${counted(changes, 'change')} for ${counted(operations, 'operation')} has been in force since ${loadedAt}.`,
-    place: { view: 'rules' },
-  };
+  const sentence = `The rule book ${hash} with ${counted(changes, 'change')} for ${counted(operations, 'operation')} has been in force since ${loadedAt}.`;
+  return item('good', sentence, 'rules');
 }
 
 function listed(names: readonly string[], most: number): string {

@@ -15,7 +15,7 @@ import type { End, Mode } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle } from './rollout-effect.ts';
-import { bodyFailure, failureBody, readBody } from './routes/responses.ts';
+import { failure, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
 export interface RolloutCounts {
@@ -37,23 +37,30 @@ const MAX_COUNTS = 50;
 /** Maximum bytes of a command. */
 const COMMAND_BYTES = 4096;
 
-const MODES: readonly NonNullable<RolloutRequest['mode']>[] = [
+const MODES: ReadonlySet<unknown> = new Set<RolloutRequest['mode']>([
   'migrate',
   'observe',
   'shadow',
   'canary',
   'verify',
-];
-const KNOWN: ReadonlySet<string> = new Set([
-  'mode',
-  'share',
-  'operation',
-  'client',
-  'force',
-  'check',
-  'who',
-  'why',
 ]);
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+
+/** The values that each member of a command may have. */
+const ACCEPTED: Readonly<Record<keyof RolloutRequest, (value: unknown) => boolean>> = {
+  mode: (value) => MODES.has(value),
+  share: (value) => typeof value === 'number',
+  operation: isText,
+  client: isText,
+  force: isFlag,
+  check: isFlag,
+  who: isText,
+  why: isText,
+};
+
+const CHECKS: ReadonlyMap<string, (value: unknown) => boolean> = new Map(Object.entries(ACCEPTED));
 
 /** Maximum characters of an operator's name and reason, and changes that are listed. */
 const MAX_WHO = 80;
@@ -379,53 +386,21 @@ function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
 export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
   app.get('/rollout', (c) => c.json(rollout.view()));
   app.post('/rollout', async (c) => {
-    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
-    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
-    const body = await readBody(c.req.raw, COMMAND_BYTES);
-    if (typeof body === 'string') return bodyFailure(body, COMMAND_BYTES);
-    const request = readRequest(body.text);
-    if (request === undefined) {
-      const detail =
-        'Send {"mode": "migrate", "observe", "shadow", "canary" or "verify", "share", "operation", "client", "force", "check", "who", "why"}.';
-      return c.json(failureBody(400, 'bad-request', detail), 400);
-    }
+    const body = await readCommand(c.req.raw, COMMAND_BYTES);
+    if (body instanceof Response) return body;
+    const request = parsedJson(body.text);
+    if (!isRequest(request))
+      return failure(
+        400,
+        'bad-request',
+        'Send {"mode": "migrate", "observe", "shadow", "canary" or "verify", "share", "operation", "client", "force", "check", "who", "why"}.',
+      );
     const outcome = await rollout.command(request);
-    if (outcome !== undefined) return c.json(failureBody(422, 'not-changed', outcome.fault), 422);
-    return c.json(rollout.view());
+    return outcome === undefined ? c.json(rollout.view()) : failure(422, 'not-changed', outcome.fault);
   });
 }
 
-function readRequest(text: string): RolloutRequest | undefined {
-  const value = parsedJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  if (Object.keys(value).some((key) => !KNOWN.has(key))) return undefined;
-  const {
-    mode,
-    share,
-    operation,
-    client,
-    force,
-    check,
-    who,
-    why,
-  }: { [Key in keyof RolloutRequest]?: unknown } = value;
-  const chosen = MODES.find((candidate) => candidate === mode);
-  if (mode !== undefined && chosen === undefined) return undefined;
-  if (share !== undefined && typeof share !== 'number') return undefined;
-  if (operation !== undefined && typeof operation !== 'string') return undefined;
-  if (client !== undefined && typeof client !== 'string') return undefined;
-  if (force !== undefined && typeof force !== 'boolean') return undefined;
-  if (check !== undefined && typeof check !== 'boolean') return undefined;
-  if (who !== undefined && typeof who !== 'string') return undefined;
-  if (why !== undefined && typeof why !== 'string') return undefined;
-  return {
-    ...(chosen === undefined ? {} : { mode: chosen }),
-    ...(share === undefined ? {} : { share }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(client === undefined ? {} : { client }),
-    ...(force === undefined ? {} : { force }),
-    ...(check === undefined ? {} : { check }),
-    ...(who === undefined ? {} : { who }),
-    ...(why === undefined ? {} : { why }),
-  };
+function isRequest(value: unknown): value is RolloutRequest {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(([name, member]) => CHECKS.get(name)?.(member) === true);
 }

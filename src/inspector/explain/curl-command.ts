@@ -68,67 +68,19 @@ const FLAGS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-const SHORT: Readonly<Record<string, string>> = {
-  '0': 'http1.0',
-  '1': 'tlsv1',
-  '2': 'sslv2',
-  '3': 'sslv3',
-  '4': 'ipv4',
-  '6': 'ipv6',
-  '#': 'progress-bar',
-  ':': 'next',
-  a: 'append',
-  A: 'user-agent',
-  b: 'cookie',
-  B: 'use-ascii',
-  c: 'cookie-jar',
-  C: 'continue-at',
-  d: 'data',
-  D: 'dump-header',
-  e: 'referer',
-  E: 'cert',
-  f: 'fail',
-  F: 'form',
-  g: 'globoff',
-  G: 'get',
-  h: 'help',
-  H: 'header',
-  i: 'include',
-  I: 'head',
-  j: 'junk-session-cookies',
-  J: 'remote-header-name',
-  k: 'insecure',
-  K: 'config',
-  l: 'list-only',
-  L: 'location',
-  m: 'max-time',
-  M: 'manual',
-  n: 'netrc',
-  N: 'buffer',
-  o: 'output',
-  O: 'remote-name',
-  p: 'proxytunnel',
-  P: 'ftp-port',
-  q: 'disable',
-  Q: 'quote',
-  r: 'range',
-  R: 'remote-time',
-  s: 'silent',
-  S: 'show-error',
-  t: 'telnet-option',
-  T: 'upload-file',
-  u: 'user',
-  U: 'proxy-user',
-  v: 'verbose',
-  V: 'version',
-  w: 'write-out',
-  x: 'proxy',
-  X: 'request',
-  y: 'speed-time',
-  Y: 'speed-limit',
-  z: 'time-cond',
-  Z: 'parallel',
-};
+/** Long names by letter. */
+const SHORT: ReadonlyMap<string, string> = new Map(
+  (
+    '0:http1.0 1:tlsv1 2:sslv2 3:sslv3 4:ipv4 6:ipv6 #:progress-bar ::next a:append A:user-agent b:cookie B:use-ascii ' +
+    'c:cookie-jar C:continue-at d:data D:dump-header e:referer E:cert f:fail F:form g:globoff G:get h:help H:header i:include ' +
+    'I:head j:junk-session-cookies J:remote-header-name k:insecure K:config l:list-only L:location m:max-time M:manual n:netrc ' +
+    'N:buffer o:output O:remote-name p:proxytunnel P:ftp-port q:disable Q:quote r:range R:remote-time s:silent S:show-error ' +
+    't:telnet-option T:upload-file u:user U:proxy-user v:verbose V:version w:write-out x:proxy X:request y:speed-time ' +
+    'Y:speed-limit z:time-cond Z:parallel'
+  )
+    .split(' ')
+    .map((pair) => [pair.slice(0, 1), pair.slice(2)]),
+);
 
 /** Additions to the request by options, which cannot be known from the command. */
 const UNFOLLOWED: Readonly<Record<string, string>> = {
@@ -261,7 +213,7 @@ function readShortOptions(
   const options: Option[] = [];
   for (let at = 1; at < word.bytes.length; at += 1) {
     const letter = word.bytes[at] ?? '';
-    const name = SHORT[letter];
+    const name = SHORT.get(letter);
     if (name === undefined)
       return `curl has no option -${textOf(word.bytes.slice(at))[0] ?? ''} (in ${textOf(word.bytes)}): leave it out, or correct it (curl --help all lists them).`;
     if (!WITH_VALUE.has(name)) options.push({ name, isOff: letter === 'N', value: plainWord('') });
@@ -296,8 +248,6 @@ class Transfer {
   readonly #notes: Set<string>;
   #fault: string | undefined;
   #method: string | undefined;
-  #isGet = false;
-  #isHead = false;
   #data: string | undefined;
   #isJson = false;
   #form: string[] | undefined;
@@ -305,9 +255,8 @@ class Transfer {
   readonly #queries: string[] = [];
   readonly #custom: string[] = [];
   readonly #own = new Map<string, string>();
-  #isGlobOff = false;
-  #isFormEscaped = false;
-  #isPathAsIs = false;
+  /** Options without a value that are on. */
+  readonly #flags = new Set<string>();
   #target: string | undefined;
   #user: string | undefined;
   #isBasic = true;
@@ -335,12 +284,6 @@ class Transfer {
         break;
       case 'url':
         this.addresses.push(value);
-        break;
-      case 'get':
-        this.#isGet = !isOff;
-        break;
-      case 'head':
-        this.#isHead = !isOff;
         break;
       case 'header':
         this.#takeHeaders(value);
@@ -393,15 +336,6 @@ class Transfer {
       case 'time-cond':
         this.#takeTime(text);
         break;
-      case 'globoff':
-        this.#isGlobOff = !isOff;
-        break;
-      case 'form-escape':
-        this.#isFormEscaped = !isOff;
-        break;
-      case 'path-as-is':
-        this.#isPathAsIs = !isOff;
-        break;
       case 'request-target':
         this.#refuseUnknown(value, 'The target');
         this.#target = text;
@@ -415,7 +349,9 @@ class Transfer {
         this.#fault ??= `With --${name}, curl makes no request.`;
         break;
       default:
-      // The others do not affect the request.
+        // Most do not affect the request.
+        if (isOff) this.#flags.delete(name);
+        else this.#flags.add(name);
     }
   }
 
@@ -552,7 +488,7 @@ class Transfer {
 
   #part(name: string, { content, type, filename, fields = [] }: PartOptions & { content: string }): string {
     const quoted = (text: string): string =>
-      this.#isFormEscaped
+      this.#flags.has('form-escape')
         ? text.replaceAll(/["\\]/g, '\\$&')
         : text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
     const named = name === '' ? '' : `; name="${quoted(name)}"`;
@@ -598,8 +534,8 @@ class Transfer {
     if (open !== undefined && this.addresses.length > 1)
       return [unread(unknownSentence('The command', textOf(open.bytes)))];
     const kinds = [
-      this.#isHead && '-I',
-      this.#data !== undefined && !this.#isGet && '-d',
+      this.#flags.has('head') && '-I',
+      this.#data !== undefined && !this.#flags.has('get') && '-d',
       this.#form !== undefined && '-F',
       this.#uploads.length > 0 && '-T',
     ].filter((option) => option !== false);
@@ -639,16 +575,16 @@ class Transfer {
       return `curl does not take ${textOf(bytes)} as an address: write https: before it.`;
     if (address.hasBrace && bytes.includes('..'))
       return 'The address has braces outside quotes, which the shell expands to several words: put it in single quotes.';
-    const texts = this.#isGlobOff ? [textOf(bytes)] : expandedPattern(textOf(bytes));
+    const texts = this.#flags.has('globoff') ? [textOf(bytes)] : expandedPattern(textOf(bytes));
     if (texts === undefined)
       return `${textOf(bytes)} is not a pattern that curl expands: put -g before an address with [ ] or { }.`;
     if (texts.length > MAX_REQUESTS)
       return `${textOf(bytes)} stands for more than ${MAX_REQUESTS} requests: give fewer.`;
-    return texts.map((text) => readAddress(text, { isPathAsIs: this.#isPathAsIs }));
+    return texts.map((text) => readAddress(text, { isPathAsIs: this.#flags.has('path-as-is') }));
   }
 
   #request({ user, path, query }: Address, upload: ShellWord | undefined): ExplainRequest {
-    const queries = this.#isGet && this.#data !== undefined ? [this.#data] : this.#queries;
+    const queries = this.#flags.has('get') && this.#data !== undefined ? [this.#data] : this.#queries;
     const added = queries.filter((text) => text !== '').join('&');
     const whole = [...(query === undefined ? [] : [query]), ...(added === '' ? [] : [textOf(added)])].join(
       '&',
@@ -661,7 +597,7 @@ class Transfer {
     const body = this.#body(upload);
     const method =
       this.#method ??
-      (this.#isHead ? 'HEAD' : upload !== undefined ? 'PUT' : body === undefined ? 'GET' : 'POST');
+      (this.#flags.has('head') ? 'HEAD' : upload !== undefined ? 'PUT' : body === undefined ? 'GET' : 'POST');
     return {
       method,
       target: this.#target ?? path + file + (whole === '' && query === undefined ? '' : `?${whole}`),
@@ -676,7 +612,7 @@ class Transfer {
       return this.#file(upload.bytes === '.' ? '-' : textOf(upload.bytes), '--upload-file');
     }
     if (this.#form !== undefined) return `${this.#form.join('')}--${BOUNDARY}--\r\n`;
-    return this.#isGet ? undefined : this.#data;
+    return this.#flags.has('get') ? undefined : this.#data;
   }
 
   /** The fields that curl sends: those given, and its own unless one of that name was given or removed by `Name:`. */

@@ -92,40 +92,45 @@ export function ruleOutcomes(
   /** The last rule that edited the body so far, and the names in its result, which are read only when needed. */
   let last: RequestRule | undefined;
   let names: { readonly found: Names | undefined } | undefined;
+  const outcomeOf = (
+    { id }: Change,
+    rule: RuleOutcome['rule'],
+    text: string,
+    edits: number,
+    whyNone: () => string,
+  ): RuleOutcome => {
+    const why = edits === 0 ? whyNone() : edits === 1 ? '1 edit.' : `${edits} edits.`;
+    return { change: id, rule, text, applied: edits > 0, why };
+  };
   return ruleBook.changes.flatMap((change) => [
-    ...(change.query ?? []).map((rule): RuleOutcome => {
+    ...(change.query ?? []).map((rule) => {
       const edits = request.queryRules.filter((other) => other === rule).length;
-      const why = edits > 0 ? editCount(edits) : whyNotQuery(rule, change, request, outcome);
-      return { change: change.id, rule: rule.rule, text: queryRuleWords(rule), applied: edits > 0, why };
+      const whyNone = (): string => whyNotQuery(rule, change, request, outcome);
+      return outcomeOf(change, rule.rule, queryRuleWords(rule), edits, whyNone);
     }),
-    ...(change.headers ?? []).map((rule): RuleOutcome => {
+    ...(change.headers ?? []).map((rule) => {
       const edits = request.headerRules.filter((other) => other === rule).length;
       const isConcerned =
         change.on === 'every' ||
         (request.operation !== undefined && change.on.includes(request.operation.id));
-      const why =
-        edits > 0
-          ? editCount(edits)
-          : isConcerned
-            ? 'The request has nothing for it.'
-            : 'The change is for other operations.';
-      return {
-        change: change.id,
-        rule: rule.rule === 'query' ? 'move' : rule.rule,
-        text: headerRuleWords(rule),
-        applied: edits > 0,
-        why,
-      };
+      return outcomeOf(change, headerRuleName(rule), headerRuleWords(rule), edits, () =>
+        isConcerned ? 'The request has nothing for it.' : 'The change is for other operations.',
+      );
     }),
-    ...change.request.map((rule): RuleOutcome => {
+    ...change.request.map((rule) => {
       const edits = byRule?.get(rule) ?? 0;
       if (edits > 0) [last, names] = [rule, undefined];
       const seen = (): Names | undefined =>
         (names ??= { found: namesIn(last === undefined ? read : (steps?.after(last, read) ?? read)) }).found;
-      const why = edits > 0 ? editCount(edits) : whyNot(rule, change, request, outcome, read, seen);
-      return { change: change.id, rule: rule.rule, text: requestRuleWords(rule), applied: edits > 0, why };
+      const whyNone = (): string => whyNot(rule, change, request, outcome, read, seen);
+      return outcomeOf(change, rule.rule, requestRuleWords(rule), edits, whyNone);
     }),
   ]);
+}
+
+/** A parameter that becomes a header field is moved. */
+function headerRuleName({ rule }: HeaderRule): RequestRuleName {
+  return rule === 'query' ? 'move' : rule;
 }
 
 function stepsOf(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean): RuleSteps {
@@ -194,14 +199,6 @@ class RuleSteps {
 
 /** Kept as long as their rule book, because a replay explains thousands of requests by it. */
 const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
-
-function last({ lastHit }: Hits): { readonly lastHit?: string } {
-  return lastHit === undefined ? {} : { lastHit };
-}
-
-function editCount(edits: number): string {
-  return edits === 1 ? '1 edit.' : `${edits} edits.`;
-}
 
 function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {
   if (!isAbout(change, request)) return whyNotAbout(change, request);
@@ -585,8 +582,7 @@ function hits(spans: Uses['changes'], name: string): Hits {
 function changeView(change: Change, uses: Uses): ChangeView {
   const { id, summary, assumed, on, query = [], headers = [], responseHeaders = [] } = change;
   const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
-    const counted = hits(uses.rules, `${id} ${rule}`);
-    return { rule, in: inside, text, hits: counted.hits, ...last(counted) };
+    return { rule, in: inside, text, ...hits(uses.rules, `${id} ${rule}`) };
   };
   return {
     id,
@@ -595,9 +591,7 @@ function changeView(change: Change, uses: Uses): ChangeView {
     on,
     request: [
       ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
-      ...headers.map((rule) =>
-        ruleView(rule.rule === 'query' ? 'move' : rule.rule, [], `${headerRuleWords(rule)} (header)`),
-      ),
+      ...headers.map((rule) => ruleView(headerRuleName(rule), [], `${headerRuleWords(rule)} (header)`)),
       ...change.request.map((rule) =>
         ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule)),
       ),

@@ -15,7 +15,7 @@ import {
   searchEntries,
 } from '../entries/search-entries.ts';
 import { type InspectorParts, workResponse } from '../inspector-parts.ts';
-import { failureBody, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
+import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
 import { stateOf } from './stat-routes.ts';
 
 /** Maximum entries on one page of the API. */
@@ -48,9 +48,9 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   };
   app.get('/entries', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
-    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const fault = queryFault(c.req.query(), { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
-    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
     const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
     const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
     const search = { before, limit: Math.max(1, limit), accepts: filter.accepts };
@@ -70,7 +70,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
   app.get('/entries/histogram', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
-    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
     return c.json(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
@@ -78,9 +78,9 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
-    if (isFilterFault(filter)) return c.json(failureBody(400, 'bad-filter', filter.message), 400);
+    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const fault = queryFault(c.req.query(), { after: WHOLE_NUMBER });
-    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
     const after =
       resumeAt(c.req.header('last-event-id'), parts) ?? wholeNumber(c.req.query('after')) ?? ring.latest;
     return entryStream({
@@ -97,7 +97,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
   app.get('/entries/find', async (c) => {
     const fault = queryFault(c.req.query(), { n: WHOLE_NUMBER });
-    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
     const id = c.req.query('id') ?? '';
     const found = ring.withRequestId(id);
     const hinted = wholeNumber(c.req.query('n'));
@@ -107,7 +107,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     if (logged === undefined) {
       const replica = parts.rollout?.view().replica;
       const keeper = replica?.replicas === 1 ? undefined : await parts.whoKeeps?.(id);
-      return c.json(failureBody(404, 'no-entry', keptBy(keeper, replica?.name, id) ?? notKept(replica)), 404);
+      return failure(404, 'no-entry', keptBy(keeper, replica?.name, id) ?? notKept(replica));
     }
     const detail: EntryDetail = {
       run: parts.run,
@@ -122,7 +122,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const entry = ring.at(seq);
     if (entry === undefined) {
       const detail = `There is no entry ${seq}; the ring holds ${ring.oldest} to ${ring.latest}, and failures from ${ring.oldestFailure}.`;
-      return c.json(failureBody(404, 'no-entry', detail), 404);
+      return failure(404, 'no-entry', detail);
     }
     return detailOf(seq, entry, 0);
   });
@@ -160,7 +160,7 @@ function exportRoutes(app: Hono, parts: InspectorParts): void {
     const seq = Number(c.req.param('seq'));
     const [entry, kept] = [ring.at(seq), capture.of(seq)];
     if (entry === undefined || kept === undefined)
-      return c.json(failureBody(404, 'no-content', 'The content of this exchange is not kept.'), 404);
+      return failure(404, 'no-content', 'The content of this exchange is not kept.');
     const rules = parts.rulesOf(entry.ruleBook);
     const { version } = parts.stats();
     const gatewayOrigin = parts.gatewayOrigin();

@@ -10,7 +10,7 @@ import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Resent } from '../api.ts';
 import { rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
-import { bodyFailure, failureBody, pause, readBody } from './responses.ts';
+import { failure, pause, readCommand } from './responses.ts';
 
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;
@@ -48,19 +48,17 @@ const NO_VALUES = 'The values of this request are not kept: only GATEWAY_CAPTURE
  */
 export function resendRoute(app: Hono, parts: InspectorParts): void {
   app.post('/entries/:seq{[0-9]+}/resend', async (c) => {
-    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
-    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
-    const command = await readBody(c.req.raw, COMMAND_BYTES);
-    if (typeof command === 'string') return bodyFailure(command, COMMAND_BYTES);
+    const command = await readCommand(c.req.raw, COMMAND_BYTES);
+    if (command instanceof Response) return command;
     if (parts.resend === undefined)
-      return c.json(failureBody(403, 'resend-off', 'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.'), 403);
+      return failure(403, 'resend-off', 'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.');
     const seq = Number(c.req.param('seq'));
     const [entry, kept] = [parts.view.ring.at(seq), parts.view.capture.of(seq)];
     if (entry === undefined || kept === undefined)
-      return c.json(failureBody(404, 'no-content', 'The content of this exchange is not kept.'), 404);
+      return failure(404, 'no-content', 'The content of this exchange is not kept.');
     const { masks } = parts.view.capture.options;
     const request = masks.length > 0 ? MASKED : requestOf(entry, kept, parts.rulesOf(entry.ruleBook));
-    if (typeof request === 'string') return c.json(failureBody(422, 'not-resent', request), 422);
+    if (typeof request === 'string') return failure(422, 'not-resent', request);
     const requestId = crypto.randomUUID();
     const key = keyIn(command.text);
     const headers = [

@@ -171,18 +171,35 @@ export function failureBody(status: keyof typeof TITLES, code: string, detail: s
   return { errors: [{ status: String(status), title: TITLES[status], detail, code }] };
 }
 
+/** Responds with a failure; `detail` is a sentence with the remedy. */
+export function failure(
+  status: keyof typeof TITLES,
+  code: string,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(failureBody(status, code, detail), { status, headers });
+}
+
+/**
+ * Reads a command: a body of `application/json` and at most `limit` bytes, or the failure to respond with. The media type is
+ * required, because another site's form cannot send it.
+ */
+export async function readCommand(request: Request, limit: number): Promise<{ text: string } | Response> {
+  const isJson = /^application\/json(?:;|$)/i.test(request.headers.get('content-type') ?? '');
+  if (!isJson) return failure(400, 'bad-request', 'Send application/json.');
+  const body = await readBody(request, limit);
+  return typeof body === 'string' ? bodyFailure(body, limit) : body;
+}
+
 /** Responds that a body was not read, and closes the connection, since the rest of the body may still arrive. */
 export function bodyFailure(fault: BodyFault, limit: number): Response {
   const status = fault === 'too-large' ? 413 : 408;
   const detail =
     fault === 'too-large' ? `Send at most ${limit} bytes.` : 'The body was not received in time.';
-  return Response.json(failureBody(status, fault, detail), { status, headers: { Connection: 'close' } });
+  return failure(status, fault, detail, { Connection: 'close' });
 }
 
 export function tooManyRequests(): Response {
-  const detail = 'Try again in a second.';
-  return Response.json(failureBody(429, 'too-many-requests', detail), {
-    status: 429,
-    headers: { 'Retry-After': '1' },
-  });
+  return failure(429, 'too-many-requests', 'Try again in a second.', { 'Retry-After': '1' });
 }

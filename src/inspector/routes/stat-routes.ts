@@ -16,15 +16,7 @@ import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { RunInThread } from '../operator-work.ts';
 import { overviewOf } from '../overview.ts';
-import {
-  bodyFailure,
-  failureBody,
-  jsonResponse,
-  partsResponse,
-  pause,
-  queryFault,
-  readBody,
-} from './responses.ts';
+import { failure, jsonResponse, partsResponse, pause, queryFault, readCommand } from './responses.ts';
 
 const DAYS = {
   accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
@@ -65,7 +57,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/plan', async (c) => {
     const { zone = 'UTC', lead } = c.req.query();
     const fault = queryFault(c.req.query(), { zone: ZONE, lead: DAYS });
-    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
     return await plans(zone, lead === undefined ? undefined : Number(lead));
   });
   app.get('/history', (c) => {
@@ -91,10 +83,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md', 'mail'],
       'gone-after': DAYS,
     });
-    if (fault !== undefined) return c.json(failureBody(400, 'bad-query', fault), 400);
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
     if (client !== undefined) {
       const guide = await guideOf(client, parts);
-      if (guide === undefined) return c.json(failureBody(404, 'no-client', noGuide(parts)), 404);
+      if (guide === undefined) return failure(404, 'no-client', noGuide(parts));
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
       if (wanted === 'html') return c.body(guideHtml(guide), 200, GUIDE_HEADERS);
@@ -304,19 +296,16 @@ function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
 export function clientRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/clients', (c) => c.json(clientsView(parts)));
   app.post('/clients', async (c) => {
-    const isJson = /^application\/json(?:;|$)/i.test(c.req.header('content-type') ?? '');
-    if (!isJson) return c.json(failureBody(400, 'bad-request', 'Send application/json.'), 400);
-    const body = await readBody(c.req.raw, NAME_BYTES);
-    if (typeof body === 'string') return bodyFailure(body, NAME_BYTES);
+    const body = await readCommand(c.req.raw, NAME_BYTES);
+    if (body instanceof Response) return body;
     const request = readRequest(body.text);
-    if (request === undefined)
-      return c.json(failureBody(400, 'bad-request', 'Send {"client": hash, "name": text}.'), 400);
+    if (request === undefined) return failure(400, 'bad-request', 'Send {"client": hash, "name": text}.');
     if (parts.nameClient === undefined) {
       const detail = 'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.';
-      return c.json(failureBody(422, 'no-names-file', detail), 422);
+      return failure(422, 'no-names-file', detail);
     }
     const outcome = parts.nameClient(request.client, request.name);
-    if (outcome !== undefined) return c.json(failureBody(422, 'not-named', outcome.fault), 422);
+    if (outcome !== undefined) return failure(422, 'not-named', outcome.fault);
     return c.json(clientsView(parts));
   });
 }
