@@ -22,17 +22,21 @@ export interface Census {
   readonly omitted: number;
 }
 
+/** The counts of a name, in the order of a record. */
+export const COUNTS = [
+  'count',
+  'accepted',
+  'echoed',
+  'unechoed',
+  'unprocessable',
+  'named',
+  'acceptedByV1',
+  'deprecated',
+  'namedByV1',
+] as const;
+
 /** Counts of one name. */
-export interface CensusCounts {
-  count: number;
-  accepted: number;
-  echoed: number;
-  unechoed: number;
-  unprocessable: number;
-  named: number;
-  acceptedByV1: number;
-  deprecated: number;
-  namedByV1: number;
+export interface CensusCounts extends Record<(typeof COUNTS)[number], number> {
   readonly clients: Set<string>;
   change?: string;
   rule?: RequestRuleName;
@@ -65,7 +69,7 @@ const KEPT_SHARE = 0.5;
 /** Maximum unechoed names in an entry: where it lists as many, there may be more. */
 const MAX_UNECHOED = 16;
 
-const NO_COUNTS = {
+export const NO_COUNTS = {
   count: 0,
   accepted: 0,
   echoed: 0,

@@ -312,6 +312,14 @@ interface BodyExplainer {
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
 }
 
+/** Why a body is not read, by the route of its request. */
+const UNREAD = {
+  pass: 'V2 traffic is not read.',
+  webhook: 'A webhook of V2: response rules make the body for its subscriber.',
+  'self-service': 'The gateway itself responds, with the report of the client.',
+  options: 'The gateway itself responds, with 204.',
+} as const;
+
 /** Applies the decision to the body of a request to explain. */
 async function explainBody(
   received: RequestToExplain,
@@ -320,23 +328,8 @@ async function explainBody(
 ): Promise<ExplainedBody> {
   const { body: read } = received;
   if (decision.route === 'none') return { outcome: refused(decision.failure), read };
-  if (decision.route === 'pass')
-    return { outcome: { verdict: 'unread', why: 'V2 traffic is not read.' }, read };
-  if (decision.route === 'webhook')
-    return {
-      outcome: {
-        verdict: 'unread',
-        why: 'A webhook of V2: response rules make the body for its subscriber.',
-      },
-      read,
-    };
-  if (decision.route === 'self-service')
-    return {
-      outcome: { verdict: 'unread', why: 'The gateway itself responds, with the report of the client.' },
-      read,
-    };
-  if (decision.route === 'options')
-    return { outcome: { verdict: 'unread', why: 'The gateway itself responds, with 204.' }, read };
+  if (decision.route !== 'migrate')
+    return { outcome: { verdict: 'unread', why: UNREAD[decision.route] }, read };
   const { body, refusal } = decision;
   if (refusal !== undefined) return { outcome: refused(refusal), read };
   switch (body.action) {

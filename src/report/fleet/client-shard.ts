@@ -1,7 +1,6 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import {
   type BodyCheckCounts,
-  type DifferingMembers,
   memberKey,
   mergeVerdicts,
   noChecks,
@@ -224,7 +223,7 @@ export function readClient(fields: FieldReader): ClientTally {
     const [ruleBook, last] = checks.isOver ? ['', ''] : [checks.text(), checks.time()];
     tally.bodyChecks.bookOf(ruleBook, last).all.set(operation, sums);
   }
-  for (const [code, span] of readNamed(fields)) tally.mistakes.set(code, span);
+  mergeSpans(tally.mistakes, readNamed(fields));
   for (const member of fields.lists()) {
     const [change, v1, v2] = [member.text(), member.text(), member.textOrNone()];
     const place = v2 === undefined ? {} : { v2 };
@@ -236,9 +235,9 @@ export function readClient(fields: FieldReader): ClientTally {
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const) tally.lastWork[work] = fields.time();
   tally.lastResponseWork = fields.time();
   // Records of earlier versions have none.
-  if (!fields.isOver) for (const [id, span] of readNamed(fields)) tally.brownouts.set(id, span);
+  if (!fields.isOver) mergeSpans(tally.brownouts, readNamed(fields));
   // Only newcomers have them, and records of earlier versions do not.
-  if (!fields.isOver) for (const [note, span] of readNamed(fields)) tally.newcomer.set(note, span);
+  if (!fields.isOver) mergeSpans(tally.newcomer, readNamed(fields));
   return tally;
 }
 
@@ -306,32 +305,38 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
   into.futureVersions += from.futureVersions;
   for (const day of from.days.all()) into.days.add(day);
   for (const day of from.rewrittenDays.all()) into.rewrittenDays.add(day);
-  mergeCalls(into, from);
-  for (const [change, { rules, ...span }] of from.changes) {
-    const known = into.changes.get(change);
-    if (known === undefined) {
-      into.changes.set(change, { ...span, rules: new Set(rules) });
-      continue;
-    }
-    mergeSpan(known, span);
-    for (const rule of rules) known.rules.add(rule);
-  }
+  mergeEach(into.calls, from.calls, (call) => ({ ...call, v2: { ...call.v2 } }), mergeCall);
+  mergeEach(
+    into.changes,
+    from.changes,
+    (change) => ({ ...change, rules: new Set(change.rules) }),
+    (known, change) => {
+      mergeSpan(known, change);
+      for (const rule of change.rules) known.rules.add(rule);
+    },
+  );
   mergeOutcomes(into.outcomes, from.outcomes);
   mergeBodyChecks(into.bodyChecks, from.bodyChecks);
   mergeSpans(into.mistakes, from.mistakes);
   mergeSpans(into.brownouts, from.brownouts);
   mergeSpans(into.newcomer, from.newcomer);
-  mergeMembers(into.responseMembers, from.responseMembers);
+  mergeEach(into.responseMembers, from.responseMembers, (member) => ({ ...member }), mergeSpan);
   for (const work of ['url-only', 'unwrap-only', 'field-work'] as const)
     into.lastWork[work] = later(into.lastWork[work], from.lastWork[work]);
   into.lastResponseWork = later(into.lastResponseWork, from.lastResponseWork);
 }
 
-function mergeCalls({ calls: into }: ClientTally, { calls: from }: ClientTally): void {
-  for (const [name, call] of from) {
+/** Adds values to others by name: `copied` where there is none of that name. */
+function mergeEach<Value>(
+  into: Map<string, Value>,
+  from: ReadonlyMap<string, Value>,
+  copied: (value: Value) => Value,
+  merge: (into: Value, from: Value) => void,
+): void {
+  for (const [name, value] of from) {
     const known = into.get(name);
-    if (known === undefined) into.set(name, { ...call, v2: { ...call.v2 } });
-    else mergeCall(known, call);
+    if (known === undefined) into.set(name, copied(value));
+    else merge(known, value);
   }
 }
 
@@ -364,14 +369,6 @@ function mergeBodyChecks(into: BodyCheckCounts, from: BodyCheckCounts): void {
   }
 }
 
-function mergeMembers(into: DifferingMembers, from: DifferingMembers): void {
-  for (const [key, member] of from) {
-    const known = into.get(key);
-    if (known === undefined) into.set(key, { ...member });
-    else mergeSpan(known, member);
-  }
-}
-
 /** Adds a span to another. */
 export function mergeSpan(into: Span, from: Span): void {
   if (from.count === 0) return;
@@ -382,11 +379,7 @@ export function mergeSpan(into: Span, from: Span): void {
 
 /** Adds spans to others by name. */
 export function mergeSpans(into: Map<string, Span>, from: ReadonlyMap<string, Span>): void {
-  for (const [name, { count, first, last }] of from) {
-    const known = into.get(name);
-    if (known === undefined) into.set(name, { count, first, last });
-    else mergeSpan(known, { count, first, last });
-  }
+  mergeEach(into, from, ({ count, first, last }) => ({ count, first, last }), mergeSpan);
 }
 
 /** The later of two times in RFC 3339; empty is none. */

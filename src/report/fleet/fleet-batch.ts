@@ -1,7 +1,7 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { RecordChange, RecordPage, Replaced } from '../../rollout/store.ts';
 import { isRequestRuleName } from '../../rules/rule.ts';
-import { type CensusCounts, MAX_ROW_CLIENTS } from '../census.ts';
+import { type CensusCounts, COUNTS, MAX_ROW_CLIENTS, NO_COUNTS } from '../census.ts';
 import type { Span } from '../tally/span.ts';
 import type { Tally, ClientTally } from '../tally/tally.ts';
 import {
@@ -64,17 +64,10 @@ const REPLICA_RECORDS = 32;
 /** Maximum characters of one record. */
 const MAX_CHARACTERS = 48 * 1024;
 
-const COUNTS = [
-  'count',
-  'accepted',
-  'echoed',
-  'unechoed',
-  'unprocessable',
-  'named',
-  'acceptedByV1',
-  'deprecated',
-  'namedByV1',
-] as const;
+/** The sums that are numbers, those that are spans by name, and those of a day, in the order of a record. */
+const TOTALS = ['sampled', 'exchanges', 'omittedNames'] as const;
+const NAMED = ['operations', 'changes', 'rules'] as const;
+const OF_DAY = ['v1', 'v2', 'refused', 'omitted'] as const;
 
 /** Counts of nothing. */
 export function noCounts(): FleetCounts {
@@ -305,13 +298,9 @@ function packSums(sums: FleetSums, from: string): readonly unknown[] {
     packTime(sums.until),
     [...sums.days]
       .filter(([day]) => day >= first)
-      .map(([day, { v1, v2, refused, omitted }]) => [day, v1, v2, refused, omitted]),
-    packNamed(sums.operations, MAX_NAMES),
-    packNamed(sums.changes, MAX_NAMES),
-    packNamed(sums.rules, MAX_NAMES),
-    sums.sampled,
-    sums.exchanges,
-    sums.omittedNames,
+      .map(([day, counts]) => [day, ...OF_DAY.map((name) => counts[name])]),
+    ...NAMED.map((name) => packNamed(sums[name], MAX_NAMES)),
+    ...TOTALS.map((name) => sums[name]),
     packSpan(sums.unread),
   ];
 }
@@ -406,9 +395,7 @@ export function sumsOf(tally: Tally): FleetSums {
   const { entries, since, until, census } = tally;
   const sums = { ...noSums(), entries, since, until };
   for (const [day, { v1, v2, refused }] of tally.days) sums.days.set(day, { v1, v2, refused, omitted: 0 });
-  mergeSpans(sums.operations, tally.operations);
-  mergeSpans(sums.changes, tally.changes);
-  mergeSpans(sums.rules, tally.rules);
+  for (const name of NAMED) mergeSpans(sums[name], tally[name]);
   sums.sampled = census.sampled;
   sums.exchanges = census.exchanges;
   sums.omittedNames = census.omitted;
@@ -422,19 +409,12 @@ export function mergeSums(into: FleetSums, from: FleetSums): void {
   into.entries += from.entries;
   into.since = earlier(into.since, from.since);
   into.until = later(into.until, from.until);
-  for (const [day, { v1, v2, refused, omitted }] of from.days) {
+  for (const [day, counts] of from.days) {
     const known = dayOf(into, day);
-    known.v1 += v1;
-    known.v2 += v2;
-    known.refused += refused;
-    known.omitted += omitted;
+    for (const name of OF_DAY) known[name] += counts[name];
   }
-  mergeSpans(into.operations, from.operations);
-  mergeSpans(into.changes, from.changes);
-  mergeSpans(into.rules, from.rules);
-  into.sampled += from.sampled;
-  into.exchanges += from.exchanges;
-  into.omittedNames += from.omittedNames;
+  for (const name of NAMED) mergeSpans(into[name], from[name]);
+  for (const name of TOTALS) into[name] += from[name];
   mergeSpan(into.unread, from.unread);
 }
 
@@ -466,19 +446,12 @@ function readSums(fields: FieldReader): FleetSums {
   sums.entries = fields.number();
   sums.since = fields.time();
   sums.until = fields.time();
-  for (const day of fields.lists())
-    sums.days.set(day.text(), {
-      v1: day.number(),
-      v2: day.number(),
-      refused: day.number(),
-      omitted: day.number(),
-    });
-  mergeSpans(sums.operations, readNamed(fields));
-  mergeSpans(sums.changes, readNamed(fields));
-  mergeSpans(sums.rules, readNamed(fields));
-  sums.sampled = fields.number();
-  sums.exchanges = fields.number();
-  sums.omittedNames = fields.number();
+  for (const day of fields.lists()) {
+    const counts = dayOf(sums, day.text());
+    for (const name of OF_DAY) counts[name] = day.number();
+  }
+  for (const name of NAMED) mergeSpans(sums[name], readNamed(fields));
+  for (const name of TOTALS) sums[name] = fields.number();
   if (!fields.isOver) mergeSpan(sums.unread, fields.list().span());
   return sums;
 }
@@ -540,18 +513,9 @@ export function readCensus(text: string): CensusShard | undefined {
 }
 
 function readRow(row: FieldReader): CensusCounts {
-  const counts = {
-    count: row.number(),
-    accepted: row.number(),
-    echoed: row.number(),
-    unechoed: row.number(),
-    unprocessable: row.number(),
-    named: row.number(),
-    acceptedByV1: row.number(),
-    deprecated: row.number(),
-    namedByV1: row.number(),
-    clients: new Set(row.texts()),
-  };
+  const counts: CensusCounts = { ...NO_COUNTS, clients: new Set() };
+  for (const name of COUNTS) counts[name] = row.number();
+  for (const client of row.texts()) counts.clients.add(client);
   const [change, rule] = [row.textOrNone(), row.textOrNone()];
   if (change === undefined || rule === undefined || !isRequestRuleName(rule)) return counts;
   return { ...counts, change, rule };
