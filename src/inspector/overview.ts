@@ -1,7 +1,7 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { capital, count, counted, countedClients, NO_KEY } from '../report/text.ts';
+import { capital, count, counted, countedClients, listed, NO_KEY } from '../report/text.ts';
 import { AS_V2_SENT_IT, errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
@@ -11,7 +11,7 @@ import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Condition, Place } from './conditions.ts';
 import { endSentences } from './operator-view.ts';
-import { modesOf, operationOf } from './rollout-effect.ts';
+import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */
 export interface OverviewFacts {
@@ -168,15 +168,10 @@ function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] 
 
 /** The service that gets V1 requests, and every operation and client with another mode. */
 function modeSentence(rollout: RolloutView): string {
-  const { default: most } = rollout;
-  const others = [
-    ...Object.entries(rollout.operations).map(([name, mode]) => ({ name, mode })),
-    ...Object.entries(rollout.clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
-  ].filter(({ mode }) => mode.mode !== most.mode || mode.share !== most.share);
-  const words = others.map(
+  const words = otherModes(rollout).map(
     ({ name, mode }) => `${name} (${mode.mode}${mode.share === undefined ? '' : ` ${mode.share} %`})`,
   );
-  return `${modeWords(most)}${words.length === 0 ? '' : `, except for ${listed(words, MAX_OTHERS)}`}.`;
+  return `${modeWords(rollout.default)}${words.length === 0 ? '' : `, except for ${listed(words, MAX_OTHERS)}`}.`;
 }
 
 function modeWords({ mode, share = 0 }: ModeView): string {
@@ -282,9 +277,4 @@ function ruleBookItem({ rules }: OverviewFacts): OverviewItem {
   const { hash, loadedAt, operations, changes } = rules;
   const sentence = `The rule book ${hash} with ${counted(changes, 'change')} for ${counted(operations, 'operation')} has been in force since ${loadedAt}.`;
   return item('good', sentence, 'rules');
-}
-
-function listed(names: readonly string[], most: number): string {
-  const rest = names.length - most;
-  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

@@ -1,4 +1,12 @@
-import { counted, countedClients, NO_KEY, OTHER_CALLS, percentWords } from '../report/text.ts';
+import {
+  clientName,
+  counted,
+  countedClients,
+  listed,
+  NO_KEY,
+  OTHER_CALLS,
+  percentWords,
+} from '../report/text.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -119,7 +127,7 @@ function keptWords({ operation, client }: RolloutRequest, rollout: RolloutView):
   const clients = Object.entries(rollout.clients).map(([hash, { name }]) => name ?? hash);
   const operations = operation === undefined ? Object.keys(rollout.operations) : [];
   const kept = [...operations, ...clients];
-  return kept.length === 0 ? [] : [`These keep their own modes: ${listed(kept)}.`];
+  return kept.length === 0 ? [] : [`These keep their own modes: ${listed(kept, MAX_NAMES)}.`];
 }
 
 /** The V1 requests of a client that a command affects. */
@@ -175,7 +183,7 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
   const known = seen.filter(({ client }) => client !== NO_KEY).length;
   const count = known === 0 ? '' : `${keyed} of ${counted(known, 'client')} seen, `;
-  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names)} (${count}with ${percentWords(moved / all)} of all V1 requests).`;
+  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names, MAX_NAMES)} (${count}with ${percentWords(moved / all)} of all V1 requests).`;
 }
 
 function seenWords(clients: readonly ConcernedClient[]): string {
@@ -184,7 +192,7 @@ function seenWords(clients: readonly ConcernedClient[]): string {
 
 /** The name of a client, with its hash where several clients have that name. */
 function nameIn(seen: readonly SeenClient[], { client, name }: SeenClient): string {
-  if (name === undefined) return client === NO_KEY ? 'requests without a key' : client;
+  if (name === undefined) return clientName({ client });
   return seen.some((other) => other.name === name && other.client !== client) ? `${name} (${client})` : name;
 }
 
@@ -261,7 +269,14 @@ export function ruleWords({ margin, slower, certainty, requests }: Modes['rollba
   return `back to observe by itself when migrated requests fail ${margin} % more often than V1's${slow}, with ${certainty} % certainty, from ${requests} requests on`;
 }
 
-function listed(names: readonly string[]): string {
-  const rest = names.length - MAX_NAMES;
-  return `${names.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+/** The operations and clients with another mode than everything else, by name. */
+export function otherModes({
+  default: most,
+  operations,
+  clients,
+}: RolloutView): readonly { readonly name: string; readonly mode: ModeView }[] {
+  return [
+    ...Object.entries(operations).map(([name, mode]) => ({ name, mode })),
+    ...Object.entries(clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
+  ].filter(({ mode }) => mode.mode !== most.mode || mode.share !== most.share);
 }

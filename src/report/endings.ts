@@ -1,6 +1,6 @@
 import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
-import { counted, countedClients, NO_KEY } from './text.ts';
+import { clientName, counted, countedClients, NO_KEY } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */
@@ -91,9 +91,7 @@ function metSentence(brownout: string, clients: readonly EndingClient[]): string
 }
 
 function namesOf(clients: readonly EndingClient[]): string {
-  const names = clients.map(
-    ({ name, client }) => name ?? (client === NO_KEY ? 'requests without a key' : client),
-  );
+  const names = clients.map(clientName);
   const more = names.length - MAX_NAMED;
   return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
 }

@@ -14,7 +14,7 @@ import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
-import { capital, count as number, counted, countedClients, NO_KEY } from './text.ts';
+import { capital, clientName, count as number, counted, countedClients, NO_KEY } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
@@ -502,10 +502,7 @@ function hashesOf(clients: readonly ClientReport[]): readonly string[] {
 
 function named(clients: readonly ClientReport[]): string {
   const latest = [...clients].sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
-  const names = latest.slice(0, MAX_NAMED).map(({ client, name, lastSeen }) => {
-    const who = name ?? (client === NO_KEY ? 'requests without a key' : client);
-    return `${who} at ${lastSeen}`;
-  });
+  const names = latest.slice(0, MAX_NAMED).map((one) => `${clientName(one)} at ${one.lastSeen}`);
   const more = clients.length - names.length;
   return more === 0 ? names.join(', ') : `${names.join(', ')} and ${counted(more, 'other')}`;
 }

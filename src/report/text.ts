@@ -38,6 +38,17 @@ export function countedClients(hashes: Iterable<string>, one = '', many = one): 
   return `${who} ${all.size === 1 && !isKeyless ? one : many}`.trimEnd();
 }
 
+/** How a sentence names a client: the clients without a key have no hash. */
+export function clientName({ client, name }: { readonly client: string; readonly name?: string }): string {
+  return name ?? (client === NO_KEY ? 'requests without a key' : client);
+}
+
+/** The first names of a list, and how many more there are: `a, b and 3 more`. */
+export function listed(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
 /** A sentence with a capital letter. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

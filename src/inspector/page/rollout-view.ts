@@ -14,9 +14,10 @@ import {
   type OriginCount,
   reasonSentence,
 } from '../../rollout/rollout-state.ts';
+import { listed } from '../../report/text.ts';
 import type { Report, RulesView } from '../api.ts';
 import { causeFilter, type Condition } from '../conditions.ts';
-import { rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
+import { otherModes, rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked, useAttempt } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
 import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
@@ -223,17 +224,10 @@ function causeLink(
 
 /** The default mode, and the operations and clients with other modes. */
 function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixed: boolean } {
-  const isOther = ({ mode, share }: ModeView): boolean =>
-    mode !== rollout.default.mode || share !== rollout.default.share;
-  const others = [
-    ...Object.entries(rollout.operations).map(([id, mode]) => ({ name: id, mode })),
-    ...Object.entries(rollout.clients).map(([hash, mode]) => ({ name: mode.name ?? hash, mode })),
-  ].filter(({ mode }) => isOther(mode));
-  if (others.length === 0) return { text: modeText(rollout.default), isMixed: false };
-  const named = others.slice(0, MAX_OTHERS).map(({ name, mode }) => `${name}: ${mode.mode}`);
-  const rest = others.length - named.length;
-  const except = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-  return { text: `${modeText(rollout.default)}, except ${except}`, isMixed: true };
+  const others = otherModes(rollout).map(({ name, mode }) => `${name}: ${mode.mode}`);
+  const text = modeText(rollout.default);
+  if (others.length === 0) return { text, isMixed: false };
+  return { text: `${text}, except ${listed(others, MAX_OTHERS)}`, isMixed: true };
 }
 
 /** The effects of a store that this replica does not reach. */

@@ -10,6 +10,7 @@ import { MAX_CALLS } from '../fleet/client-shard.ts';
 import type { Rollout } from '../../rules/rollout.ts';
 import type { Report } from '../report.ts';
 import {
+  clientName,
   count,
   counted,
   htmlLines,
@@ -349,9 +350,9 @@ function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][
 /** Prints digests as Markdown, one section for each client. */
 export function digestMarkdown(all: readonly ClientDigest[]): string {
   if (all.length === 0) return 'No client uses V1.\n';
-  const sections = all.map(({ client, name, subject, sentences }) =>
+  const sections = all.map(({ subject, sentences, ...client }) =>
     [
-      `## ${markdownText(name ?? (client === '-' ? 'requests without a key' : client))}`,
+      `## ${markdownText(clientName(client))}`,
       markdownText(subject),
       sentences.map((sentence) => `- ${markdownText(sentence)}`).join('\n'),
     ].join('\n\n'),

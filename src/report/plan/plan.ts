@@ -6,7 +6,7 @@ import { makeReport } from '../report.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
 import { Tally } from '../tally/tally.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { counted, lengthWords, NO_KEY, percentWords } from '../text.ts';
+import { counted, lengthWords, listed, NO_KEY, percentWords } from '../text.ts';
 import { isOfV1 } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import {
@@ -63,6 +63,9 @@ const LEAST = { requests: 5, days: 14 } as const;
 const MAX_CLIENTS = 20_000;
 
 const HALF_HOUR = 2;
+
+/** Maximum clients named in a sentence. */
+const MAX_NAMED = 3;
 
 /** Collects from a log what a plan needs: a tally for the report, and the rhythm of each client. */
 export class PlanTally {
@@ -682,7 +685,7 @@ function endingWarning(
   if (clients.length === 0 || !(time > now && time < now + leadDays * DAY_MS)) return [];
   const names = clients.map(({ name, client }) => name ?? client);
   return [
-    `${kind}s.${id}.sunset: it ends on ${(sunset ?? '').slice(0, 10)}, in ${counted(Math.floor((time - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${listed(names)}; choose a later day`,
+    `${kind}s.${id}.sunset: it ends on ${(sunset ?? '').slice(0, 10)}, in ${counted(Math.floor((time - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${listed(names, MAX_NAMED)}; choose a later day`,
   ];
 }
 
@@ -715,9 +718,8 @@ function meets(
 }
 
 function named(clients: readonly Planning[]): string {
-  return listed(clients.map(({ report }) => report.name ?? report.client));
-}
-
-function listed(names: readonly string[]): string {
-  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  return listed(
+    clients.map(({ report }) => report.name ?? report.client),
+    MAX_NAMED,
+  );
 }
