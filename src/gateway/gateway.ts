@@ -13,7 +13,6 @@ import {
   retirementRefusal,
   type RetirementRefusal,
 } from '../rollout/retirement.ts';
-import type { Shield } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
@@ -203,36 +202,36 @@ function startMigrating(gateway: GatewayContext, received: ReceivedRequest, deci
 
 /** In the mode that the rule book and the rollout set for its client and operation. */
 function startRouted(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
-  withClient(gateway, received, (client) => {
-    const routing = routingOf(gateway, received, decision, client);
-    const exchange = exchangeFor(gateway, received, decision, routing);
-    exchange.guarded(() => {
-      const refusal = retirementOf(gateway, received, routing);
-      if (refusal === undefined) forward(gateway, received, exchange, routing);
-      else exchange.retire(refusal);
-    });
-  });
+  withClient(gateway, received, (client) => begin(gateway, received, decision, client));
 }
 
 /** As `startRouted`, by a rule book that is closed to newcomers. */
 function startJudged(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
-  const { ruleBook } = received.rules;
   withClient(gateway, received, (client) => {
-    const start = (standing: Standing | undefined): void => {
-      const newcomer = judgedNewcomer(gateway, received, client, standing);
-      const routing = routingOf(gateway, received, decision, client);
-      const exchange = exchangeFor(gateway, received, decision, routing);
-      exchange.guarded(() => {
-        const ended = retirementOf(gateway, received, routing);
-        // What is refused to everybody is refused to nobody for being new.
-        if (newcomer !== undefined && ended === undefined) exchange.judge(newcomer);
-        const refusal = ended ?? newcomerRefusal(ruleBook, newcomer);
-        if (refusal === undefined) forward(gateway, received, exchange, routing);
-        else exchange.retire(refusal);
-      });
-    };
+    const start = (standing: Standing | undefined): void =>
+      begin(gateway, received, decision, client, judgedNewcomer(gateway, received, client, standing));
     const standing = standingOf(gateway, received, client);
     return standing instanceof Promise ? standing.then(start) : start(standing);
+  });
+}
+
+/** Starts the exchange of a client, or refuses it because V1 is being retired. */
+function begin(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  client: string | undefined,
+  newcomer?: Newcomer,
+): void {
+  const routing = routingOf(gateway, received, decision, client);
+  const exchange = exchangeFor(gateway, received, decision, routing);
+  exchange.guarded(() => {
+    const ended = retirementOf(gateway, received, routing);
+    // What is refused to everybody is refused to nobody for being new.
+    if (newcomer !== undefined && ended === undefined) exchange.judge(newcomer);
+    const refusal = ended ?? newcomerRefusal(received.rules.ruleBook, newcomer);
+    if (refusal === undefined) forward(gateway, received, exchange, routing);
+    else exchange.retire(refusal);
   });
 }
 
@@ -309,6 +308,7 @@ function retirementOf(
   return retirementRefusal(rollout, ruleBook, { ...subject, method, time }, gateway.parts.random());
 }
 
+/** Starts the exchange when the rate limit of the service has room for the client. */
 function forward(
   gateway: GatewayContext,
   { rules, exchange: { method } }: ReceivedRequest,
@@ -320,19 +320,12 @@ function forward(
     exchange.refuse(failure('no-v1-origin'));
     return;
   }
+  const { client } = subject;
+  const { shield } = rules.ruleBook.rollout ?? {};
   const isLimited = routed.origin === 'v2' && !isPreflight({ method });
-  admit(gateway, exchange, rules.ruleBook.rollout?.shield, isLimited ? subject.client : undefined);
-}
-
-/** Starts the exchange when the rate limit of the service has room for the client. */
-function admit(
-  gateway: GatewayContext,
-  exchange: V1Exchange,
-  shield: Shield | undefined,
-  client: string | undefined,
-): void {
-  if (shield === undefined || client === undefined) exchange.start();
-  else gateway.rateLimitQueue.admit(shield, client, exchange);
+  if (isLimited && shield !== undefined && client !== undefined)
+    gateway.rateLimitQueue.admit(shield, client, exchange);
+  else exchange.start();
 }
 
 function exchangeFor(

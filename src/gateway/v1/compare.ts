@@ -38,17 +38,18 @@ export function compareResponses(
   v2: ComparedResponse,
 ): Comparison {
   const status = v1.status === v2.status ? {} : { status: { v1: v1.status, v2: v2.status } };
-  if ([v1, repeat, v2].some(({ body }) => body.length > MAX_BYTES)) return unknown('too-large', status);
+  if ([v1, repeat, v2].some(({ body }) => body.length > MAX_BYTES))
+    return unknownComparison('too-large', status);
   const walker = new JsonWalker(MAX_VALUES);
   const tree = new FieldTree(walker);
   const isRead = [v1, repeat, v2].every(({ body }, number) => tree.add(number, body));
   if (!isRead) {
     const isSame = isSameBytes(v1.body, v2.body) && v1.status === v2.status;
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
-    return unknown(walker.hasTooMany ? 'too-large' : 'not-json', status);
+    return unknownComparison(walker.hasTooMany ? 'too-large' : 'not-json', status);
   }
   const noise = noiseIn(tree.root);
-  if (v1.status !== repeat.status) return { ...unknown('noise', status), noise: noise.size };
+  if (v1.status !== repeat.status) return { ...unknownComparison('noise', status), noise: noise.size };
   // An error and a resource are no two forms of one thing: each field would only seem to be missing.
   if (v1.status >= 400 !== v2.status >= 400)
     return { verdict: 'different', ...status, differences: [], noise: noise.size, extra: 0 };
@@ -62,7 +63,8 @@ export function compareResponses(
   };
 }
 
-function unknown(reason: string, status: Pick<Comparison, 'status'>): Comparison {
+/** A comparison that says nothing, and why. */
+export function unknownComparison(reason: string, status: Pick<Comparison, 'status'> = {}): Comparison {
   return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why: reason };
 }
 
@@ -374,8 +376,6 @@ function newField(place: FieldPlace): Field {
 
 const NOTHING = new Uint8Array();
 
-const OVER_BUDGET: Comparison = { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: 'budget' };
-
 /** Compares the responses of both origins, and totals the results since the start. */
 export class Comparisons {
   /** Reads that are being verified. */
@@ -393,9 +393,8 @@ export class Comparisons {
    */
   compare(v1: ComparedResponse, repeat: ComparedResponse, v2: ComparedResponse): Comparison {
     const bytes = v1.body.length + repeat.body.length + v2.body.length;
-    return (
-      this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, repeat, v2)) ?? OVER_BUDGET
-    );
+    const compared = this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, repeat, v2));
+    return compared ?? unknownComparison('budget');
   }
 
   /** Adds the result of a shadowed, or of a verified, read. */

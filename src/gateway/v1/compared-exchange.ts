@@ -1,10 +1,9 @@
 import { concatBytes } from '../../http/byte-collector.ts';
-import { type Coding, readCoding, type TextFormat } from '../../http/content.ts';
+import { readCoding, type TextFormat } from '../../http/content.ts';
 import { FieldNames, type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
-import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import { JsonDocument } from '../../json/document.ts';
 import { decideResponse, mappedStatus } from '../../migrate/migrated.ts';
 import { transformsStatus } from '../../migrate/transform.ts';
@@ -13,7 +12,8 @@ import { ForwardedRequest } from '../forwarded-request.ts';
 import type { GatewayContext, ReceivedRequest } from '../gateway-context.ts';
 import type { Origin } from '../resilience.ts';
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
-import { MigrateExchange } from './migrate-exchange.ts';
+import { unknownComparison } from './compare.ts';
+import { CONDITIONAL_FIELDS, MigrateExchange } from './migrate-exchange.ts';
 import { type CollectedResponse, type CollectFault, ResponseCopy } from './response.ts';
 import { type V1Routing, V1Exchange } from './v1-exchange.ts';
 import { isTransformed } from '../../rules/rule-book.ts';
@@ -130,21 +130,14 @@ export class ObserveExchange extends V1Exchange {
 /** A response for a comparison, or why there is none. */
 type Outcome = CollectedResponse | CollectFault;
 
-/** What copies need of their exchange. */
-interface CopyOwner {
-  readonly gateway: GatewayContext;
-  readonly responseLimit: number;
-  takeResponse(bytes: number): boolean;
-  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
-  guarded(run: () => void): void;
-}
-
 /** The responses that a comparison is made of, and the requests for them that run in the background. */
 class Copies {
-  private readonly owner: CopyOwner;
+  private readonly gateway: GatewayContext;
+  private readonly owner: V1Exchange;
   private readonly calls: UpstreamCall[] = [];
 
-  constructor(owner: CopyOwner) {
+  constructor(gateway: GatewayContext, owner: V1Exchange) {
+    this.gateway = gateway;
     this.owner = owner;
   }
 
@@ -161,10 +154,9 @@ class Copies {
 
   /** Copies leave half of the budget to requests that clients wait for. */
   of(done: (outcome: Outcome) => void): ResponseCopy {
-    const { gateway, responseLimit } = this.owner;
     const take = (bytes: number): boolean =>
-      gateway.budget.fits(bytes, 1 / 2) && this.owner.takeResponse(bytes);
-    return new ResponseCopy(responseLimit, take, done);
+      this.gateway.budget.fits(bytes, 1 / 2) && this.owner.takeResponse(bytes);
+    return new ResponseCopy(this.owner.responseLimit, take, done);
   }
 
   /** Undoes the content coding of a response. */
@@ -194,10 +186,6 @@ function isRepeatable(method: string, hasBody: boolean, { v2Method }: MigrateDec
   return isRead(method) && isRead(v2Method) && !hasBody;
 }
 
-function unknown(reason: string): Comparison {
-  return { verdict: 'unknown', differences: [], noise: 0, extra: 0, why: reason };
-}
-
 /**
  * Compares both origins on a read: the client gets V1's response; afterwards the gateway sends the request to V2, and to V1 once
  * more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
@@ -208,13 +196,7 @@ export class ShadowExchange extends ObserveExchange {
   private v1Outcome: Outcome | undefined = undefined;
   private v1Repeat: Outcome | undefined = undefined;
   private v2Outcome: Outcome | undefined = undefined;
-  private readonly copies = new Copies({
-    gateway: this.gateway,
-    responseLimit: this.responseLimit,
-    takeResponse: (bytes) => this.takeResponse(bytes),
-    decodeResponse: (coding, body, done) => this.decodeResponse(coding, body, done),
-    guarded: (run) => this.guarded(run),
-  });
+  private readonly copies = new Copies(this.gateway, this);
   private isComparing = false;
 
   /** True for a read that may be sent to both services. */
@@ -238,7 +220,7 @@ export class ShadowExchange extends ObserveExchange {
       return;
     }
     if (this.entry.would?.failure === 'transform-failed') {
-      this.onCompared(unknown('transform-failed'));
+      this.onCompared(unknownComparison('transform-failed'));
       return;
     }
     this.releaseSlot();
@@ -276,7 +258,7 @@ export class ShadowExchange extends ObserveExchange {
   private compareAll(v1: Outcome, repeat: Outcome, v2: Outcome): void {
     const fault = [v1, repeat, v2].find((outcome) => typeof outcome === 'string');
     if (typeof v1 === 'string' || typeof repeat === 'string' || typeof v2 === 'string') {
-      this.onCompared(unknown(fault ?? 'closed'));
+      this.onCompared(unknownComparison(fault ?? 'closed'));
       return;
     }
     const { status, headers, body: received } = v2;
@@ -301,7 +283,7 @@ export class ShadowExchange extends ObserveExchange {
     }
     const query = this.decision.target.query.slice(1);
     this.callTransform('response', { query, status, body: received }, (outcome) => {
-      if ('why' in outcome) this.onCompared(unknown('transform-failed'));
+      if ('why' in outcome) this.onCompared(unknownComparison('transform-failed'));
       else
         this.rewriteResponse(status, outcome.body ?? received, ({ body }) => compare(body, outcome.status));
     });
@@ -324,14 +306,7 @@ export class ShadowExchange extends ObserveExchange {
 const MAX_VERIFYING = 64;
 
 /** Fields by which a client asks for less than the whole response: 304 and 206 say nothing about what V1 would send. */
-const CONDITIONAL = new FieldNames([
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'range',
-]);
+const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
 
 /**
  * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it
@@ -342,13 +317,7 @@ export class VerifyExchange extends MigrateExchange {
   private readonly v1: Origin;
   private v2Outcome: Outcome | undefined = undefined;
   private readonly v1Outcomes: CollectedResponse[] = [];
-  private readonly copies = new Copies({
-    gateway: this.gateway,
-    responseLimit: this.responseLimit,
-    takeResponse: (bytes) => this.takeResponse(bytes),
-    decodeResponse: (coding, body, done) => this.decodeResponse(coding, body, done),
-    guarded: (run) => this.guarded(run),
-  });
+  private readonly copies = new Copies(this.gateway, this);
   private isComparing = false;
 
   constructor(
@@ -387,7 +356,7 @@ export class VerifyExchange extends MigrateExchange {
       return;
     }
     if (gateway.comparisons.verifying >= MAX_VERIFYING) {
-      this.onCompared(unknown('budget'));
+      this.onCompared(unknownComparison('budget'));
       return;
     }
     gateway.comparisons.verifying += 1;
@@ -413,7 +382,7 @@ export class VerifyExchange extends MigrateExchange {
     const request = new ForwardedRequest(gateway, received, received.head, target, null);
     this.copies.send(v1, request, (outcome) => {
       // One after the other: V1 is on its way out, and one that fails is not asked again.
-      if (typeof outcome === 'string') this.onCompared(unknown(outcome));
+      if (typeof outcome === 'string') this.onCompared(unknownComparison(outcome));
       else if (this.v1Outcomes.push(outcome) < 2) this.askV1();
       else this.compare();
     });
@@ -425,7 +394,7 @@ export class VerifyExchange extends MigrateExchange {
     if (v1 === undefined || repeat === undefined || v2Outcome === undefined) return;
     this.copies.decode(v2Outcome, (v2) => {
       this.onCompared(
-        typeof v2 === 'string' ? unknown(v2) : this.gateway.comparisons.compare(v1, repeat, v2),
+        typeof v2 === 'string' ? unknownComparison(v2) : this.gateway.comparisons.compare(v1, repeat, v2),
       );
     });
   }

@@ -153,7 +153,7 @@ export class DryRun {
       }
       yield chunk;
     }
-    if (isCopying) this.read(copy.take(), ignore, this.parts.copyLost);
+    if (isCopying) this.read(copy.take(), () => {}, this.parts.copyLost);
   }
 
   /** A body that would have been rewritten as it comes is not refused for its size: what became of it is not known. */
@@ -277,18 +277,12 @@ function withTransform(
   };
 }
 
+type Listed = Pick<DryRunOutcome, 'patch' | 'omitted'>;
+
 /** A patch that lacks edits would be wrong, so the log has one or the number of those it lacks. */
-function listed({
-  patch,
-  omitted,
-}: {
-  readonly patch: readonly PatchOperation[];
-  readonly omitted: number;
-}): Pick<DryRunOutcome, 'patch' | 'omitted'> {
+function listed({ patch, omitted }: Required<Listed>): Listed {
   return omitted > 0 ? { omitted } : { patch };
 }
-
-function ignore(): void {}
 
 /** Maximum bytes of a body to check. The steps of one check are bounded by {@link BodySchemas}, all of them by the budget. */
 const MAX_BYTES = 16 * 1024;

@@ -249,16 +249,18 @@ const NO_EDITS: readonly EditRecord[] = [];
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
 
-/** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
-const FIELDS_OF_THE_COPY = new FieldNames([
-  'accept-encoding',
+/** Fields that ask for less than a whole response (RFC 9110 §13.1, §14.2). */
+export const CONDITIONAL_FIELDS = [
   'if-match',
   'if-modified-since',
   'if-none-match',
   'if-range',
   'if-unmodified-since',
   'range',
-]);
+];
+
+/** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
+const FIELDS_OF_THE_COPY = new FieldNames(['accept-encoding', ...CONDITIONAL_FIELDS]);
 
 /** Fields of V2's response that a shared description keeps. */
 const SHARED_FIELDS = new FieldNames([
@@ -323,17 +325,8 @@ export class DescriptionExchange extends MigrateExchange {
     return false;
   }
 
-  override responsePieces(
-    ...[status, emit]: Parameters<MigrateExchange['responsePieces']>
-  ): ReturnType<MigrateExchange['responsePieces']> {
-    return status === 200 ? undefined : super.responsePieces(status, emit);
-  }
-
-  override rewriteSmallResponse(
-    status: number,
-    body: Uint8Array,
-  ): ReturnType<MigrateExchange['rewriteSmallResponse']> {
-    return status === 200 ? undefined : super.rewriteSmallResponse(status, body);
+  protected override isChangedWhole(status: number): boolean {
+    return status === 200;
   }
 
   override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
@@ -478,7 +471,7 @@ export class TransformExchange extends MigrateExchange {
   }
 
   override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
-    if (!this.transformsStatus(status)) return super.planResponse(status, headers);
+    if (!this.isChangedWhole(status)) return super.planResponse(status, headers);
     this.noteResponseTime();
     const planned = this.planRewrite(status, headers);
     // A module may choose the status.
@@ -489,21 +482,8 @@ export class TransformExchange extends MigrateExchange {
     return undefined;
   }
 
-  override responsePieces(
-    ...[status, emit]: Parameters<MigrateExchange['responsePieces']>
-  ): ReturnType<MigrateExchange['responsePieces']> {
-    return this.transformsStatus(status) ? undefined : super.responsePieces(status, emit);
-  }
-
-  override rewriteSmallResponse(
-    status: number,
-    body: Uint8Array,
-  ): ReturnType<MigrateExchange['rewriteSmallResponse']> {
-    return this.transformsStatus(status) ? undefined : super.rewriteSmallResponse(status, body);
-  }
-
   override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
-    if (!this.transformsStatus(status) || body.length === 0) {
+    if (!this.isChangedWhole(status) || body.length === 0) {
       super.rewriteResponse(status, body, done);
       return;
     }
@@ -545,7 +525,7 @@ export class TransformExchange extends MigrateExchange {
     return isTransformed(this.rules.ruleBook, this.decision.operation, 'response');
   }
 
-  private transformsStatus(status: number): boolean {
+  protected override isChangedWhole(status: number): boolean {
     return transformsStatus(this.rules.ruleBook, this.decision.operation, status);
   }
 

@@ -213,7 +213,8 @@ export class ResponseCollector implements UpstreamReceiver {
     if (isWhole && this.rewriteWhole(pending, chunk, isLast)) return;
     const taken = pending.body.add(chunk, true);
     if (pending.body.length > this.owner.responseLimit) this.inPiecesOrStream(pending, 'response-too-large');
-    else if (taken > 0 && !this.owner.takeResponse(taken)) this.streamOrRefuse(pending);
+    else if (taken > 0 && !this.owner.takeResponse(taken))
+      this.inPiecesOrStream(pending, 'response-buffer-full');
   }
 
   /** Decides by its first bytes about a response that may be a stream of texts. */
@@ -428,14 +429,12 @@ export class ResponseCollector implements UpstreamReceiver {
     return !this.hasBegun && this.owner.refuseResponse();
   }
 
-  /** Rewrites a response while it arrives, if it is a list; otherwise it is streamed unchanged. */
-  private inPiecesOrStream(pending: PendingResponse, reason: 'response-too-large'): void {
-    if (this.isInPieces(pending, reason)) return;
-    this.stream(pending, reason);
-  }
-
-  private isInPieces({ head, coding, body }: PendingResponse, reason: ResponseInPieces['reason']): boolean {
-    return coding === undefined && this.beginPieces(head, body, reason);
+  /** Rewrites a response while it arrives, if it is a list; otherwise it is streamed unchanged, or refused. */
+  private inPiecesOrStream(pending: PendingResponse, reason: ResponseInPieces['reason']): void {
+    const { head, coding, body } = pending;
+    if (coding === undefined && this.beginPieces(head, body, reason)) return;
+    if (reason === 'response-buffer-full' && this.isRefused()) this.pending = undefined;
+    else this.stream(pending, reason);
   }
 
   /** Begins to rewrite the list; false where rules need the whole response. */
@@ -534,12 +533,6 @@ export class ResponseCollector implements UpstreamReceiver {
     if (edits.records.length > 0) owner.noteResponseEdits({ verdict: 'rewritten', body: NO_BYTES, ...edits });
     const why = note ?? (list.lists === 0 ? reason : undefined);
     if (why !== undefined) owner.noteResponse(why);
-  }
-
-  private streamOrRefuse(pending: PendingResponse): void {
-    if (this.isInPieces(pending, 'response-buffer-full')) return;
-    if (this.isRefused()) this.pending = undefined;
-    else this.stream(pending, 'response-buffer-full');
   }
 
   /** Streams the response from here on, unchanged. */

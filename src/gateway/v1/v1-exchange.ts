@@ -297,6 +297,11 @@ export class V1Exchange
       : undefined;
   }
 
+  /** True where more than rules changes the body of a response with this status, and needs all of it. */
+  protected isChangedWhole(_status: number): boolean {
+    return false;
+  }
+
   /** Decides whether a response can be rewritten; undefined streams it unchanged. */
   protected planRewrite(status: number, headers: HeaderList): ResponseHandling | undefined {
     const { media } = this.rules.ruleBook.policies;
@@ -423,6 +428,7 @@ export class V1Exchange
   }
 
   responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined {
+    if (this.isChangedWhole(status)) return undefined;
     return this.responsePlan.pieces(
       this.rules.responseContext(status, this.entry.edits, this.bodyLinks),
       emit,
@@ -444,6 +450,7 @@ export class V1Exchange
   }
 
   rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
+    if (this.isChangedWhole(status)) return undefined;
     const context = this.rules.responseContext(status, this.entry.edits, this.bodyLinks);
     return rewriteSmallResponse(this.responsePlan, body, context, this.responseRoom);
   }
