@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Socket, connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
@@ -11,8 +11,8 @@ import type { ResponseRule } from '../../src/rules/rule.ts';
 import { ok } from '../support/raw-server.ts';
 import { bodyLimit, testRuleBook } from '../support/rule-book.ts';
 import { until } from '../support/until.ts';
-import { once } from 'node:events';
 import { served } from '../support/served.ts';
+import { socketPair } from '../support/socket-pair.ts';
 
 test('no bytes are copied by `slice()`, which makes a view of a Buffer', () => {
   const folder = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -119,24 +119,6 @@ test('a body whose decoding is given up keeps its memory', async () => {
   expect(last?.length).toBe(2 ** 20);
 });
 
-/** Two connections: what is written on the first ends of both, and the other ends, which are paused. */
-async function pairs(): Promise<{ readonly near: readonly Socket[]; readonly far: readonly Socket[] }> {
-  const far: Socket[] = [];
-  const server = createServer((socket) => far.push(socket.pause().on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const near = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
-  onTestFinished(() => {
-    for (const socket of [...near, ...far]) socket.destroy();
-    server.close();
-  });
-  await Promise.all(near.map((socket) => once(socket, 'connect')));
-  await until(() => far.length === 2);
-  return { near, far };
-}
-
 function received(socket: Socket): () => string {
   let text = '';
   socket.on('data', (bytes: Buffer) => {
@@ -148,9 +130,10 @@ function received(socket: Socket): () => string {
 
 // Attack: a client that does not read, so that its responses stay in memory that the next one is written to.
 test('a write that the system has not taken is not overwritten by the next', async () => {
-  const { near, far } = await pairs();
-  const [slow, quick] = near;
-  if (slow === undefined || quick === undefined) throw new Error('no connection');
+  const [[slowFar, slow], [quickFar, quick]] = [
+    await socketPair({ pauseOnConnect: true }),
+    await socketPair({ pauseOnConnect: true }),
+  ];
   let count = 0;
   let pending = 0;
   for (; pending < 20; count += 1) {
@@ -159,18 +142,17 @@ test('a write that the system has not taken is not overwritten by the next', asy
     if (!isRoom) pending += 1;
   }
   expect(slow.writableLength).toBeGreaterThan(0);
-  const texts = far.map((socket) => received(socket));
-  const lengths = (): number[] => texts.map((text) => text().length).toSorted((a, b) => a - b);
-  await until(() => lengths()[1] === count * 2002 && lengths()[0] === count * 3);
-  expect(texts.map((text) => [...new Set(text())].join('')).toSorted()).toEqual(['q', 's']);
+  const [slowly, quickly] = [received(slowFar), received(quickFar)];
+  await until(() => slowly().length === count * 2002 && quickly().length === count * 3);
+  expect([slowly, quickly].map((text) => [...new Set(text())].join(''))).toEqual(['s', 'q']);
 });
 
 test('texts and bytes are one write, of any size, in latin1', async () => {
-  const { near, far } = await pairs();
-  for (const size of [0, SMALL_WRITE_BYTES - 3, SMALL_WRITE_BYTES + 1])
-    for (const socket of near) writeTogether(socket, 'é', Buffer.alloc(size, 'x'), 'ü\n');
-  const texts = far.map((socket) => received(socket));
-  const expected = [0, SMALL_WRITE_BYTES - 3, SMALL_WRITE_BYTES + 1].map((size) => `é${'x'.repeat(size)}ü\n`);
-  await until(() => texts.every((text) => text().length === expected.join('').length));
-  expect(texts.map((text) => text())).toEqual([expected.join(''), expected.join('')]);
+  const [far, socket] = await socketPair({ pauseOnConnect: true });
+  const sizes = [0, SMALL_WRITE_BYTES - 3, SMALL_WRITE_BYTES + 1];
+  for (const size of sizes) writeTogether(socket, 'é', Buffer.alloc(size, 'x'), 'ü\n');
+  const text = received(far);
+  const expected = sizes.map((size) => `é${'x'.repeat(size)}ü\n`).join('');
+  await until(() => text().length === expected.length);
+  expect(text()).toBe(expected);
 });

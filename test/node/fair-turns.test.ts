@@ -21,6 +21,7 @@ import { ca, securelyServed } from '../support/secure-gateway.ts';
 import { watchTurns } from '../support/turn-reads.ts';
 import { until } from '../support/until.ts';
 import { served } from '../support/served.ts';
+import { listening } from '../support/listening.ts';
 
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -166,10 +167,7 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
     incoming.resume();
     incoming.on('end', () => outgoing.end('{}'));
   });
-  v2.listen(0, '127.0.0.1');
-  await once(v2, 'listening');
-  const bound = v2.address();
-  const gateway = await gatewayFor(`http://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`);
+  const gateway = await gatewayFor(`http://127.0.0.1:${await listening(v2)}`);
   const attackers = Array.from({ length: 3 }, () => {
     const socket = connect(gateway.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -184,11 +182,7 @@ test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for ever
     more();
     return socket;
   });
-  onTestFinished(() => {
-    for (const socket of attackers) socket.destroy();
-    v2.closeAllConnections();
-    v2.close();
-  });
+  onTestFinished(() => attackers.forEach((socket) => socket.destroy()));
   await until(() => gateway.gateway.inFlight === 3);
   const times: number[] = [];
   for (let count = 0; count < 40; count += 1) {

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { ReusedReadBuffer } from '../../src/node/node-internals.ts';
@@ -8,24 +7,10 @@ import { certificate } from '../support/certificates.ts';
 import { socketServer } from '../support/socket-server.ts';
 import { until } from '../support/until.ts';
 import { Call, upstreamTo } from './upstream/upstream-calls.ts';
-
-/** An accepted connection, and its client. */
-async function connection(): Promise<{ readonly accepted: Socket; readonly client: Socket }> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  const client = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
-  const [accepted] = (await once(server, 'connection')) as [Socket];
-  onTestFinished(() => {
-    client.destroy();
-    accepted.destroy();
-    server.close();
-  });
-  return { accepted, client };
-}
+import { socketPair } from '../support/socket-pair.ts';
 
 test('an accepted socket passes its bytes on, and emits them again afterwards', async () => {
-  const { accepted, client } = await connection();
+  const [accepted, client] = await socketPair({ allowHalfOpen: true });
   const read: Buffer[] = [];
   const emitted: Buffer[] = [];
   const reads = ReusedReadBuffer.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
@@ -47,7 +32,7 @@ test('an accepted socket passes its bytes on, and emits them again afterwards', 
 });
 
 test('a paused socket passes nothing on, and its end is reported', async () => {
-  const { accepted, client } = await connection();
+  const [accepted, client] = await socketPair({ allowHalfOpen: true });
   const read: Buffer[] = [];
   ReusedReadBuffer.begin(accepted, (bytes) => read.push(Buffer.from(bytes)));
   let hasEnded = false;

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { expect } from 'vitest';
 import { BufferBudget } from '../../src/gateway/limits.ts';
 import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import { ClientConnection } from '../../src/node/clients/connections.ts';
 import { H1Connections } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
 import { TickBudget, StreamedBodies } from '../../src/node/fair-turns.ts';
+import { socketPair } from './socket-pair.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
 
@@ -47,20 +47,10 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
       visit: () => {},
     },
   );
-  const server = createServer({ allowHalfOpen: true, highWaterMark: 65_536 });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  const client = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
-  const [served] = (await once(server, 'connection')) as [Socket];
+  const [served, client] = await socketPair({ allowHalfOpen: true, highWaterMark: 65_536 });
   expect(connections.begin(new ClientConnection(served)).isIdle).toBe(true);
   let isClosed = false;
   served.once('close', () => (isClosed = true));
-  onTestFinished(() => {
-    client.destroy();
-    served.destroy();
-    server.close();
-  });
   return { client, served, taken, closed: () => isClosed, budget, memory };
 }
 

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { Server as HttpServer } from 'node:http';
+import type { Server } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Has a server listen on a free port of 127.0.0.1 until the test ends, and returns the port. */
-export async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
+/** Has a server listen on a free port, of 127.0.0.1 unless `host` says otherwise, until the test ends, and returns the port. */
+export async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
+  server.listen(0, host);
   await once(server, 'listening');
   onTestFinished(() => {
-    server.closeAllConnections();
+    if (server instanceof HttpServer) server.closeAllConnections();
     server.close();
   });
   const bound = server.address();

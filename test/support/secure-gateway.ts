@@ -6,14 +6,15 @@ import { type RawH2, rawH2 } from './raw-h2.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from './raw-server.ts';
 
 export const ca = certificate({ name: 'private CA' });
-const mine = certificate({ name: 'gateway', hosts: ['localhost'], issuer: ca });
+/** The certificate of the gateway, and its key. */
+export const mine = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 
 /** Starts a gateway that speaks TLS, HTTP/2 and HTTP/1.1, with its clients. */
 export async function secureGateway(
   upstream: string,
   flags: Record<string, string> = {},
 ): Promise<TestGateway> {
-  return gatewayFor(upstream, { flags, parts: { clientTls: { cert: mine.cert, key: mine.key } } });
+  return gatewayFor(upstream, { flags, parts: { clientTls: mine } });
 }
 
 /** Starts a V2 of bytes and a gateway of `secureGateway` in front of it, with what V2 responds to each request. */

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listening } from './listening.ts';
 
 /** Starts a V2 that gives each connection to `accept`, until the test ends, and returns its origin. */
 export async function socketServer(accept: (socket: Socket) => void): Promise<string> {
@@ -10,12 +10,6 @@ export async function socketServer(accept: (socket: Socket) => void): Promise<st
     socket.on('error', () => {});
     accept(socket);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const bound = server.address();
-  return `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+  return `http://127.0.0.1:${await listening(server)}`;
 }

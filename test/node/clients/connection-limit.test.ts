@@ -4,15 +4,13 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { certificate } from '../../support/certificates.ts';
 import { exchange, type RawClient, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
+import { ca, mine } from '../../support/secure-gateway.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
-const ca = certificate({ name: 'private CA' });
-const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 
 /** A connection on which a request has had its response. */
 async function kept(socket: Socket, request: string): Promise<Socket> {
@@ -54,7 +52,7 @@ describe('beyond the connections that clients may have', () => {
 
   test.each([
     ['plain', undefined],
-    ['over TLS', { cert: leaf.cert, key: leaf.key }],
+    ['over TLS', mine],
   ])(
     'one whose last response is written goes first, however long its client goes on sending: %s',
     async (_way, clientTls) => {
@@ -136,7 +134,7 @@ describe('beyond the connections that clients may have', () => {
     const response: (() => void)[] = [];
     const { gateway } = await served((socket) => void response.push(() => socket.write(ok())), {
       flags: { 'client-connections': '2' },
-      parts: { clientTls: { cert: leaf.cert, key: leaf.key } },
+      parts: { clientTls: mine },
     });
     const session = connectH2(`https://localhost:${gateway.port}`, { ca: ca.cert });
     session.on('error', () => {});

@@ -1,13 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
+import { ca, mine } from '../../support/secure-gateway.ts';
 
-const ca = certificate({ name: 'private CA' });
-const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const UPLOAD =
   'POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n';
@@ -26,7 +24,7 @@ test.each([
     for (const [wait, part] of ['1\r\na\r\n', '1\r\nb\r\n', '0\r\n\r\n'].entries())
       setTimeout(() => socket.write(part), 2 * wait + 2);
   });
-  const parts = secure ? { clientTls: { cert: leaf.cert, key: leaf.key } } : {};
+  const parts = secure ? { clientTls: mine } : {};
   const gateway = await gatewayFor(v2.origin, { parts });
   const client: Socket = secure
     ? tlsConnect({ port: gateway.port, ca: ca.cert, servername: 'localhost' })

@@ -1,22 +1,21 @@
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readRange } from '../../../src/http/forwarding.ts';
 import { ClientConnection } from '../../../src/node/clients/connections.ts';
 import { readProxied, readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
-import { certificate } from '../../support/certificates.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { type TestGateway } from '../../support/gateway.ts';
 import { rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
+import { socketPair } from '../../support/socket-pair.ts';
+import { ca, mine } from '../../support/secure-gateway.ts';
 
-const ca = certificate({ name: 'private CA' });
-const leaf = certificate({ name: 'gateway', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 const HEADER = 'PROXY TCP4 203.0.113.7 10.0.0.1 8080 80\r\n';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n';
 
@@ -33,7 +32,7 @@ async function behind(trusted: string, secure = false, headersTimeout = '400'): 
       forwarded: 'x-forwarded',
       'client-headers-timeout': headersTimeout,
     },
-    ...(secure ? { parts: { clientTls: { cert: leaf.cert, key: leaf.key } } } : {}),
+    ...(secure ? { parts: { clientTls: mine } } : {}),
   });
   return { v2, gateway };
 }
@@ -84,14 +83,7 @@ describe('behind a TCP load balancer, V2 gets the address of the client', () => 
 });
 
 test('a connection does not keep its first bytes once the PROXY header is read', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const address = server.address();
-  const client = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1');
-  const [socket]: Socket[] = await once(server, 'connection');
-  onTestFinished(() => void client.destroy());
-  if (socket === undefined) throw new Error('no connection');
+  const [socket, client] = await socketPair();
   const before = socket.listenerCount('close');
   const loopback = readRange('127.0.0.0/8');
   const options = {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MinimumRate, unacknowledgedBytes } from '../../../src/node/clients/rates.ts';
 import { bytesFlushed } from '../../../src/node/node-internals.ts';
+import { socketPair } from '../../support/socket-pair.ts';
 
 interface Measured {
   readonly rate: MinimumRate;
@@ -105,27 +105,12 @@ describe('the minimum rate of a transfer', () => {
   });
 });
 
-/** Opens a connection between two sockets of this process; the first is that of the server. */
-async function connected(listen: string, host: string): Promise<readonly [Socket, Socket]> {
-  const server = createServer().listen(0, listen);
-  await once(server, 'listening');
-  const address = server.address();
-  const accepted = once(server, 'connection');
-  const client = connect({ host, port: typeof address === 'object' ? (address?.port ?? 0) : 0 });
-  const [socket] = (await accepted) as [Socket];
-  onTestFinished(() => {
-    for (const each of [socket, client]) each.on('error', () => {}).destroy();
-    server.close();
-  });
-  return [socket, client];
-}
-
 test.each([
   ['IPv4', '127.0.0.1', '127.0.0.1'],
   ['IPv6', '::1', '::1'],
   ['IPv4, at a listener on both', '::', '127.0.0.1'],
 ])('what a client has not read is told, and shrinks as it reads: %s', async (_what, listen, host) => {
-  const [socket, client] = await connected(listen, host);
+  const [socket, client] = await socketPair({}, listen, host);
   client.pause();
   expect(await unacknowledgedBytes(socket)).toBe(0);
   socket.write(Buffer.alloc(30_000_000));
@@ -139,7 +124,7 @@ test.each([
 });
 
 test('of a connection that is closed nothing is known', async () => {
-  const [socket] = await connected('127.0.0.1', '127.0.0.1');
+  const [socket] = await socketPair();
   socket.destroy();
   await once(socket, 'close');
   expect(await unacknowledgedBytes(socket)).toBeUndefined();

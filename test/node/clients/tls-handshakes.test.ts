@@ -1,6 +1,5 @@
 /** @module-tag openssl */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as tlsConnect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { ca, secureGateway, sendRequest, session } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
+import { listening } from '../../support/listening.ts';
 
 async function gatewayWithTls(): Promise<TestGateway> {
   const v2 = await rawServer((socket) => socket.write(ok()));
@@ -103,11 +103,7 @@ test('a hello that comes byte by byte is served', async () => {
       for (const byte of bytes) server.write(Buffer.from([byte]));
     });
   });
-  onTestFinished(() => void slow.close());
-  slow.listen(0, '127.0.0.1');
-  await once(slow, 'listening');
-  const bound = slow.address();
-  const socket = secure(typeof bound === 'object' && bound !== null ? bound.port : 0, {});
+  const socket = secure(await listening(slow), {});
   const text = await new Promise<string>((resolve) => {
     let received = '';
     socket.on(

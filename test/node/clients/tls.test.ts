@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { createServer, connect as tlsConnect, type TlsOptions } from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { sendRequest, ca, secureGateway, session, securelyServed } from '../../support/secure-gateway.ts';
 import { until } from '../../support/until.ts';
+import { listening } from '../../support/listening.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost', '127.0.0.1'], issuer: ca });
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
@@ -22,11 +23,7 @@ async function secureV2(options: TlsOptions): Promise<{ readonly port: number; r
     socket.on('error', () => {});
   });
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const bound = server.address();
-  return { port: typeof bound === 'object' && bound !== null ? bound.port : 0, peers };
+  return { port: await listening(server), peers };
 }
 
 describe('TLS to V2', () => {

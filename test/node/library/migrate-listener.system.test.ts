@@ -198,14 +198,8 @@ test('a V1 request over HTTP/2 gets 505, and others reach the service', async ()
   const listener = migrateListener(migration, (_incoming, outgoing) => void outgoing.end('own'));
   const server = createHttp2Server();
   server.on('request', listener as never);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  const client = connectHttp2(`http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`);
-  onTestFinished(() => {
-    client.destroy();
-    server.close();
-  });
+  const client = connectHttp2(`http://127.0.0.1:${await listening(server)}`);
+  onTestFinished(() => client.destroy());
   const statusOf = async (path: string): Promise<unknown> => {
     const [headers] = (await once(client.request({ ':path': path }), 'response')) as [IncomingHttpHeaders];
     return headers[':status'];

@@ -51,9 +51,7 @@ async function collector(
       response.writeHead(status, status === 429 ? { 'retry-after': '1' } : {}).end(answer);
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(ownPort, '127.0.0.1', resolve);
-  });
+  await new Promise<void>((resolve) => void server.listen(ownPort, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, posted };
@@ -62,6 +60,14 @@ async function collector(
 function observe(traces: Traces | undefined, count: number): void {
   for (let n = 0; n < count; n += 1)
     traces?.observe({ ...sampleEntry(1, 0), spanId: '00f067aa0ba902b7', isSampled: true });
+}
+
+/** Traces to a collector, and what they tell. */
+async function tracesTo(url: string, environment: Readonly<Record<string, string>> = {}) {
+  const troubles: string[] = [];
+  const options = { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...environment };
+  const traces = await openTraces(options, '1', (trouble) => void troubles.push(trouble));
+  return { traces, troubles };
 }
 
 describe('traces', () => {
@@ -102,22 +108,18 @@ describe('traces', () => {
     expect(JSON.stringify(second?.attributes)).toContain('circuit-open');
   });
 
-  test('cost nothing when no collector is named: not even their code is loaded', async () => {
+  test('are off when no collector is named, or the environment says so: not even their code is loaded', async () => {
     expect(await openTraces({}, '1', () => {})).toBeUndefined();
-    expect(await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, '1', () => {})).toBeUndefined();
-    expect(
-      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }, '1', () => {}),
-    ).toBeUndefined();
+    expect((await tracesTo('')).traces).toBeUndefined();
+    expect((await tracesTo('http://x', { OTEL_SDK_DISABLED: 'true' })).traces).toBeUndefined();
+    expect((await tracesTo('http://x', { OTEL_TRACES_EXPORTER: 'none' })).traces).toBeUndefined();
   });
 
   test('of a served request reach the collector before the process ends', async () => {
     const { url, posted } = await collector(200);
     const served = command(
       ['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--log-file', 'off'],
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: url,
-        OTEL_SERVICE_NAME: 'orders',
-      },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SERVICE_NAME: 'orders' },
     );
     const [, origin = ''] = await served.until(/clients +(http\S+)/);
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -137,31 +139,20 @@ describe('traces', () => {
 
   test('are lost, counted and reported once when the collector fails, and delay nobody', async () => {
     const { url } = await collector(500);
-    const troubles: string[] = [];
-    for (const endpoint of [url, 'http://127.0.0.1:1']) {
-      const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, '1', (trouble) =>
-        troubles.push(trouble),
-      );
-      for (let n = 0; n < 2000; n += 1)
-        traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
+    for (const [endpoint, trouble] of [
+      [url, 'the collector responded with 500; spans are dropped'],
+      ['http://127.0.0.1:1', 'the collector cannot be reached (ECONNREFUSED); spans are dropped'],
+    ] as const) {
+      const { traces, troubles } = await tracesTo(endpoint);
+      observe(traces, 2000);
       await traces?.close(NEVER_MS);
-      expect(traces?.dropped).toBe(2000);
+      expect([traces?.dropped, troubles]).toEqual([2000, [trouble]]);
     }
-    await until(() => troubles.length === 2);
-    expect(troubles).toEqual([
-      'the collector responded with 500; spans are dropped',
-      'the collector cannot be reached (ECONNREFUSED); spans are dropped',
-    ]);
   });
 
   test('wait for a collector that restarts', async () => {
     const port = await freePort();
-    const troubles: string[] = [];
-    const traces = await openTraces(
-      { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
-      '1',
-      (trouble) => void troubles.push(trouble),
-    );
+    const { traces, troubles } = await tracesTo(`http://127.0.0.1:${port}`);
     observe(traces, 600);
     // The second refused post is told; the next one is two seconds later.
     await until(() => troubles.length > 0);
@@ -177,23 +168,21 @@ describe('traces', () => {
 
   test('are split where a post is too large for the collector, down to the one that is lost', async () => {
     const { url, posted } = await collector({ limit: 100 }, 200);
-    const troubles: string[] = [];
-    const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, '1', (trouble) =>
-      troubles.push(trouble),
-    );
+    const { traces, troubles } = await tracesTo(url);
     observe(traces, 512);
     await traces?.close(NEVER_MS);
     expect(traces?.dropped).toBe(0);
     expect(posted.filter(({ spans }) => spans.length <= 100).flatMap(({ spans }) => spans)).toHaveLength(
       1024,
     );
-    const tiny = await collector({ limit: 1 }, 200);
-    const lost = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: tiny.url }, '1', (trouble) =>
-      troubles.push(trouble),
-    );
-    observe(lost, 3);
-    await lost?.close(NEVER_MS);
-    expect([lost?.dropped, troubles]).toEqual([3, ['the collector responded with 413; spans are dropped']]);
+    const lost = await tracesTo((await collector({ limit: 1 }, 200)).url);
+    observe(lost.traces, 3);
+    await lost.traces?.close(NEVER_MS);
+    expect([troubles, lost.traces?.dropped, lost.troubles]).toEqual([
+      [],
+      3,
+      ['the collector responded with 413; spans are dropped'],
+    ]);
   });
 
   test.each([
@@ -216,10 +205,7 @@ describe('traces', () => {
     ['{"partialSuccess":{"rejectedSpans":"many"}}', 0, undefined],
   ])('of a post that is answered with %s, %d are lost', async (answer, dropped, notice) => {
     const { url } = await collector({ answer }, 200);
-    const troubles: string[] = [];
-    const traces = await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, '1', (trouble) =>
-      troubles.push(trouble),
-    );
+    const { traces, troubles } = await tracesTo(url);
     observe(traces, 10);
     await traces?.close(NEVER_MS);
     expect([traces?.dropped, troubles]).toEqual([dropped, notice === undefined ? [] : [notice]]);
@@ -227,20 +213,12 @@ describe('traces', () => {
 
   test('are posted again when a busy collector says so, compressed, with the attributes of the resource', async () => {
     const { url, posted } = await collector(429, 200);
-    const troubles: string[] = [];
-    const traces = await openTraces(
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: url,
-        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod%2C1,service.name=other,broken',
-        OTEL_SERVICE_NAME: 'orders',
-      },
-      '1',
-      (trouble) => troubles.push(trouble),
-    );
-    for (let n = 0; n < 512; n += 1)
-      traces?.observe({ ...sampleEntry(n, 0), spanId: '00f067aa0ba902b7', isSampled: true });
-    await until(() => posted.length === 1);
+    const { traces, troubles } = await tracesTo(url, {
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod%2C1,service.name=other,broken',
+      OTEL_SERVICE_NAME: 'orders',
+    });
+    observe(traces, 512);
     // Not before the second that the collector sent; the exporter checks every two.
     await until(() => posted.length === 2);
     await traces?.close(NEVER_MS);
@@ -255,14 +233,10 @@ describe('traces', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('are off when the exporter is none, and an unsupported protocol is reported', async () => {
-    const url = 'http://127.0.0.1:1';
-    expect(
-      await openTraces({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, '1', () => {}),
-    ).toBeUndefined();
-    const troubles: string[] = [];
-    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-    const traces = await openTraces(environment, '1', (trouble) => troubles.push(trouble));
+  test('go by the protocol that there is, where another one is asked for', async () => {
+    const { traces, troubles } = await tracesTo('http://127.0.0.1:1', {
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    });
     await traces?.close(10);
     expect(troubles).toEqual(['OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but the gateway sends http/json']);
   });

@@ -35,6 +35,11 @@ function streamed(number: number): { method: string; body: AsyncIterable<Buffer>
   return { method: 'POST', body, ...(number % 2 === 0 && { length: 5 }) };
 }
 
+/** The same body, there at once. */
+function whole(): { method: string; body: Buffer } {
+  return { method: 'POST', body: Buffer.from('hello') };
+}
+
 function targetOf(request: string): string {
   return request.split(' ')[1] ?? '';
 }
@@ -158,7 +163,10 @@ describe('clients that send their bodies slowly', () => {
   });
 });
 
-describe('a body in parts gives its place back, once', () => {
+describe.each([
+  ['in parts', streamed],
+  ['whole', whole],
+] as const)('a request with a body that is %s gives its place back, once', (_how, bodyOf) => {
   test('when it is aborted while it waits, while it connects, while it is written, and while its response arrives', async () => {
     const v2 = await countingV2((socket, request) => {
       if (targetOf(request) !== '/silent') socket.write(ok().slice(0, -1));
@@ -173,8 +181,8 @@ describe('a body in parts gives its place back, once', () => {
         else response();
       },
     });
-    const connecting = new Call(upstream, streamed(0));
-    const waiting = new Call(upstream, streamed(1));
+    const connecting = new Call(upstream, bodyOf(0));
+    const waiting = new Call(upstream, bodyOf(1));
     await until(() => resolved.length === 1);
     waiting.abort();
     connecting.abort();
@@ -189,13 +197,13 @@ describe('a body in parts gives its place back, once', () => {
     const written = new Call(upstream, { method: 'POST', body });
     await until(() => v2.received.some((text) => text.includes('\r\nx')));
     written.abort();
-    const silent = new Call(upstream, { ...streamed(2), target: '/silent' });
+    const silent = new Call(upstream, { ...bodyOf(2), target: '/silent' });
     await until(() => v2.received.some((text) => text.startsWith('POST /silent ') && text.endsWith('hello')));
     silent.abort();
-    const responding = new Call(upstream, streamed(3));
+    const responding = new Call(upstream, bodyOf(3));
     await until(() => responding.body !== '');
     responding.abort();
-    const last = new Call(upstream, streamed(4));
+    const last = new Call(upstream, bodyOf(4));
     await until(() => last.body !== '');
     for (const call of [connecting, waiting, written, silent]) expect(call.events).toEqual([]);
     expect(v2.most()).toBe(1);
@@ -211,7 +219,7 @@ describe('a body in parts gives its place back, once', () => {
     const upstream = upstreamTo(v2.origin, { connections: 1 });
     const outcomes: string[] = [];
     for (let count = 0; count < 3; count += 1) {
-      const call = new Call(upstream, streamed(count));
+      const call = new Call(upstream, bodyOf(count));
       await call.over;
       outcomes.push(call.outcome);
     }
@@ -219,7 +227,7 @@ describe('a body in parts gives its place back, once', () => {
     await new Promise((resolve) => {
       v2.server.close(resolve);
     });
-    const calls = Array.from({ length: 5 }, (_, number) => new Call(upstream, streamed(number)));
+    const calls = Array.from({ length: 5 }, (_, number) => new Call(upstream, bodyOf(number)));
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'fail unreachable'));
     expect(v2.most()).toBe(1);
@@ -231,7 +239,7 @@ describe('a body in parts gives its place back, once', () => {
       connectTimeout: 60,
       lookup: () => {},
     });
-    const calls = Array.from({ length: 3 }, (_, number) => new Call(upstream, streamed(number)));
+    const calls = Array.from({ length: 3 }, (_, number) => new Call(upstream, bodyOf(number)));
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ fault }) => fault)).toEqual(
       calls.map(() => ({ kind: 'timeout', sent: false, cause: 'no connection in time' })),
@@ -241,7 +249,7 @@ describe('a body in parts gives its place back, once', () => {
   test('when the upstream closes, which tells each of them and waits for their sockets', async () => {
     const v2 = await countingV2((socket) => socket.write(ok().slice(0, -1)));
     const upstream = upstreamTo(v2.origin, { connections: 2 });
-    const calls = Array.from({ length: 4 }, (_, number) => new Call(upstream, streamed(number)));
+    const calls = Array.from({ length: 4 }, (_, number) => new Call(upstream, bodyOf(number)));
     await until(() => calls[0]?.body !== '' && calls[1]?.body !== '');
     await upstream.close();
     expect(calls.map(({ outcome }) => outcome)).toEqual([
@@ -251,7 +259,7 @@ describe('a body in parts gives its place back, once', () => {
       'fail unreachable',
     ]);
     await until(() => v2.sockets.every(({ destroyed }) => destroyed));
-    expect(new Call(upstream, streamed(0)).fault).toEqual({
+    expect(new Call(upstream, bodyOf(0)).fault).toEqual({
       kind: 'unreachable',
       sent: false,
       cause: 'closed',

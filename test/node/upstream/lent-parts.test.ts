@@ -1,25 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { BodyWriter } from '../../../src/node/upstream/connection.ts';
-
-/** A connection, and the end of it that reads nothing yet. */
-async function connection(): Promise<{ readonly socket: Socket; readonly reader: Socket }> {
-  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
-  const accepted = once(server, 'connection');
-  await once(server, 'listening');
-  const bound = server.address();
-  const socket = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
-  const [reader] = (await accepted) as [Socket];
-  onTestFinished(() => {
-    socket.destroy();
-    reader.destroy();
-    server.close();
-  });
-  return { socket, reader };
-}
+import { socketPair } from '../../support/socket-pair.ts';
 
 const PARTS = 400;
 const PART_BYTES = 40_000;
@@ -38,7 +22,7 @@ test.each([
 ])(
   'a part is on its way before the next one is asked for, however slowly V2 reads: %s',
   async (_, length) => {
-    const { socket, reader } = await connection();
+    const [reader, socket] = await socketPair({ pauseOnConnect: true });
     const writer = new BodyWriter(socket, lentParts(), length, {
       bodyBroke: (cause) => expect.fail(cause),
     });

@@ -14,6 +14,7 @@ import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { Call, inParts, upstreamTo } from './upstream-calls.ts';
+import { listening } from '../../support/listening.ts';
 
 /** A resolver that returns the current content of the list. */
 function resolverOf(addresses: readonly string[]): LookupFunction {
@@ -199,11 +200,7 @@ test('the certificate of V2 is checked against the name of the setting, which is
     socket.on('data', () => socket.write(ok()));
     onTestFinished(() => void socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const bound = server.address();
-  const origin = `https://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
+  const origin = `https://127.0.0.1:${await listening(server)}`;
   const named = new Call(upstreamTo(origin, { sni: 'captur3d.io', tls: { ca: leaf.cert } }));
   const unnamed = new Call(upstreamTo(origin, { tls: { ca: leaf.cert } }));
   await Promise.all([named.over, unnamed.over]);

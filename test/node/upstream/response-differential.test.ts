@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { request } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import * as fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
 import { responses, whyStricter, type WrittenResponse } from './response-bytes.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
+import { listening } from '../../support/listening.ts';
 
 /** The events that a reader reports for a response until it is whole or refused, or the connection closes. */
 interface Reading {
@@ -20,7 +20,7 @@ test(
   'responses are read as by the parser of Node, or refused by a rule that is stricter',
   fuzzTime(),
   async () => {
-    const v2 = await responseingServer();
+    const v2 = await respondingServer();
     const runs = fuzzRuns(2500);
     let whole = 0;
     await fc.assert(
@@ -105,23 +105,18 @@ function readByNode({ method }: WrittenResponse, port: number): Promise<Reading>
 }
 
 /** A V2 that writes a response to whatever comes, and closes. */
-interface ResponseingServer {
+interface RespondingServer {
   readonly port: number;
   next: WrittenResponse;
 }
 
-async function responseingServer(): Promise<ResponseingServer> {
+async function respondingServer(): Promise<RespondingServer> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.setNoDelay(true);
     socket.once('data', () => void write(socket, pieces(v2.next)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  const v2: ResponseingServer = { port, next: { method: 'GET', text: '', cuts: [] } };
+  const v2: RespondingServer = { port: await listening(server), next: { method: 'GET', text: '', cuts: [] } };
   return v2;
 }
 

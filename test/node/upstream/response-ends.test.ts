@@ -1,26 +1,18 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
+import { listening } from '../../support/listening.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost'] });
 const UNTIL_CLOSE = 'HTTP/1.1 200 OK\r\n\r\nabc';
 
-async function portOf(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const bound = server.address();
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
-}
-
 /** A V2 behind TLS. */
 function secureV2(response: string, isClosed: boolean): Promise<number> {
-  return portOf(
+  return listening(
     createSecureServer({ cert: leaf.cert, key: leaf.key }, (socket) => {
       socket.on('error', () => {});
       socket.once('data', () => (isClosed ? socket.end(response) : socket.write(response)));
@@ -31,7 +23,7 @@ function secureV2(response: string, isClosed: boolean): Promise<number> {
 
 /** An intermediary that closes a connection a while after the last bytes of V2, without a TLS close_notify. */
 function cuttingRelay(port: number): Promise<number> {
-  return portOf(
+  return listening(
     createServer((client) => {
       const v2 = connect(port, '127.0.0.1');
       for (const socket of [client, v2]) socket.on('error', () => {});

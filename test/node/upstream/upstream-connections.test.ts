@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
@@ -7,6 +6,7 @@ import { certificate } from '../../support/certificates.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { Call, upstreamTo } from './upstream-calls.ts';
+import { listening } from '../../support/listening.ts';
 
 const poison = ok('"poison"');
 
@@ -99,11 +99,7 @@ describe('a connection is kept', () => {
         socket.write(ok('"early"'));
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const bound = server.address();
-    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    const port = await listening(server);
     let connections = 0;
     server.on('connection', () => {
       connections += 1;
@@ -145,90 +141,16 @@ describe('a connection is kept', () => {
   });
 });
 
-describe('connections are counted', () => {
-  test('never more than allowed, and waiting requests are served in order', async () => {
-    let open = 0;
-    let most = 0;
-    const v2 = await rawServer((socket, request, number) => {
-      setTimeout(() => socket.write(ok(request.split(' ')[1])), number % 7);
-    });
-    v2.server.on('connection', (socket) => {
-      open += 1;
-      most = Math.max(most, open);
-      socket.on('close', () => {
-        open -= 1;
-      });
-    });
-    const upstream = upstreamTo(v2.origin, { connections: 3 });
-    const calls = Array.from({ length: 200 }, (_, number) => new Call(upstream, { target: `/${number}` }));
-    await Promise.all(calls.map(({ over }) => over));
-    expect(calls.map(({ body }) => body)).toEqual(calls.map((_, number) => `/${number}`));
-    expect(most).toBe(3);
-  });
-
-  test('a request that is given up while it connects, or while it waits, leaves its place', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const responses: (() => void)[] = [];
-    const upstream = upstreamTo(`http://slow.example:${v2.port}`, {
-      connections: 1,
-      lookup: (_name, _options, done) => {
-        responses.push(() => done(null, [{ address: '127.0.0.1', family: 4 }]));
-      },
-    });
-    const [first, second, third] = [new Call(upstream), new Call(upstream), new Call(upstream)];
-    await until(() => responses.length === 1);
-    first.abort();
-    second.abort();
-    for (const response of responses) response();
-    await third.over;
-    expect([first.events, second.events, third.outcome]).toEqual([[], [], 'end']);
-    expect(v2.sockets).toHaveLength(1);
-  });
-
-  test('a waiting request that is aborted when another times out gets no events', async () => {
-    const v2 = await rawServer(() => {});
-    const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 100 });
-    const calls: Call[] = [];
-    const giveUp = (): void => calls.at(-1)?.abort();
-    for (let count = 0; count < 4; count += 1)
-      calls.push(new Call(upstream, {}, count === 1 ? giveUp : undefined));
-    await Promise.all(calls.slice(0, 3).map(({ over }) => over));
-    await pause(50);
-    expect(calls.map(({ outcome }) => outcome)).toEqual(['fail timeout', 'fail timeout', 'fail timeout', '']);
-  });
-
-  test('a connection that cannot be made makes place for the next', async () => {
-    const v2 = await rawServer(() => {});
-    const { origin } = v2;
-    await new Promise((resolve) => {
-      v2.server.close(resolve);
-    });
-    const upstream = upstreamTo(origin, { connections: 1 });
-    const calls = Array.from({ length: 5 }, () => new Call(upstream));
-    await Promise.all(calls.map(({ over }) => over));
-    expect(calls.every(({ outcome }) => outcome === 'fail unreachable')).toBe(true);
-  });
-
-  test('closing tells every request, closes every socket, and nothing is sent afterwards', async () => {
-    const v2 = await rawServer((socket, _request, number) =>
-      socket.write(number === 1 ? ok() : ok().slice(0, -1)),
-    );
-    const upstream = upstreamTo(v2.origin, { connections: 2 });
-    await new Call(upstream).over;
-    const calls = Array.from({ length: 4 }, () => new Call(upstream));
-    await until(() => calls[0]?.body !== '' && calls[1]?.body !== '');
-    await upstream.close();
-    expect(calls.map(({ outcome }) => outcome)).toEqual([
-      'fail closed',
-      'fail closed',
-      'fail unreachable',
-      'fail unreachable',
-    ]);
-    await until(() => v2.sockets.every(({ destroyed }) => destroyed));
-    const late = new Call(upstream);
-    expect(late.fault).toEqual({ kind: 'unreachable', sent: false, cause: 'closed' });
-    expect(v2.sockets).toHaveLength(2);
-  });
+test('a waiting request that is aborted when another times out gets no events', async () => {
+  const v2 = await rawServer(() => {});
+  const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 100 });
+  const calls: Call[] = [];
+  const giveUp = (): void => calls.at(-1)?.abort();
+  for (let count = 0; count < 4; count += 1)
+    calls.push(new Call(upstream, {}, count === 1 ? giveUp : undefined));
+  await Promise.all(calls.slice(0, 3).map(({ over }) => over));
+  await pause(50);
+  expect(calls.map(({ outcome }) => outcome)).toEqual(['fail timeout', 'fail timeout', 'fail timeout', '']);
 });
 
 describe('from within a callback', () => {
@@ -340,11 +262,7 @@ describe('over TLS', () => {
       });
       onTestFinished(() => void socket.destroy());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const bound = server.address();
-    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    const port = await listening(server);
     return { origin: `https://localhost:${port}`, resumed };
   }
 
@@ -384,11 +302,7 @@ describe('over TLS', () => {
       socket.on('error', () => {});
       socket.once('data', () => socket.destroy());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const bound = server.address();
-    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    const port = await listening(server);
     const upstream = upstreamTo(`https://localhost:${port}`, { connections: 1, connectTimeout: 200 });
     const calls = [new Call(upstream), new Call(upstream), new Call(upstream)];
     await Promise.all(calls.map(({ over }) => over));

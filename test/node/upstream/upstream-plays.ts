@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listening } from '../../support/listening.ts';
 
 /** The behaviour of V2 for a request; its name is in the target, as in `/dies/17`. */
 export type Play = keyof typeof plays;
@@ -107,15 +107,8 @@ export async function playingV2(): Promise<PlayingV2> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of open) socket.destroy();
-    server.close();
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return { origin: `http://127.0.0.1:${port}`, came, served, open };
+  onTestFinished(() => open.forEach((socket) => socket.destroy()));
+  return { origin: `http://127.0.0.1:${await listening(server)}`, came, served, open };
 }
 
 /** The end of the request whose body begins at `start`; undefined while it is not whole. */

@@ -1,27 +1,16 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { BodyMemory } from '../../../../src/node/body-memory.ts';
 import { H2Output } from '../../../../src/node/clients/http2/output.ts';
 import { until } from '../../../support/until.ts';
+import { socketPair } from '../../../support/socket-pair.ts';
 
 /** An output, and what its client receives. */
 async function connectedOutput() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = server.address();
-  const client = connect(typeof bound === 'object' && bound !== null ? bound.port : 0, '127.0.0.1');
-  const [socket] = (await once(server, 'connection')) as [Socket];
-  onTestFinished(() => {
-    client.destroy();
-    socket.destroy();
-    server.close();
-  });
+  const [socket, client] = await socketPair();
   const reads: Buffer[] = [];
   client.on('data', (chunk: Buffer) => void reads.push(chunk));
-  client.on('error', () => {});
-  socket.on('error', () => {});
   let taken = 0;
   const output = new H2Output(socket, new BodyMemory(), { onFlushed: () => void (taken += 1) });
   const heard: string[] = [];
