@@ -35,7 +35,7 @@ export function applyEdits(
 }
 
 /** Copies the bytes from `start` up to `end` into `target` at `at`; returns the offset after them. */
-export function copyBytes(
+function copyBytes(
   source: Uint8Array,
   start: number,
   end: number,

@@ -344,7 +344,7 @@ function isOpened(
  * Reads the rest of a string, starting inside it at `from`. Returns twice the offset after the closing quote, plus one if it
  * contains an escape; for a fault, minus the offset of the offending byte minus one.
  */
-export function scanString(bytes: Uint8Array, from: number): number {
+function scanString(bytes: Uint8Array, from: number): number {
   const n = bytes.length;
   let escaped = 0;
   let i = from;
@@ -427,7 +427,7 @@ export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
 }
 
 /** Returns the offset after the number at `from`, or minus the offset of the offending byte minus one (RFC 8259 section 6). */
-export function scanNumber(bytes: Uint8Array, from: number, n: number): number {
+function scanNumber(bytes: Uint8Array, from: number, n: number): number {
   let i = bytes[from] === 0x2d ? from + 1 : from;
   const first = i < n ? (bytes[i] ?? 0) : 0;
   if (!isDigit(first)) return -i - 1;
@@ -458,7 +458,7 @@ function digits(bytes: Uint8Array, from: number, n: number): number {
 }
 
 /** Returns the offset after the literal at `from`, or minus the offset of the offending byte minus one. */
-export function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
+function scanLiteral(bytes: Uint8Array, from: number, n: number): number {
   const first = from < n ? (bytes[from] ?? 0) : 0;
   if (first === 0x74) return expect4(bytes, from, n, 0x74, 0x72, 0x75, 0x65);
   if (first === 0x66) {

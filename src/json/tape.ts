@@ -133,6 +133,12 @@ export class Tape {
     return this.cells[node + NEXT] ?? 0;
   }
 
+  /** The node behind `node` in the order of the text, whatever container it is in; 0 for the last. */
+  following(node: number): number {
+    const next = node + NODE_SIZE;
+    return next < this.length ? next : 0;
+  }
+
   /** The first member or element of `node`; 0 if it has none, or none was recorded. */
   firstChild(node: number): number {
     const child = node + NODE_SIZE;
