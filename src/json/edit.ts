@@ -35,13 +35,7 @@ export function applyEdits(
 }
 
 /** Copies the bytes from `start` up to `end` into `target` at `at`; returns the offset after them. */
-function copyBytes(
-  source: Uint8Array,
-  start: number,
-  end: number,
-  target: Uint8Array,
-  at: number,
-): number {
+function copyBytes(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): number {
   if (end - start > MAX_LOOP_COPY_BYTES) {
     target.set(source.subarray(start, end), at);
     return at + end - start;

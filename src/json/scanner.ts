@@ -280,7 +280,8 @@ export function skipSpace(bytes: Uint8Array, from: number, n: number): number {
   return i;
 }
 
-function isSpace(byte: number): boolean {
+/** Whether a byte is white space between the tokens of a JSON text (RFC 8259 §2). */
+export function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 

@@ -52,7 +52,7 @@ import {
 } from '../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import type { EditRecord, Refusal } from '../rewrite/records.ts';
+import { deprecatedAttributes, deprecatedInV1, type EditRecord, type Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
@@ -594,7 +594,7 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   const { rules, request, status, headers } = parts;
   const { method, operation } = requestFacts(parts);
   const plan = rules.responsePlan(operation, method);
-  const deprecated = rules.deprecatedAttributes.inV1(request.edits);
+  const deprecated = deprecatedInV1(request.edits);
   const { limits, policies } = rules.ruleBook;
   const isMade = transformsStatus(rules.ruleBook, operation, status);
   if (method === 'HEAD' || (!isMade && !plan.appliesTo(status, deprecated.length > 0)))
@@ -656,7 +656,7 @@ function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields
   if (status >= 200)
     signals?.addTo(fields, {
       operation: facts.operation?.id,
-      used: rules.deprecatedAttributes.of(request.edits),
+      used: deprecatedAttributes(request.edits),
       edits: [request.edits],
     });
   return headerFieldsOf(fields);

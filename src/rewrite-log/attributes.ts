@@ -1,6 +1,6 @@
 import { hasByteOrderMark } from '../json/document.ts';
 import { pointerToken } from '../json/pointer.ts';
-import { stringEnd } from '../json/scanner.ts';
+import { isSpace, skipSpace, stringEnd } from '../json/scanner.ts';
 
 /** Maximum bytes of one body to read. */
 const MAX_BYTES = 32 * 1024;
@@ -367,7 +367,7 @@ class NameWalk {
           i += 1;
           break;
         }
-      } else if (depth === 0 && (byte === COMMA || isSpace(byte))) {
+      } else if (depth === 0 && (byte === COMMA || isSpace(byte ?? 0))) {
         break;
       }
       i += 1;
@@ -377,21 +377,13 @@ class NameWalk {
   }
 
   private skipSpace(): void {
-    const { bytes, end } = this;
-    let i = this.at;
-    while (i < end && isSpace(bytes[i])) i += 1;
-    this.at = i;
+    this.at = skipSpace(this.bytes, this.at, this.end);
   }
 
   private fail(): void {
     this.isJson = false;
     this.at = this.end;
   }
-}
-
-/** Whether a byte is white space between the tokens of a JSON text (RFC 8259 §2). */
-export function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /**

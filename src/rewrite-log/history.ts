@@ -79,11 +79,11 @@ export interface Quantiles {
 }
 
 interface Minute {
-  start: number;
-  outcomes: Record<HourOutcome, number>;
-  faults: Record<'v1' | 'v2', number>;
+  readonly start: number;
+  readonly outcomes: Record<HourOutcome, number>;
+  readonly faults: Record<'v1' | 'v2', number>;
   failed: number;
-  origins: Record<'v1' | 'v2', { requests: number; failed: number }>;
+  readonly origins: Record<'v1' | 'v2', { requests: number; failed: number }>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
   readonly v2: DurationSteps;
@@ -100,7 +100,7 @@ const NO_DRY_RUNS = { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0 }
 
 /** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
 export class History {
-  private readonly ringOfMinutes: readonly Minute[];
+  private readonly ringOfMinutes: Minute[];
   private readonly sinceStart: RequestSums = {
     all: 0,
     migrated: 0,
@@ -122,16 +122,7 @@ export class History {
   private countInLastSecond = 0;
 
   constructor(minutes = 60) {
-    this.ringOfMinutes = Array.from({ length: minutes }, () => ({
-      start: -1,
-      outcomes: noOutcomes(),
-      faults: { v1: 0, v2: 0 },
-      failed: 0,
-      origins: noOrigins(),
-      total: new DurationSteps(),
-      v1: new DurationSteps(),
-      v2: new DurationSteps(),
-    }));
+    this.ringOfMinutes = Array.from({ length: minutes }, () => emptyMinute(-1));
   }
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970), unless a client read its own report. */
@@ -232,20 +223,23 @@ export class History {
   }
 
   private minute(start: number): Minute {
-    const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
-    if (minute === undefined) throw new RangeError('a history has at least one minute');
-    if (minute.start !== start) {
-      minute.start = start;
-      minute.outcomes = noOutcomes();
-      minute.faults = { v1: 0, v2: 0 };
-      minute.failed = 0;
-      minute.origins = noOrigins();
-      minute.total.clear();
-      minute.v1.clear();
-      minute.v2.clear();
-    }
-    return minute;
+    const at = (start / MINUTE_MS) % this.ringOfMinutes.length;
+    const known = this.ringOfMinutes[at];
+    return known?.start === start ? known : (this.ringOfMinutes[at] = emptyMinute(start));
   }
+}
+
+function emptyMinute(start: number): Minute {
+  return {
+    start,
+    outcomes: noOutcomes(),
+    faults: { v1: 0, v2: 0 },
+    failed: 0,
+    origins: noOrigins(),
+    total: new DurationSteps(),
+    v1: new DurationSteps(),
+    v2: new DurationSteps(),
+  };
 }
 
 function noOutcomes(): Record<HourOutcome, number> {
@@ -301,11 +295,6 @@ export class DurationSteps {
       if (cumulative >= rank) return Number((LOWEST_MS * 1.1 ** bin).toPrecision(3));
     }
     return undefined;
-  }
-
-  clear(): void {
-    this.counts.fill(0);
-    this.total = 0;
   }
 }
 

@@ -27,21 +27,18 @@ export function exchangeFamilies(
   const sent = series.filter((one) => one.upstreamSeen);
   return [
     // Both exist from the start: an alert on an absent series never fires, and a series that starts at 1 never increases.
-    family('gateway_v1_requests_total', 'counter', 'Finished requests of V1 clients.', [
-      { labels: [], value: v1Requests },
-    ]),
-    family(
+    counter('gateway_v1_requests_total', 'Finished requests of V1 clients.', v1Requests),
+    gauge(
       'gateway_v1_last_request_timestamp_seconds',
-      'gauge',
       'Start time of the last request of a V1 client; 0 without one since the gateway started.',
-      [{ labels: [], value: lastV1Time === '' ? 0 : Date.parse(lastV1Time) / 1000 }],
+      lastV1Time === '' ? 0 : Date.parse(lastV1Time) / 1000,
     ),
     family('gateway_exchanges_total', 'counter', 'Finished exchanges.', exchanges(series)),
     family(
       'gateway_edits_total',
       'counter',
       'Edits of V1 queries and bodies that the log lists, including those of dry runs, by change, rule and note.',
-      editSamples(edits),
+      edits.map(({ edit: { change, rule, note = '' }, value }) => sample({ change, rule, note }, value)),
     ),
     family(
       'gateway_failures_total',
@@ -53,21 +50,15 @@ export function exchangeFamilies(
       'gateway_response_notes_total',
       'counter',
       'Responses that were not rewritten, or only in part, although a response rule applies, by reason.',
-      [...responseNotes].map(([note, value]) => ({ labels: [['note', note]], value })),
+      [...responseNotes].map(([note, value]) => sample({ note }, value)),
     ),
     family(
       'gateway_dry_runs_total',
       'counter',
       "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` it is unknown.",
-      [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) => ({
-        labels: [
-          ['operation', operation],
-          ['verdict', verdict],
-          ['v2', v2],
-          ...(why === '' ? [] : [['why', why] as const]),
-        ],
-        value,
-      })),
+      [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) =>
+        sample({ operation, verdict, v2, ...(why !== '' && { why }) }, value),
+      ),
     ),
     family(
       'http_server_request_duration_seconds',
@@ -90,15 +81,9 @@ export function exchangeFamilies(
   ];
 }
 
-function editSamples(edits: Metrics['edits']): MetricSample[] {
-  return edits.map(({ edit, value }) => ({
-    labels: [
-      ['change', edit.change],
-      ['rule', edit.rule],
-      ['note', edit.note ?? ''],
-    ],
-    value,
-  }));
+/** A sample with these labels, in their order. */
+function sample(labels: Readonly<Record<string, string>>, value: number): MetricSample {
+  return { labels: Object.entries(labels), value };
 }
 
 function family(
@@ -111,35 +96,43 @@ function family(
 }
 
 function exchanges(all: readonly Series[]): MetricSample[] {
-  return summed(all, ({ route, operation, verdict, status }) => [
-    ['route', route],
-    ['operation', operation],
-    ['verdict', verdict],
-    ['status_class', status === 0 ? 'none' : `${Math.floor(status / 100)}xx`],
-    ['status', statusLabel(status)],
-  ]);
+  return summed(all, ({ route, operation, verdict, status }) => ({
+    route,
+    operation,
+    verdict,
+    status_class: status === 0 ? 'none' : `${Math.floor(status / 100)}xx`,
+    status: statusLabel(status),
+  }));
 }
 
 function failures(all: readonly Series[]): MetricSample[] {
   return summed(
     all.filter((series) => series.failure !== ''),
-    ({ failure }) => [['code', failure]],
+    ({ failure }) => ({ code: failure }),
   );
 }
 
 function summed(
   all: readonly Series[],
-  labelsOf: (series: Series) => MetricSample['labels'],
+  labelsOf: (series: Series) => Readonly<Record<string, string>>,
 ): MetricSample[] {
-  const sums = new Map<string, { labels: MetricSample['labels']; value: number }>();
-  for (const series of all) {
-    const labels = labelsOf(series);
-    const key = labels.map(([, value]) => value).join('\n');
-    const sum = sums.get(key) ?? { labels, value: 0 };
-    sum.value += series.exchanges;
-    sums.set(key, sum);
-  }
-  return [...sums.values()];
+  return grouped(all, labelsOf).map(([labels, series]) =>
+    sample(
+      labels,
+      series.reduce((sum, { exchanges }) => sum + exchanges, 0),
+    ),
+  );
+}
+
+/** The series with the same labels, together. */
+function grouped(
+  all: readonly Series[],
+  labelsOf: (series: Series) => Readonly<Record<string, string>>,
+): (readonly [labels: Readonly<Record<string, string>>, series: readonly Series[]])[] {
+  const groups = Map.groupBy(all, (series) => Object.values(labelsOf(series)).join('\n'));
+  return [...groups.values()].flatMap((series) =>
+    series.slice(0, 1).map((one) => [labelsOf(one), series] as const),
+  );
 }
 
 function durations(
@@ -147,24 +140,17 @@ function durations(
   histogramOf: (series: Series) => MetricHistogram,
   paths: RoutePaths,
 ): MetricSample[] {
-  const sums = new Map<string, { labels: MetricSample['labels']; histogram: MetricHistogram }>();
-  for (const series of all) {
-    const labels = durationLabels(series, routeOf(series, paths));
-    const key = labels.map(([, value]) => value).join('\n');
-    const sum = sums.get(key) ?? { labels, histogram: new MetricHistogram(REQUEST_BUCKETS) };
-    sum.histogram.merge(histogramOf(series));
-    sums.set(key, sum);
-  }
-  return [...sums.values()].flatMap(({ labels, histogram }) => histogram.samples(labels));
-}
-
-function durationLabels({ method, status, failure }: Series, route: string): MetricSample['labels'] {
-  return [
-    ['http_request_method', method],
-    ['http_route', route],
-    ['http_response_status_code', statusLabel(status)],
-    ['error_type', failure],
-  ];
+  const labelsOf = (series: Series): Readonly<Record<string, string>> => ({
+    http_request_method: series.method,
+    http_route: routeOf(series, paths),
+    http_response_status_code: statusLabel(series.status),
+    error_type: series.failure,
+  });
+  return grouped(all, labelsOf).flatMap(([labels, same]) => {
+    const histogram = new MetricHistogram(REQUEST_BUCKETS);
+    for (const series of same) histogram.merge(histogramOf(series));
+    return histogram.samples(Object.entries(labels));
+  });
 }
 
 function statusLabel(status: number): string {
@@ -262,31 +248,22 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
       'gateway_certificate_not_after_timestamp_seconds',
       'gauge',
       'Time at which a certificate in use ends: the one for clients, or the client certificate for V2.',
-      (stats.certificates ?? []).map(({ use, notAfter }) => ({
-        labels: [['use', use]],
-        value: notAfter / 1000,
-      })),
+      (stats.certificates ?? []).map(({ use, notAfter }) => sample({ use }, notAfter / 1000)),
     ),
     family(
       'gateway_node_internals_missing',
       'gauge',
       '1 for each private part of Node that is missing; the gateway goes on without it, but slower.',
-      (stats.missingInternals ?? []).map((part) => ({ labels: [['part', part]], value: 1 })),
+      (stats.missingInternals ?? []).map((part) => sample({ part }, 1)),
     ),
     family(
       'gateway_circuit_state',
       'gauge',
       '1 for the current state of the circuit to V2.',
-      BREAKER_STATES.map((state) => ({ labels: [['state', state]], value: state === breaker ? 1 : 0 })),
+      BREAKER_STATES.map((state) => sample({ state }, state === breaker ? 1 : 0)),
     ),
     family('gateway_rule_book_info', 'gauge', 'The rule book in force.', [
-      {
-        labels: [
-          ['hash', ruleBook.hash],
-          ['version', ruleBook.version],
-        ],
-        value: 1,
-      },
+      sample({ hash: ruleBook.hash, version: ruleBook.version }, 1),
     ]),
     gauge(
       'gateway_rule_book_loaded_timestamp_seconds',
@@ -309,9 +286,7 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
       '1 while the one before stays in force, because the rule book was refused when it was last read.',
       ruleBook.isStale === undefined ? undefined : Number(ruleBook.isStale),
     ),
-    family('gateway_build_info', 'gauge', 'The program.', [
-      { labels: [['version', stats.version]], value: 1 },
-    ]),
+    family('gateway_build_info', 'gauge', 'The program.', [sample({ version: stats.version }, 1)]),
     ...(process === undefined ? [] : processFamilies(process)),
   ];
 }
@@ -338,10 +313,7 @@ function processFamilies(stats: ProcessStats): MetricFamily[] {
 }
 
 function byReason(name: string, help: string, counts: Readonly<CountsByReason> = {}): MetricFamily {
-  const samples = Object.entries(counts).map(([reason, value]): MetricSample => ({
-    labels: [['reason', reason]],
-    value,
-  }));
+  const samples = Object.entries(counts).map(([reason, value]) => sample({ reason }, value));
   return family(name, 'counter', help, samples);
 }
 
@@ -377,28 +349,19 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
       'gateway_rollout_mode',
       'gauge',
       '1 for the mode of the default and of each operation that has its own.',
-      stages.map(([stage, { mode }]) => ({
-        labels: [
-          ['stage', stage],
-          ['mode', mode],
-        ],
-        value: 1,
-      })),
+      stages.map(([stage, { mode }]) => sample({ stage, mode }, 1)),
     ),
     family(
       'gateway_rollout_migrated_share',
       'gauge',
       'Share of clients that are migrated, 0 to 1.',
-      stages.map(([stage, mode]) => ({ labels: [['stage', stage]], value: shareOf(mode) })),
+      stages.map(([stage, mode]) => sample({ stage }, shareOf(mode))),
     ),
     family(
       'gateway_rollout_requests_total',
       'counter',
       'V1 requests by the origin that they were sent to.',
-      (['v1', 'v2'] as const).map((origin) => ({
-        labels: [['origin', origin]],
-        value: view.requests?.[origin] ?? 0,
-      })),
+      (['v1', 'v2'] as const).map((origin) => sample({ origin }, view.requests?.[origin] ?? 0)),
     ),
     family(
       'gateway_canary_window_requests',
@@ -412,14 +375,9 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
             ['v1', 'false', v1.requests - v1.failures],
             ['v1', 'true', v1.failures],
           ] as const
-        ).map(([origin, failed, value]) => ({
-          labels: [
-            ['stage', operation ?? '(default)'],
-            ['origin', origin],
-            ['failed', failed],
-          ],
-          value,
-        })),
+        ).map(([origin, failed, value]) =>
+          sample({ stage: operation ?? '(default)', origin, failed }, value),
+        ),
       ),
     ),
     gauge(
@@ -444,14 +402,10 @@ export function rolloutFamilies(view: RolloutView): MetricFamily[] {
 }
 
 function comparisonSamples(shadows: RolloutView['shadows']): MetricFamily['samples'] {
-  return shadows.flatMap(({ operation, same, different, unknown }) =>
-    Object.entries({ same, different, unknown }).map(([verdict, value]) => ({
-      labels: [
-        ['operation', operation ?? ''],
-        ['verdict', verdict],
-      ],
-      value,
-    })),
+  return shadows.flatMap(({ operation = '', same, different, unknown }) =>
+    Object.entries({ same, different, unknown }).map(([verdict, value]) =>
+      sample({ operation, verdict }, value),
+    ),
   );
 }
 

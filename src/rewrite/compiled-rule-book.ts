@@ -33,7 +33,7 @@ import { Moves } from './moves.ts';
 import { MultipartPlan, MultipartStream } from './multipart.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
-import { DeprecatedAttributes, type EditRecord, isWrapped, type Rewrite } from './records.ts';
+import { deprecatedInV1, type EditRecord, isWrapped, type Rewrite } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 import type { ResponseContext } from './response-rules.ts';
 import { type BodyStream, RequestTexts, type StreamRules, TextsPlan } from './text-stream.ts';
@@ -58,8 +58,6 @@ export class CompiledRuleBook {
   readonly webhooks: ReadonlyMap<string, Webhook> | undefined;
   /** The prefixes of both versions. */
   readonly prefixes: Prefixes;
-  /** Lists the deprecated attributes that a request used, from its edit records. */
-  readonly deprecatedAttributes = new DeprecatedAttributes();
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
@@ -203,11 +201,7 @@ export class CompiledRuleBook {
 
   /** Returns what the plan for a response depends on: its status, and the edits of its request. */
   responseContext(status: number, edits: readonly EditRecord[], links?: BodyLinks): ResponseContext {
-    const context = {
-      status,
-      deprecated: this.deprecatedAttributes.inV1(edits),
-      isWrapped: isWrapped(edits),
-    };
+    const context = { status, deprecated: deprecatedInV1(edits), isWrapped: isWrapped(edits) };
     return links === undefined ? context : { ...context, links };
   }
 

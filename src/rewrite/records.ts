@@ -178,11 +178,7 @@ export class Recorder {
   }
 
   private dropMember(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return;
-    }
-    this.write({ rule, from: originPointer(this.draft, member, node), member, note });
+    if (!this.record(rule, member, note, originPointer(this.draft, member, node))) return;
     const path = currentPointer(this.draft, member, node);
     // In a patch, a repeated name is one member: it was removed with the first.
     if (note === 'duplicate' || path === undefined || this.removed.has(path)) return;
@@ -197,22 +193,14 @@ export class Recorder {
 
   /** Called after `member` was moved or renamed; `before` is its previous pointer. */
   move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return;
-    }
-    this.write({ rule, from: originPointer(this.draft, member), member, note });
+    if (!this.record(rule, member, note)) return;
     this.clearRemoved();
     this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
   }
 
   /** Called after `member` was added with `value`. */
   add(rule: RuleName, member: DraftMember, value: unknown): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return;
-    }
-    this.write({ rule, from: undefined, member, note: undefined });
+    if (!this.record(rule, member)) return;
     this.clearRemoved();
     this.patch.push({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
   }
@@ -225,27 +213,17 @@ export class Recorder {
 
   /** Called after the value of `member` was replaced by `value`. */
   replace(rule: RuleName, member: DraftMember, value: unknown): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return;
-    }
-    this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
-    this.rewrite(member, value);
+    if (this.record(rule, member)) this.rewrite(member, value);
   }
 
   /** Records that a value which the rule cannot convert was kept. */
   keep(rule: RuleName, member: DraftMember): void {
-    if (this.remainingCharacters <= 0) this.omitted += 1;
-    else this.write({ rule, from: originPointer(this.draft, member), member, note: 'value' });
+    this.record(rule, member, 'value');
   }
 
   /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
   enlist(rule: RuleName, member: DraftMember, before: string, isEmpty: boolean): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return;
-    }
-    this.write({ rule, from: originPointer(this.draft, member), member, note: undefined });
+    if (!this.record(rule, member)) return;
     this.clearRemoved();
     const path = currentPointer(this.draft, member) ?? '';
     const { holder } = member;
@@ -317,6 +295,21 @@ export class Recorder {
     if (this.removed.size > 0) this.removed.clear();
   }
 
+  /** Records an edit of `member`; false when there is no more room, and it is counted as omitted. */
+  private record(
+    rule: RuleName,
+    member: DraftMember,
+    note?: string,
+    from = originPointer(this.draft, member),
+  ): boolean {
+    if (this.remainingCharacters <= 0) {
+      this.omitted += 1;
+      return false;
+    }
+    this.write({ rule, from, member, note });
+    return true;
+  }
+
   private write(record: PendingRecord): void {
     this.remainingCharacters -= RECORD_CHARACTERS + (record.from?.length ?? 0);
     this.records.push(record);
@@ -381,37 +374,27 @@ export interface DeprecatedAttribute {
   readonly message: string;
 }
 
-/** Lists the deprecated attributes that requests used. Similar requests share their records, so each list is created once. */
-export class DeprecatedAttributes {
-  private readonly all = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
-  private readonly ofV1 = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+/** Returns the deprecated attributes in a request with these records, each once, in the order of the rules. */
+export const deprecatedAttributes = listedOnce(isAttribute);
 
-  /** The deprecated attributes in a request with these records, each once, in the order of the rules. */
-  of(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    return cached(this.all, records, isAttribute);
-  }
-
-  /** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
-  inV1(records: readonly EditRecord[]): readonly DeprecatedAttribute[] {
-    return cached(this.ofV1, records, isStripped);
-  }
-}
+/** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
+export const deprecatedInV1 = listedOnce(isStripped);
 
 /** Whether the request had the wrapper, so that its pointers begin with it. */
 export function isWrapped(records: readonly EditRecord[]): boolean {
   return wrapperOf(records) !== '';
 }
 
-function cached(
-  lists: WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>,
-  records: readonly EditRecord[],
+/** Similar requests share their records, so each list is created once. */
+function listedOnce(
   isListed: (record: EditRecord) => boolean,
-): readonly DeprecatedAttribute[] {
-  const known = lists.get(records);
-  if (known !== undefined) return known;
-  const list = listOf(records, isListed);
-  lists.set(records, list);
-  return list;
+): (records: readonly EditRecord[]) => readonly DeprecatedAttribute[] {
+  const lists = new WeakMap<readonly EditRecord[], readonly DeprecatedAttribute[]>();
+  return (records) => {
+    const list = lists.get(records) ?? listOf(records, isListed);
+    lists.set(records, list);
+    return list;
+  };
 }
 
 function isStripped(record: EditRecord): boolean {

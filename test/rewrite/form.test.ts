@@ -1,4 +1,4 @@
-import { DeprecatedAttributes, METHOD_OVERRIDE } from '../../src/rewrite/records.ts';
+import { deprecatedAttributes, deprecatedInV1, METHOD_OVERRIDE } from '../../src/rewrite/records.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FormPlan } from '../../src/rewrite/form.ts';
@@ -426,8 +426,7 @@ describe('a form that names a method for which other rules apply', () => {
 
 test('the name of another method in a form, which V2 is not told, is no deprecated attribute', () => {
   const stripped = { rule: 'strip', from: '/_method' } as const;
-  const attributes = new DeprecatedAttributes();
-  expect(attributes.inV1([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);
-  expect(attributes.of([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);
-  expect(attributes.inV1([{ ...stripped, change: 'c' }])).toHaveLength(1);
+  expect(deprecatedInV1([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);
+  expect(deprecatedAttributes([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);
+  expect(deprecatedInV1([{ ...stripped, change: 'c' }])).toHaveLength(1);
 });

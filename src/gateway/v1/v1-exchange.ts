@@ -29,7 +29,13 @@ import { transformJob, type TransformJob, type TransformOutcome } from '../../mi
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import type { WorkMemory } from '../../json/tape.ts';
-import { type PatchOperation, type Rewrite, withoutValues } from '../../rewrite/records.ts';
+import {
+  deprecatedAttributes,
+  deprecatedInV1,
+  type PatchOperation,
+  type Rewrite,
+  withoutValues,
+} from '../../rewrite/records.ts';
 import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { type BodyStream, ResponseTexts } from '../../rewrite/text-stream.ts';
@@ -291,7 +297,7 @@ export class V1Exchange
 
   planResponse(status: number, headers: HeaderList): ResponseHandling | undefined {
     this.noteResponseTime();
-    const deprecated = this.rules.deprecatedAttributes.inV1(this.entry.edits);
+    const deprecated = deprecatedInV1(this.entry.edits);
     return this.responsePlan.appliesTo(status, deprecated.length > 0)
       ? this.planRewrite(status, headers)
       : undefined;
@@ -663,11 +669,10 @@ export class V1Exchange
   }
 
   protected override addSignals(headers: string[]): void {
-    const { ruleBook, deprecatedAttributes } = this.rules;
     const { edits, responseEdits, operation } = this.entry;
-    this.gateway.signals(ruleBook)?.addTo(headers, {
+    this.gateway.signals(this.rules.ruleBook)?.addTo(headers, {
       operation,
-      used: deprecatedAttributes.of(edits),
+      used: deprecatedAttributes(edits),
       edits: [edits, responseEdits],
       newcomer: this.newcomer,
     });
