@@ -60,8 +60,12 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
         ([, name = '']) => `${file.replace(/^docs\/api\/|\.md$/g, '')} ${name}`,
       ),
     ),
-    // The members of what replicas read, as the readers list them.
-    'store and rollout file': inSources(root, ['src/rollout/stored-rollout.ts'], /^ {4}'([a-z]\w*)',$/gm),
+    // The members of what replicas read, each with its check.
+    'store and rollout file': inSources(
+      root,
+      ['src/rollout/stored-rollout.ts'],
+      /\b([a-z]\w*): (?:is[A-Z]|maybe\(|has[<(]|\(\w+\) =>)/g,
+    ),
   };
   return SURFACES.flatMap((surface) =>
     [...new Set(named[surface])].toSorted().map((name) => `${surface}: ${name}`),

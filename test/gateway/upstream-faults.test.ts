@@ -513,7 +513,7 @@ describe('all attempts together take no longer than one limit', () => {
     expect(spent()).toBeLessThan(1200);
   });
 
-  test('waiting for a connection that is free', async () => {
+  test('a request that waits for a connection that is free', async () => {
     const { send } = await served(() => {}, {
       flags: { 'upstream-headers-timeout': '500', 'upstream-connections': '1' },
     });
