@@ -42,7 +42,7 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
     'log field': schemaPaths(readJson(new URL('config/entry.schema.json', root))),
     metric: [
       ...inSources(root, ['src'], /['"`](gateway_[a-z0-9_]+)(?=['"`{ ])/g),
-      ...inSources(root, ['src/rewrite-log/metric-families.ts'], /\['([a-z][a-z0-9_]*)', (?!')/g).map(
+      ...inSources(root, ['src/rewrite-log/metric-families.ts'], /^ {2}\| '([a-z][a-z0-9_]*)'/gm).map(
         (label) => `label ${label}`,
       ),
     ],

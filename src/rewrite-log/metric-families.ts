@@ -10,6 +10,36 @@ import {
 
 const BREAKER_STATES = ['closed', 'open', 'probing'] as const;
 
+/** The labels of all metrics: names that users write in queries and alerts. */
+type Label =
+  | 'change'
+  | 'code'
+  | 'error_type'
+  | 'failed'
+  | 'hash'
+  | 'http_request_method'
+  | 'http_response_status_code'
+  | 'http_route'
+  | 'mode'
+  | 'note'
+  | 'operation'
+  | 'origin'
+  | 'part'
+  | 'reason'
+  | 'route'
+  | 'rule'
+  | 'stage'
+  | 'state'
+  | 'status'
+  | 'status_class'
+  | 'use'
+  | 'v2'
+  | 'verdict'
+  | 'version'
+  | 'why';
+
+type Labels = Readonly<Partial<Record<Label, string>>>;
+
 /** The paths of a rule book, as labels of routes. */
 export interface RoutePaths {
   /** V1's prefix and V2's. */
@@ -82,7 +112,7 @@ export function exchangeFamilies(
 }
 
 /** A sample with these labels, in their order. */
-function sample(labels: Readonly<Record<string, string>>, value: number): MetricSample {
+function sample(labels: Labels, value: number): MetricSample {
   return { labels: Object.entries(labels), value };
 }
 
@@ -112,10 +142,7 @@ function failures(all: readonly Series[]): MetricSample[] {
   );
 }
 
-function summed(
-  all: readonly Series[],
-  labelsOf: (series: Series) => Readonly<Record<string, string>>,
-): MetricSample[] {
+function summed(all: readonly Series[], labelsOf: (series: Series) => Labels): MetricSample[] {
   return grouped(all, labelsOf).map(([labels, series]) =>
     sample(
       labels,
@@ -127,8 +154,8 @@ function summed(
 /** The series with the same labels, together. */
 function grouped(
   all: readonly Series[],
-  labelsOf: (series: Series) => Readonly<Record<string, string>>,
-): (readonly [labels: Readonly<Record<string, string>>, series: readonly Series[]])[] {
+  labelsOf: (series: Series) => Labels,
+): (readonly [labels: Labels, series: readonly Series[]])[] {
   const groups = Map.groupBy(all, (series) => Object.values(labelsOf(series)).join('\n'));
   return [...groups.values()].flatMap((series) =>
     series.slice(0, 1).map((one) => [labelsOf(one), series] as const),
@@ -140,7 +167,7 @@ function durations(
   histogramOf: (series: Series) => MetricHistogram,
   paths: RoutePaths,
 ): MetricSample[] {
-  const labelsOf = (series: Series): Readonly<Record<string, string>> => ({
+  const labelsOf = (series: Series): Labels => ({
     http_request_method: series.method,
     http_route: routeOf(series, paths),
     http_response_status_code: statusLabel(series.status),
