@@ -50,35 +50,6 @@ describe('beyond the connections that clients may have', () => {
     }
   });
 
-  test.each([
-    ['plain', undefined],
-    ['over TLS', mine],
-  ])(
-    'one whose last response is written goes first, however long its client goes on sending: %s',
-    async (_way, clientTls) => {
-      const { gateway } = await served(ok(), {
-        flags: { 'client-connections': '2' },
-        parts: { clientTls },
-      });
-      const open = (): Socket =>
-        clientTls === undefined
-          ? connect(gateway.port, '127.0.0.1')
-          : tlsConnect({ port: gateway.port, ca: ca.cert, servername: 'localhost' });
-      const timers: NodeJS.Timeout[] = [];
-      onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
-      const idle = await kept(open(), GET);
-      const trickling = await kept(open(), GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
-      timers.push(setInterval(() => trickling.write('x'.repeat(100)), 20));
-      const third = await kept(open(), GET);
-      await until(() => trickling.destroyed);
-      expect([idle.destroyed, third.destroyed]).toEqual([false, false]);
-      // Nobody lingers any more: the one that is idle for longest is next.
-      const fourth = await kept(open(), GET);
-      await until(() => idle.destroyed);
-      for (const socket of [third, fourth]) socket.destroy();
-    },
-  );
-
   test('one that goes on with a body behind its response makes room', async () => {
     const { gateway } = await served(ok(), { flags: { 'client-connections': '2' } });
     const upload = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000\r\n\r\n';
@@ -108,26 +79,6 @@ describe('beyond the connections that clients may have', () => {
     const next = await kept(connect(gateway.port, '127.0.0.1'), idleGet);
     await until(() => idle.destroyed);
     expect(next.destroyed).toBe(false);
-  });
-
-  test('a new one is closed while all others are busy, in either reader', async () => {
-    const response: (() => void)[] = [];
-    const { gateway } = await served((socket) => void response.push(() => socket.write(ok())), {
-      flags: { 'client-connections': '2' },
-    });
-    const busy = [rawClient(gateway.port), rawClient(gateway.port)];
-    for (const [index, client] of busy.entries()) client.write(`${index === 0 ? '' : '\r\n'}${GET}`);
-    await until(() => response.length === 2);
-    const refused = rawClient(gateway.port);
-    refused.write(GET);
-    expect(await refused.end()).toMatchObject({ closed: true, text: '' });
-    for (const go of response) go();
-    for (const client of busy) expect(statusOf(await client.until(/\}$/))).toBe(200);
-    const next = exchange(gateway.port, GET);
-    await until(() => response.length === 3);
-    response[2]?.();
-    expect(statusOf(await next)).toBe(200);
-    for (const client of busy) client.socket.destroy();
   });
 
   test('over TLS, streams and requests are seen on their connection', async () => {

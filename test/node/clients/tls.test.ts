@@ -141,11 +141,9 @@ describe('HTTP/2 for clients', () => {
 
   test.each([
     [{ ':path': '/api/v1/%2e%2e/v2' }, 400],
-    [{ ':path': '/api/v1/..;/x' }, 400],
     [{ ':path': '//evil.example/api/v1' }, 400],
     [{ ':path': '/other' }, 404],
     [{ ':path': '/api/v2/x', ':authority': 'one.example', host: 'other.example' }, 400],
-    [{ ':path': '/api/v1/x', x_api_version: '1' }, 400],
     [{ ':path': '/api/v2/x', x_forwarded_for: '1' }, 400],
     [{ ':path': '/api/v2/x', authorization: ['Bearer a', 'Bearer b'] }, 400],
   ])('%j: %i, and nothing reaches V2', async (headers, status) => {
@@ -174,19 +172,6 @@ describe('HTTP/2 for clients', () => {
     stream.close(8);
     await until(() => v2.sockets[0]?.destroyed === true);
     expect((await gateway.entry()).status).toBe(0);
-  });
-
-  test('large bodies stream both ways', async () => {
-    const body = Buffer.alloc(3_000_000, 'x');
-    const v2 = await rawServer((socket, request) =>
-      socket.write(ok(request.length > 3_000_000 ? 'y'.repeat(2_000_000) : 'short')),
-    );
-    const response = await sendRequest(
-      session(await secureGateway(v2.origin)),
-      { ':path': '/api/v2/x', ':method': 'POST', 'content-length': '3000000' },
-      body,
-    );
-    expect(response.body).toHaveLength(2_000_000);
   });
 });
 

@@ -39,27 +39,6 @@ test.each(responses)(
   },
 );
 
-test.each(responses)(
-  '%s: split in two at each byte, it gives the same events',
-  async (_what, bytes, events, body) => {
-    let cut = 0;
-    const v2 = await rawServer((socket) => {
-      socket.setNoDelay(true);
-      socket.write(bytes.slice(0, cut));
-      setTimeout(() => socket.write(bytes.slice(cut)), 2);
-    });
-    const upstream = upstreamTo(v2.origin, { connections: 1 });
-    for (cut = 1; cut < bytes.length; cut += 1) {
-      const call = new Call(upstream);
-      await call.over;
-      expect(`${cut}: ${eventsOf(call)}`).toBe(`${cut}: ${events}`);
-      expect(call.body).toBe(body);
-    }
-    // All of them on the one connection, which was never in doubt.
-    expect(v2.received).toHaveLength(1);
-  },
-);
-
 test.each(['GET', 'HEAD'])(
   'a response to %s that ends with its connection is whole then, and broken by a reset',
   async (method) => {

@@ -135,41 +135,14 @@ test('interim responses are forwarded up to the size of one head, in total', () 
   expect(eventsOf(interim.repeat(most + 1) + response)).toMatch(/head too large$/);
 });
 
-// Each of these is read in two ways by two readers: the bytes after it would be the response to another client's request.
+// Each of these is read in two ways by two readers: the bytes after it would be the response to another client's request. `messages.md` has
+// all of them, through a whole gateway.
 test.each([
   ['HTTP/2 200 OK\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 99 x\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 099 x\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 600 x\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 200 OK\nX: 1\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 200 OK\r\nX : 1\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 200 OK\r\nX: 1\r\n folded\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 200 OK\r\nX: 1\rY: 2\r\n\r\n', 'not HTTP'],
-  ['HTTP/1.1 200 OK\r\nX: \0\r\n\r\n', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na', 'invalid framing'],
   ['HTTP/1.1 103 Early Hints\r\nContent-Length: f 3\r\n\r\n', 'invalid framing'],
-  ['HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n', 'invalid framing'],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\na', 'invalid framing'],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na', 'invalid framing'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n', 'invalid framing'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n', 'invalid framing'],
-  [
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    'invalid framing',
-  ],
-  ['HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 'invalid framing'],
-  ['HTTP/1.1 204 No\r\nTransfer-Encoding: gzip, chunked\r\n\r\n', 'invalid framing'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\ncontent-length: 1\r\n\r\n', 'invalid framing'],
-  [
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: x\r\n\r\n',
-    'invalid framing',
-  ],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\na\r\n0\r\n\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1; a\r\na\r\n0\r\n\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a="\r\na\r\n0\r\n\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n', 'invalid chunk'],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\n a\r\n', 'invalid chunk'],
   ['HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab', 'unsolicited bytes'],
   [`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(1000)}\r\n\r\n`, 'head too large'],
   [`HTTP/1.1 200 OK\r\n${'x: 1\r\n'.repeat(11)}\r\n`, 'too many header fields'],

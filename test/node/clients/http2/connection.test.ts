@@ -9,7 +9,6 @@ import {
   DATA,
   END_HEADERS,
   END_STREAM,
-  frameBytes,
   grantedBytes,
   headerBlock,
   HEADERS,
@@ -121,25 +120,6 @@ describe('frames that break their stream alone', () => {
     },
   );
 
-  test('of as many requests as a read brings, none is sent that is reset in the same read', async () => {
-    const { raw, received } = await connected();
-    for (let batch = 0; batch < 4; batch += 1) {
-      raw.socket.cork();
-      for (let each = 0; each < 60; each += 1) {
-        const stream = 2 * (60 * batch + each) + 1;
-        raw.head(stream, POST);
-        raw.frame(RST_STREAM, 0, stream, number(8));
-      }
-      raw.socket.uncork();
-      // One of its own shows that all of them are read.
-      const last = 10_001 + 2 * batch;
-      if (batch === 3) raw.head(last, requestHead('/api/v2/last'));
-      await pause(100);
-    }
-    await until(() => received.some((request) => request.includes('/api/v2/last')));
-    expect(received.filter((request) => !request.includes('/api/v2/last'))).toEqual([]);
-  });
-
   test('a request that comes in one piece with its reset never reaches V2', async () => {
     const { gateway, raw, received } = await connected();
     raw.socket.cork();
@@ -237,22 +217,6 @@ describe('what a client may do', () => {
     const pings = raw.frames.filter(({ type }) => type === PING);
     expect(pings.map(({ flags, payload }) => [flags, payload.toString()])).toEqual([[ACK, '12345678']]);
     expect(raw.frames.filter(({ type, flags }) => type === SETTINGS && flags === ACK)).toHaveLength(2);
-  });
-
-  test('bytes that come one by one', async () => {
-    const { raw, received } = await connected();
-    const frames = Buffer.concat([
-      frameBytes(HEADERS, END_HEADERS, 1, headerBlock(POST)),
-      frameBytes(DATA, 0, 1, Buffer.from('bo')),
-      frameBytes(DATA, END_STREAM | PADDED, 1, Buffer.from([2, 0x64, 0x79, 0, 0])),
-    ]);
-    raw.socket.setNoDelay(true);
-    for (const byte of frames) {
-      raw.socket.write(Buffer.from([byte]));
-      await new Promise(setImmediate);
-    }
-    await until(() => hasEnded(raw, 1));
-    expect(received.join('')).toMatch(/body/);
   });
 
   test('a window of its own for each stream, changed in the middle of the responses, down and up', async () => {
@@ -442,18 +406,6 @@ describe('the end of a connection', () => {
       expect(await sendRequest(client, { ':path': '/api/v2/x' })).toMatchObject({ body: '"z"', code: 0 });
     },
   );
-
-  test('a client of a library is served again and again on one connection', async () => {
-    const { gateway } = await connected();
-    const client = session(gateway);
-    for (let count = 0; count < 300; count += 1) {
-      const fields = { ':path': '/api/v2/x', ':method': 'POST', 'x-count': String(count), 'x-same': 'same' };
-      expect(await sendRequest(client, fields, 'x'.repeat(count * 100))).toMatchObject({
-        body: '"fine"',
-        code: 0,
-      });
-    }
-  });
 });
 
 /** What reading costs in one turn, with the request that may be the last. */

@@ -250,26 +250,16 @@ test('fields leave the table one after the other, the oldest first, and none can
 });
 
 describe('fields that make their message malformed (RFC 9113 §8.2.1)', () => {
-  const names = [
-    '',
-    ':',
-    'A',
-    'aB',
-    'a b',
-    ' a',
-    'a ',
-    'a:b',
-    '::a',
-    ':A',
-    'a\0',
-    'a\r',
-    'a\n',
-    'a\t',
-    'a\x7f',
-  ];
-  test.each([...names, 'a\x80', '\xe9', 'a,', 'a"', 'a(', 'a/', 'a@', 'a{'])('the name %j', (name) => {
-    expect(linesOf(Buffer.concat([literal(name, 'b'), hex('82')]))).toEqual([`?${name}: b`, ':method: GET']);
-  });
+  const names = ['', ':', 'A', 'aB', 'a b', ' a', 'a ', 'a:b', '::a', ':A', 'a\0', 'a\r', 'a\n', 'a\t'];
+  test.each([...names, 'a\x7f', 'a\x80', '\xe9', 'a,', 'a"', 'a(', 'a/', 'a@', 'a{'])(
+    'the name %j',
+    (name) => {
+      expect(linesOf(Buffer.concat([literal(name, 'b'), hex('82')]))).toEqual([
+        `?${name}: b`,
+        ':method: GET',
+      ]);
+    },
+  );
 
   const values = ['\r', '\n', '\0', '\x7f', '\x1b', '\x01', '\x1f', 'a\r\nb: c', 'a\0b', 'a\x7f'];
   test.each([...values, ' a', 'a ', '\ta', 'a\t', ' ', '\t'])('the value %j', (value) => {

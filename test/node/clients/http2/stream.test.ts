@@ -55,20 +55,29 @@ describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () 
     expect((await sendRequest(client, { ':path': '/api/v2/x' })).body).toBe('a');
   });
 
-  test.each(['ETag', 'Date', 'Content-Type', 'Location', 'Retry-After', 'Expires', 'Last-Modified', 'Age'])(
-    'two %s in the head of a response',
-    async (name) => {
-      const { gateway, raw } = await servedOverH2(
-        `HTTP/1.1 200 OK\r\n${name}: a\r\n${name}: b\r\nContent-Length: 2\r\n\r\nok`,
-      );
-      raw.head(1, requestHead('/api/v2/x'));
-      await until(() => raw.frames.some(({ type, stream }) => type === HEADERS && stream === 1));
-      expect(await sendRequest(session(gateway), { ':path': '/api/v2/x' })).toMatchObject({
-        body: 'ok',
-        code: 0,
-      });
-    },
-  );
+  test('two of each field in the head of a response that Node has once', async () => {
+    const names = [
+      'ETag',
+      'Date',
+      'Content-Type',
+      'Location',
+      'Retry-After',
+      'Expires',
+      'Last-Modified',
+      'Age',
+    ];
+    const { gateway, raw } = await servedOverH2((socket, request) => {
+      const [, name = ''] = /\/api\/v2\/(\S+)/.exec(request) ?? [];
+      socket.write(`HTTP/1.1 200 OK\r\n${name}: a\r\n${name}: b\r\nContent-Length: 2\r\n\r\nok`);
+    });
+    const client = session(gateway);
+    for (const [at, name] of names.entries()) {
+      raw.head(2 * at + 1, requestHead(`/api/v2/${name}`));
+      await until(() => raw.frames.some(({ type, stream }) => type === HEADERS && stream === 2 * at + 1));
+      const response = await sendRequest(client, { ':path': `/api/v2/${name}` });
+      expect([name, response.body, response.code]).toEqual([name, 'ok', 0]);
+    }
+  });
 
   test('a 103 with two ETags, and one that nobody defined', async () => {
     const { gateway } = await securelyServed(
@@ -307,16 +316,6 @@ describe('a response that is whole before its request', () => {
     expect(resets.map(({ stream, payload }) => [stream, payload.readUInt32BE(0)])).toEqual([[1, 0]]);
     expect(gateway.entries().map(({ status }) => status)).toEqual([404, 404]);
   });
-
-  test('a client of a library that sends all of it gets the end of its stream', async () => {
-    const { gateway } = await securelyServed(() => {});
-    const body = 'x'.repeat(400_000);
-    const fields = { ':path': '/other', ':method': 'POST', 'content-length': String(body.length) };
-    expect(await sendRequest(session(gateway), fields, body)).toMatchObject({
-      headers: { ':status': 404 },
-      code: 0,
-    });
-  });
 });
 
 describe('a connection that is closed under its streams', () => {
@@ -427,59 +426,9 @@ const CONNECTION_FIELDS = [
   'upgrade',
 ];
 
-test.each([100, 103, 200, 201, 204, 206, 301, 304, 400, 404, 418, 431, 500, 503, 599])(
-  'the status %i stands in front',
-  (status) => {
-    expect(written(status, ['A', 'b'])).toEqual([':status', String(status), 'a', 'b']);
-  },
-);
-
-test('trailers have no status, and there may be none', () => {
-  expect(written(undefined, ['A', 'b'])).toEqual(['a', 'b']);
-  expect(written(undefined, [])).toEqual([]);
-  expect(written(undefined, ['Connection', 'close'])).toEqual([]);
-});
-
 test.each(CONNECTION_FIELDS)('%s is left out, in any case', (name) => {
   const fields = ['a', 'b', name, 'c', name.toUpperCase(), 'd', `${name}s`, 'e'];
   expect(written(200, fields)).toEqual([':status', '200', 'a', 'b', `${name}s`, 'e']);
-});
-
-test('fields that both sides know keep their values, whatever those are', () => {
-  const fields = [
-    'accept-encoding',
-    'gzip, deflate',
-    'accept-encoding',
-    'br',
-    'Set-Cookie',
-    'a',
-    'set-cookie',
-    '',
-  ];
-  expect(written(404, fields)).toEqual([':status', '404', ...fields.map((text) => text.toLowerCase())]);
-});
-
-describe('what cannot be written', () => {
-  test.each(['', ' ', 'a b', 'a:', ':status', 'a\r\nb', 'a\0', 'a\x7f', '\xe9', '\u0100', '\u20ac'])(
-    'the name %j',
-    (name) => {
-      expect(writeBlock(200, ['a', 'b', name, 'c'])).toBeUndefined();
-      expect(writeBlock(undefined, [name, 'c'])).toBeUndefined();
-    },
-  );
-
-  test.each(['\r', '\n', 'a\r\nb: c', '\0', '\x1b', '\x7f', '\u0100', '\u20ac', '\u010a', '\ud83d\ude00'])(
-    'the value %j',
-    (value) => {
-      expect(writeBlock(200, ['a', 'b', 'c', value])).toBeUndefined();
-      expect(writeBlock(undefined, ['content-type', value])).toBeUndefined();
-    },
-  );
-
-  test('keeps nothing else from being written', () => {
-    expect(writeBlock(200, ['a', 'x'.repeat(100_000), 'b', '\0'])).toBeUndefined();
-    expect(written(200, ['a', 'b'])).toEqual([':status', '200', 'a', 'b']);
-  });
 });
 
 test('names and values of any length survive', () => {
