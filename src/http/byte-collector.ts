@@ -92,3 +92,16 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   }
   return whole;
 }
+
+/** The bytes of a text in latin1: one for each character. */
+export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** The text of bytes in latin1. */
+export function latin1Text(bytes: Uint8Array): string {
+  let text = '';
+  // One at a time: what is spread into arguments may have more of them than a call may have.
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}

@@ -1,3 +1,4 @@
+import { latin1Bytes } from './byte-collector.ts';
 import { isForwarding } from './forwarding.ts';
 import {
   FieldNames,
@@ -240,28 +241,13 @@ function markOf(rules: string): string {
  * `signature` is about what its sender sent, and an `alias` may be read as another field.
  */
 export type HeaderKind =
-  | NamedKind
+  | (typeof NAMED_KINDS)[number]
+  | (typeof OTHER_KINDS)[number][1]
   | 'hop-by-hop'
   | 'body'
   | 'forwarding'
-  | 'if-match'
-  | 'etag'
-  | 'if-none-match'
-  | 'if-modified-since'
-  | 'range'
-  | 'if-range'
-  | 'link'
-  | 'method-override'
-  | 'signature'
-  | 'via'
-  | 'max-forwards'
-  | 'origin'
-  | 'preflight'
-  | 'date'
   | 'alias'
   | 'other';
-
-type NamedKind = (typeof NAMED_KINDS)[number];
 
 const NAMED_KINDS = [
   'host',
@@ -297,7 +283,7 @@ export const BODY_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   ...NAMED_KINDS.filter(isBodyField),
 ]);
 
-const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderKind>([
+const OTHER_KINDS = [
   ['location', 'link'],
   ['content-location', 'link'],
   ['link', 'link'],
@@ -322,7 +308,9 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map<string, HeaderK
   ['origin', 'origin'],
   ['access-control-request-method', 'preflight'],
   ['date', 'date'],
-]);
+] as const;
+
+const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map(OTHER_KINDS);
 
 /** Names of other fields that nearly every client sends. */
 const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
@@ -406,7 +394,7 @@ const LOWER_CASE = 0x20;
 const slots: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
 
 for (const name of KNOWN_NAMES) {
-  const codes = ascii(name);
+  const codes = latin1Bytes(name);
   const slot = slotOf(codes, 0, codes.length);
   slots[slot] = { codes, kind: kindOfLower(name), next: slots[slot] };
 }
@@ -432,10 +420,6 @@ function slotOf(bytes: Uint8Array, from: number, to: number): number {
   const middle = (bytes[from + (length >> 1)] ?? 0) | LOWER_CASE;
   const last = (bytes[to - 1] ?? 0) | LOWER_CASE;
   return (length ^ (first << 1) ^ (middle << 4) ^ (last << 2)) & (SLOTS - 1);
-}
-
-function ascii(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** Fields that the gateway adds to a message, as a list and as lines in latin1. */

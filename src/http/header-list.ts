@@ -1,3 +1,5 @@
+import { latin1Bytes, latin1Text } from './byte-collector.ts';
+
 /**
  * A header section exactly as on the wire: name, value, name, value, … with order, repetition and spelling preserved. Values are
  * latin1: one character per byte.
@@ -194,13 +196,10 @@ const decoder = new TextDecoder();
 function asBytes(text: string): string {
   // Bytes that are not valid UTF-8 are lost: U+FFFD stays in the value, and header validation refuses it.
   if (ASCII.test(text) || text.includes('\ufffd')) return text;
-  let bytes = '';
-  // One at a time: a field that is spread into arguments has more of them than a call may have.
-  for (const byte of encoder.encode(text)) bytes += String.fromCharCode(byte);
-  return bytes;
+  return latin1Text(encoder.encode(text));
 }
 
 function asText(value: string): string {
   if (ASCII.test(value)) return value;
-  return decoder.decode(Uint8Array.from(value, (unit) => unit.charCodeAt(0)));
+  return decoder.decode(latin1Bytes(value));
 }

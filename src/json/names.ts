@@ -32,6 +32,11 @@ export function stringText(raw: string): string {
   return raw.includes('\\') ? unescape(raw) : raw;
 }
 
+/** Spells a text as a JSON string does between its quotes. */
+export function spelledText(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** Decodes the escapes of RFC 8259 section 7 in a string that the scanner found well-formed; lone surrogates are kept. */
 function unescape(raw: string): string {
   let text = '';

@@ -1,4 +1,4 @@
-import { concatBytes } from '../http/byte-collector.ts';
+import { concatBytes, latin1Bytes } from '../http/byte-collector.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
@@ -148,12 +148,7 @@ function signedContent(
   { id, timestamp }: Pick<SignedHead, 'id' | 'timestamp'>,
   body: Uint8Array,
 ): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(concatBytes([latin1(`${id}.${timestamp}.`), body]));
-}
-
-/** The text of fields is read as bytes, one a character. */
-function latin1(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  return new Uint8Array(concatBytes([latin1Bytes(`${id}.${timestamp}.`), body]));
 }
 
 async function macOf(key: CryptoKey, content: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
@@ -169,7 +164,7 @@ function areSame(one: Uint8Array, other: Uint8Array): boolean {
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return latin1Bytes(atob(text));
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { latin1Bytes, latin1Text } from '../http/byte-collector.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { decodeQueryText } from '../http/target.ts';
 import type { JsonWalker } from '../json/document.ts';
@@ -152,9 +153,7 @@ export function maskSecrets(text: string, isSecret: (name: string) => boolean = 
 /** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, even those that are no text. */
 export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
   if (boundary === '') return body;
-  let text = '';
-  for (const byte of body) text += String.fromCharCode(byte);
-  const parts = text.split(`--${boundary}`);
+  const parts = latin1Text(body).split(`--${boundary}`);
   const masked = parts.map((part) => {
     const end = part.indexOf('\r\n\r\n');
     const isSecret =
@@ -162,7 +161,7 @@ export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
     return isSecret ? `${part.slice(0, end + 4)}${ELLIPSIS}\r\n` : part;
   });
   if (masked.every((part, at) => part === parts[at])) return body;
-  return Uint8Array.from(masked.join(`--${boundary}`), (character) => character.charCodeAt(0));
+  return latin1Bytes(masked.join(`--${boundary}`));
 }
 
 /** The bytes of `…` in UTF-8. */

@@ -17,7 +17,7 @@ import {
   methodsWithout,
   type StreamedFormat,
 } from '../http/content.ts';
-import type { WorkMemory } from '../json/tape.ts';
+import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import { ClientKeys } from './client-key.ts';
 import { compileForms, type FormPlans } from './form.ts';
 import {
@@ -30,13 +30,13 @@ import {
 import { type BodyLinks, restoreBodyLinks } from './links.ts';
 import { compileJsonPatches, type JsonPatchPlans } from './json-patch.ts';
 import { Moves } from './moves.ts';
-import { MultipartPlan, MultipartStream } from './multipart.ts';
+import { MultipartStream } from './multipart.ts';
 import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { deprecatedInV1, type EditRecord, isWrapped, type Rewrite } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
 import type { ResponseContext } from './response-rules.ts';
-import { type BodyStream, RequestTexts, type StreamRules, TextsPlan } from './text-stream.ts';
+import { RequestTexts, rewriteWhole, type StreamRules } from './text-stream.ts';
 
 /** The rules of one operation for request bodies of one format, compiled. */
 export interface RequestPlan {
@@ -168,30 +168,34 @@ export class CompiledRuleBook {
     if (isForm(format)) return this.formPlans.of(operation, methodsWithout(format));
     if (format === 'json-patch') return this.patchPlans.of(operation);
     if (format === 'merge-patch') return this.patchPlans.of(operation).merge;
-    const json = this.requestPlans.of(operation);
-    if (isOfTexts(format)) return new TextsPlan(format, json, limit);
-    return new MultipartPlan(
-      {
-        boundary: boundaryOf(format),
-        forms: this.formPlans.of(operation, methodsWithout(format)),
-        limit,
+    const { isEmpty } = this.requestPlans.of(operation);
+    return {
+      isEmpty,
+      rewrite: (body, { take } = unlimitedMemory) => {
+        const rewriteText = (text: Uint8Array, plan: RequestPlan): Rewrite => plan.rewrite(text, { take });
+        const rules = { limit, hold: take };
+        return rewriteWhole(this.requestStream(operation, format, rules, rewriteText, true), body);
       },
-      json,
-    );
+    };
   }
 
-  /** Returns the stream that rewrites a request body of such a format as it comes; see {@link requestPlan}. */
+  /**
+   * Returns the stream that rewrites a request body of such a format as it comes; see {@link requestPlan}. With `keepsEdits`, all edits
+   * are kept: for a body that is there whole.
+   */
   requestStream(
     operation: Operation | undefined,
     format: StreamedFormat,
     rules: Omit<StreamRules<Rewrite>, 'rewrite'>,
     rewriteText: (text: Uint8Array, plan: RequestPlan) => Rewrite,
-  ): BodyStream {
+    keepsEdits = false,
+  ): RequestTexts | MultipartStream {
     const plan = this.requestPlans.of(operation);
     const rewrite = (text: Uint8Array): Rewrite => rewriteText(text, plan);
-    if (isOfTexts(format)) return new RequestTexts(format, { ...rules, rewrite });
+    if (isOfTexts(format)) return new RequestTexts(format, { ...rules, rewrite }, keepsEdits);
     const forms = this.formPlans.of(operation, methodsWithout(format));
-    return new MultipartStream({ ...rules, boundary: boundaryOf(format), forms, rewriteJson: rewrite });
+    const boundary = boundaryOf(format);
+    return new MultipartStream({ ...rules, boundary, forms, rewriteJson: rewrite }, keepsEdits);
   }
 
   /** Returns the plan for response bodies; `undefined` is for requests without an operation in the rule book. */

@@ -385,14 +385,14 @@ export function currentName(draft: Draft, member: DraftMember): string {
 
 /** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
 export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
-  const copy = new DraftMember(id === 0 ? source.id : id, source.node, like.place, like.hasDelimiter, object);
+  const copy = cloneMember(source, object);
+  copy.place = like.place;
+  copy.hasDelimiter = like.hasDelimiter;
   copy.hasLead = like.hasLead;
   copy.isMoved = true;
-  copy.isRenamed = id !== 0 || source.isRenamed;
-  copy.last = source.last;
-  copy.literal = source.literal;
-  copy.isReplaced = source.isReplaced;
-  copy.value = cloneValue(source.value, copy);
+  if (id === 0) return copy;
+  copy.id = id;
+  copy.isRenamed = true;
   return copy;
 }
 

@@ -1,10 +1,10 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { type NameTable, stringText } from '../json/names.ts';
+import { type NameTable, spelledText, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
 import { ERROR_FORMS, type ErrorForm, type ErrorsRule, type Path, type RequestRule } from '../rules/rule.ts';
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
-import { isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
+import { camel, isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { CompiledResponseRule, ResponseRuleBase, ResponseRun } from './response-rules.ts';
 import { concatBytes } from '../http/byte-collector.ts';
@@ -166,7 +166,7 @@ function v1Place(rule: Errors, raw: string, isWrapped: boolean): string {
   if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(rule, raw, isWrapped);
   const text = rule.spellings.text(raw);
   const [wrapper] = rule.v1.path([], isWrapped);
-  return wrapper === undefined || !/^\$[.[]/.test(raw) ? text : `$.${spelled(wrapper)}${text.slice(1)}`;
+  return wrapper === undefined || !/^\$[.[]/.test(raw) ? text : `$.${spelledText(wrapper)}${text.slice(1)}`;
 }
 
 /** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
@@ -191,7 +191,7 @@ function v1Pointer({ v1, spellings }: Errors, raw: string, isWrapped: boolean): 
   if (names[0] !== '') return raw;
   const tokens = spellings
     .pointer(names.slice(1), isWrapped)
-    .map((name) => slash + (asSent.get(name) ?? spelled(pointerToken(name))));
+    .map((name) => slash + (asSent.get(name) ?? spelledText(pointerToken(name))));
   return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
 }
 
@@ -212,11 +212,6 @@ function isEscaped(raw: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/** The text of a string between its quotes. */
-function spelled(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
 /** A query parameter that V1 calls otherwise. */
 interface RenamedParameter {
   readonly v2: string;
@@ -230,7 +225,7 @@ function v1Parameter(rule: Errors, run: ResponseRun, parameter: DraftMember): Re
     const text = stringText(raw);
     const name = rule.query?.v1Name(text) ?? text;
     if (name === text) return rule.spellings.text(raw);
-    renamed = { v2: raw, v1: spelled(name) };
+    renamed = { v2: raw, v1: spelledText(name) };
     return renamed.v1;
   });
   return renamed;
@@ -239,7 +234,7 @@ function v1Parameter(rule: Errors, run: ResponseRun, parameter: DraftMember): Re
 /** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
 function v1Text(rule: Errors, raw: string, named = raw): string {
   const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
-  return sentence === undefined ? rule.spellings.text(named) : spelled(sentence);
+  return sentence === undefined ? rule.spellings.text(named) : spelledText(sentence);
 }
 
 /** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
@@ -333,15 +328,11 @@ function namesInV2(
   { spellings }: Pick<Errors, 'spellings'>,
 ): readonly (readonly [string, string])[] {
   return placesInV2(rules).flatMap(([name = '', ...rest]) =>
-    [name, camelOf(name), camelOf(`_${name}`), name.replaceAll('_', '-')].flatMap((spelling) => {
+    [name, camel(name), camel(`_${name}`), name.replaceAll('_', '-')].flatMap((spelling) => {
       const v1 = rest.length === 0 ? spellings.text(spelling) : spelling;
       return v1 === spelling && rest.length === 0 ? [] : [[spelling, v1] as const];
     }),
   );
-}
-
-function camelOf(name: string): string {
-  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** How names and sentences in errors are turned back. */
@@ -515,7 +506,7 @@ export class RailsErrors {
     for (let end = Math.min(this.longest, raw.length); end > 0; end -= 1) {
       if (end < raw.length && raw.charCodeAt(end) !== SPACE) continue;
       const name = this.sentences.get(raw.slice(0, end));
-      if (name !== undefined) return JSON.stringify(name).slice(1, -1) + raw.slice(end);
+      if (name !== undefined) return spelledText(name) + raw.slice(end);
     }
     return raw;
   }

@@ -1,3 +1,5 @@
+import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
+import { hexValue } from '../http/chunk-size.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonDocument, scalarOf } from '../json/document.ts';
 import { decodeString } from '../json/names.ts';
@@ -364,8 +366,8 @@ function decodePart(body: Uint8Array, start: number, end: number): string | Form
     let byte = body[at] ?? 0;
     if (byte === PLUS) byte = 0x20;
     if (byte === PERCENT) {
-      const high = hexDigit(body[at + 1]);
-      const low = hexDigit(body[at + 2]);
+      const high = hexValue(body[at + 1]);
+      const low = hexValue(body[at + 2]);
       if (high < 0 || low < 0 || at + 2 >= end)
         return { offset: at, reason: 'two hexadecimal digits are expected after the percent sign' };
       byte = high * 16 + low;
@@ -381,12 +383,6 @@ function decodePart(body: Uint8Array, start: number, end: number): string | Form
   }
 }
 
-function hexDigit(byte = 0): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
-}
-
 /**
  * Splits a name at its brackets, encoded or not: `data[property][suburb]`. A name that is not of this form, such as `a[b`, is one part,
  * and so is one with dots.
@@ -397,7 +393,7 @@ function nameParts(body: Uint8Array, start: number, end: number): readonly NameP
   for (const { from, to } of ranges) {
     const text = decodePart(body, from, to);
     if (typeof text !== 'string') return text;
-    parts.push({ text, raw: binaryText(body, from, to) });
+    parts.push({ text, raw: latin1Text(body.subarray(from, to)) });
   }
   return parts;
 }
@@ -443,17 +439,6 @@ function bracketAt(
   if (byte !== PERCENT || body[at + 1] !== 0x35 || at + 2 >= end) return undefined;
   const letter = (body[at + 2] ?? 0) | 0x20;
   return letter === 0x62 || letter === 0x64 ? { opens: letter === 0x62, length: 3 } : undefined;
-}
-
-/** The bytes as characters of the same number. */
-function binaryText(body: Uint8Array, start: number, end: number): string {
-  let text = '';
-  for (let at = start; at < end; at += 1) text += String.fromCharCode(body[at] ?? 0);
-  return text;
-}
-
-function bytesOfBinary(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** Returns the edits that change the fields at `places`. */
@@ -509,9 +494,7 @@ function joined(edits: readonly Edit[]): readonly Edit[] {
       list.push(edit);
       continue;
     }
-    const insert = new Uint8Array(last.insert.length + edit.insert.length);
-    insert.set(last.insert);
-    insert.set(edit.insert, last.insert.length);
+    const insert = concatBytes([last.insert, edit.insert]);
     list[list.length - 1] = { start: last.start, end: edit.end, insert };
   }
   return list;
@@ -525,7 +508,7 @@ function fieldEdits(
 ): readonly Edit[] {
   const edits: Edit[] = [];
   if (name !== undefined && !isSameName(name, field?.name))
-    edits.push({ start, end: equals, insert: bytesOfBinary(printName(name, brackets)) });
+    edits.push({ start, end: equals, insert: latin1Bytes(printName(name, brackets)) });
   if (value !== undefined) edits.push({ start: equals, end, insert: encoder.encode(`=${encoded(value)}`) });
   return edits;
 }

@@ -1,8 +1,8 @@
-import { concatBytes } from '../http/byte-collector.ts';
+import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
 import { readJsonType } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { pointerToken } from '../json/pointer.ts';
-import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
+import { unlimitedMemory } from '../json/tape.ts';
 import {
   type AddedField,
   type FieldChange,
@@ -15,7 +15,7 @@ import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts'
 import {
   type BodyStream,
   MAX_STREAM_RECORDS,
-  rewriteWhole,
+  placedIn,
   type StreamFindings,
   type StreamOutput,
 } from './text-stream.ts';
@@ -358,7 +358,7 @@ export class MultipartStream implements BodyStream {
         }),
       };
     }
-    for (const record of outcome.records) this.otherRecords.push(inPart(record, prefix));
+    for (const record of outcome.records) this.otherRecords.push(placedIn(record, prefix));
     if (outcome.verdict === 'unchanged') {
       this.note ??= outcome.note;
       this.wait(next);
@@ -570,35 +570,6 @@ export class MultipartStream implements BodyStream {
   }
 }
 
-/** The same for a body that is there whole; see {@link MultipartStream}. */
-export class MultipartPlan {
-  private readonly rules: Omit<MultipartRules, 'hold' | 'rewriteJson'>;
-  private readonly json: {
-    readonly isEmpty: boolean;
-    rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite;
-  };
-
-  constructor(rules: MultipartPlan['rules'], json: MultipartPlan['json']) {
-    this.rules = rules;
-    this.json = json;
-  }
-
-  get isEmpty(): boolean {
-    return this.json.isEmpty;
-  }
-
-  rewrite(body: Uint8Array, { take }: WorkMemory = unlimitedMemory): Rewrite {
-    const { rules, json } = this;
-    return rewriteWhole(
-      new MultipartStream(
-        { ...rules, hold: take, rewriteJson: (text) => json.rewrite(text, { take }) },
-        true,
-      ),
-      body,
-    );
-  }
-}
-
 /**
  * Returns the JSON text that means the same as the fields of a multipart body, or its first JSON part if it has no fields;
  * undefined for a body that cannot be read.
@@ -637,9 +608,9 @@ const disposition = /^content-disposition[ \t]*:[ \t]*form-data[ \t]*/i;
 
 /** Reads the header section of a part; undefined where two readers could find two names in it. */
 function readHead(bytes: Uint8Array): PartHead | undefined {
-  let text = '';
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  const lines = text.replaceAll(/\r\n(?=[ \t])/g, '  ').split('\r\n');
+  const lines = latin1Text(bytes)
+    .replaceAll(/\r\n(?=[ \t])/g, '  ')
+    .split('\r\n');
   let at = 0;
   let type: string | undefined;
   let isCoded = false;
@@ -668,7 +639,7 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
   const names = parameters.filter(({ name }) => name === 'name');
   if (dispositions > 1 || names.length > 1) return undefined;
   const [found] = names;
-  const name = found && textOf(binary(unquoted(found.value)));
+  const name = found && textOf(latin1Bytes(unquoted(found.value)));
   if (found === undefined || parameters.some((one) => one.name === 'name*'))
     return { kind: 'file', name: undefined, start: 0, end: 0 };
   if (name === undefined) return undefined;
@@ -717,10 +688,6 @@ function unquoted(value: string): string {
   return value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : value;
 }
 
-function binary(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
-}
-
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes);
@@ -757,14 +724,4 @@ function isSameChange(one: FieldChange, other: FieldChange | undefined): boolean
 
 function quotedOf({ name }: Exclude<FieldChange, string>): string | undefined {
   return name && quoted(name);
-}
-
-/** A record of a part that is JSON, whose pointers begin with its name. */
-function inPart(record: EditRecord, prefix: string): EditRecord {
-  const { from, path } = record;
-  return {
-    ...record,
-    ...(from === undefined ? {} : { from: prefix + from }),
-    ...(path === undefined ? {} : { path: prefix + path }),
-  };
 }

@@ -1,3 +1,4 @@
+import { spelledText } from '../json/names.ts';
 import type { RequestRule, MoveRule, Path } from '../rules/rule.ts';
 
 const BACKSLASH = 0x5c;
@@ -97,7 +98,7 @@ export class NameSpellings {
       const turned = this.path(raw, at, path);
       const phrase = turned === path ? this.phraseAt(raw, at) : undefined;
       if (phrase !== undefined || turned !== path) {
-        text += raw.slice(kept, at) + escaped(phrase?.v1 ?? turned);
+        text += raw.slice(kept, at) + spelledText(phrase?.v1 ?? turned);
         kept = phrase === undefined ? end : at + phrase.v2.length;
       }
       at = phrase === undefined ? end : kept;
@@ -219,7 +220,9 @@ type Style = (name: string) => string;
 
 const snake: Style = (name) => name;
 const constant: Style = (name) => name.toUpperCase();
-const camel: Style = (name) => name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+/** The name with a capital letter in place of each underscore and the letter behind it. */
+export const camel: Style = (name) =>
+  name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 const pascal: Style = (name) => capitalised(camel(name));
 const kebab: Style = (name) => name.replaceAll('_', '-');
 
@@ -349,11 +352,6 @@ export function isWordUnit(unit: number): boolean {
 
 function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
-}
-
-/** The text of a string between its quotes. */
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 /** Converts pointers and names in a V2 body back to V1's, by applying the request rules of an operation in reverse. */

@@ -1,7 +1,6 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import type { TextFormat } from '../http/content.ts';
 import type { Edit } from '../json/edit.ts';
-import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts';
 import type { ResponseRecord, ResponseRewrite } from './response-rules.ts';
 
@@ -322,12 +321,13 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
   }
 
   private find({ records, patch, omitted, edits }: Applied<Record>, index: number, from: number): void {
+    const prefix = `/${index}`;
     const room = MAX_STREAM_RECORDS - this.records.length;
-    for (const record of records.slice(0, room)) this.records.push(inText(record, index));
+    for (const record of records.slice(0, room)) this.records.push(placedIn(record, prefix));
     this.omitted += omitted + Math.max(0, records.length - room);
     this.isPatchable &&=
       this.omitted === 0 && (patch.length > 0 || records.every(({ path }) => path === undefined));
-    if (this.isPatchable) this.patch.push(...patch.map((operation) => inText(operation, index)));
+    if (this.isPatchable) this.patch.push(...patch.map((operation) => placedIn(operation, prefix)));
     else this.patch = [];
     const at = this.offset + from;
     for (const { start, end, insert } of this.edits === undefined ? [] : edits)
@@ -345,14 +345,13 @@ interface Applied<Record> {
   readonly edits: readonly Edit[];
 }
 
-/** Pointers into one of several texts. */
-function inText<Place extends Placed>(place: Place, index: number): Place {
+/** Pointers into a part of a body, such as one of several texts. */
+export function placedIn<Place extends Placed>(place: Place, prefix: string): Place {
   const { from, path } = place;
-  const prefix = `/${index}`;
   return {
     ...place,
-    ...(from === undefined ? {} : { from: prefix + from }),
-    ...(path === undefined ? {} : { path: prefix + path }),
+    ...(from !== undefined && { from: prefix + from }),
+    ...(path !== undefined && { path: prefix + path }),
   };
 }
 
@@ -442,37 +441,6 @@ export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, T
     if (outcome.verdict === 'rewritten') return outcome;
     this.note ??= outcome.note;
     return undefined;
-  }
-}
-
-/** The request rules of one operation for a body of several texts that is there whole; see {@link RequestTexts}. */
-export class TextsPlan {
-  private readonly format: TextFormat;
-  private readonly plan: {
-    readonly isEmpty: boolean;
-    rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite;
-  };
-  private readonly limit: number;
-
-  /** `plan` is that for a JSON body, and `limit` that of the bytes of one text. */
-  constructor(format: TextFormat, plan: TextsPlan['plan'], limit: number) {
-    this.format = format;
-    this.plan = plan;
-    this.limit = limit;
-  }
-
-  get isEmpty(): boolean {
-    return this.plan.isEmpty;
-  }
-
-  rewrite(body: Uint8Array, memory: WorkMemory = unlimitedMemory): Rewrite {
-    const { take } = memory;
-    const rules = {
-      limit: this.limit,
-      hold: take,
-      rewrite: (text: Uint8Array) => this.plan.rewrite(text, { take }),
-    };
-    return rewriteWhole(new RequestTexts(this.format, rules, true), body);
   }
 }
 

@@ -1,4 +1,4 @@
-import { stringText } from '../json/names.ts';
+import { spelledText, stringText } from '../json/names.ts';
 import { convertDate, type DateForm, isExactDate, isNumeric } from './date-format.ts';
 
 /** Multiplies a number by a decimal with a finite inverse. */
@@ -73,7 +73,7 @@ export function converterOf(conversion: Conversion): Converter {
         return text !== undefined && NUMBER.test(text) ? text : undefined;
       };
     case 'prefix': {
-      const start = spelled(conversion.with);
+      const start = spelledText(conversion.with);
       return (json) => (isString(json) ? `"${start}${json.slice(1)}` : undefined);
     }
     case 'unprefix':
@@ -189,7 +189,7 @@ export function inverseFactor(by: string): string | undefined {
 /** Joins JSON strings with a text between them; undefined if one is not a string. */
 export function joinStrings(values: readonly string[], separator: string): string | undefined {
   if (!values.every(isString)) return undefined;
-  return `"${values.map((json) => json.slice(1, -1)).join(spelled(separator))}"`;
+  return `"${values.map((json) => json.slice(1, -1)).join(spelledText(separator))}"`;
 }
 
 /** Splits a JSON string into `count` strings at the first or the last separators; undefined if it has too few. */
@@ -228,10 +228,6 @@ function isString(json: string): boolean {
 
 function textOf(json: string): string | undefined {
   return isString(json) ? stringText(json.slice(1, -1)) : undefined;
-}
-
-function spelled(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
 }
 
 /** The index in a spelled string of the unit that has the index `unit` once escapes are decoded. */

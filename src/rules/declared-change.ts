@@ -116,18 +116,35 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
     return [{ rule: { rule: 'unwrap', member: oneName(source.unwrap) }, inside: at, members: [at] }];
   }
   const base = source.in === undefined ? [] : readPath(source.in);
+  /** A rule about the member that `text` at `key` names; `values` are the paths of the values of a map. */
+  const aboutMember = (
+    key: string,
+    text: string,
+    ruleOf: (place: { readonly member: string; readonly in: Path }) => RequestRule,
+    values: readonly SourcePath[] = [],
+  ): readonly DeclaredRule[] => {
+    const [inside, member] = split([...base, ...readPath(text)]);
+    const at = [...path, key];
+    return [{ rule: ruleOf({ member, in: inside }), inside: at, members: [at, ...values] }];
+  };
+  /** A rule about the members that the list at `key` names. */
+  const aboutMembers = (
+    key: string,
+    list: readonly string[],
+    ruleOf: (place: { readonly members: readonly string[]; readonly in: Path }) => RequestRule,
+  ): readonly DeclaredRule[] => {
+    const rule = ruleOf({ members: list.map(oneName), in: base });
+    const inside = source.in === undefined ? path : [...path, 'in'];
+    return [{ rule, inside, members: list.map((_, at) => [...path, key, at]) }];
+  };
   if ('rename' in source) {
-    const [inside, member] = split([...base, ...readPath(source.rename)]);
-    const at = [...path, 'rename'];
-    return [
-      { rule: { rule: 'rename', member, in: inside, to: oneName(source.to) }, inside: at, members: [at] },
-    ];
+    const to = oneName(source.to);
+    return aboutMember('rename', source.rename, (place) => ({ rule: 'rename', ...place, to }));
   }
   if ('map' in source) {
-    const [inside, member] = split([...base, ...readPath(source.of)]);
-    const at = [...path, 'of'];
-    const rule: RequestRule = { rule: 'map', member, in: inside, values: mappedValues(source.map) };
-    return [{ rule, inside: at, members: [at, ...valuePaths(source.map, path)] }];
+    const values = mappedValues(source.map);
+    const paths = valuePaths(source.map, path);
+    return aboutMember('of', source.of, (place) => ({ rule: 'map', ...place, values }), paths);
   }
   if ('strip' in source) return declareStrip(source.strip, base, [...path, 'strip']);
   if ('set' in source || 'default' in source) {
@@ -146,52 +163,32 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
   }
   if (isConversion(source)) {
     const [of, conversion] = conversionOf(source);
-    const at = [...path, conversion.rule];
-    const [inside, member] = split([...base, ...readPath(of)]);
-    const rule: RequestRule = { rule: conversion.rule, member, in: inside, conversion };
-    return [{ rule, inside: at, members: [at] }];
+    return aboutMember(conversion.rule, of, (place) => ({ rule: conversion.rule, ...place, conversion }));
   }
   if ('list' in source) {
-    const [inside, member] = split([...base, ...readPath(source.list)]);
-    const at = [...path, 'list'];
-    const to = source.to === undefined ? member : oneName(source.to);
-    return [{ rule: { rule: 'list', member, in: inside, to }, inside: at, members: [at] }];
-  }
-  if ('split' in source) {
-    const [inside, member] = split([...base, ...readPath(source.split)]);
-    const at = [...path, 'split'];
-    const rule: RequestRule = {
-      rule: 'split',
-      member,
-      in: inside,
-      to: source.to.map(oneName),
-      with: source.with,
-      at: source.at ?? 'last',
-    };
-    return [{ rule, inside: at, members: [at] }];
-  }
-  const inside = source.in === undefined ? path : [...path, 'in'];
-  if ('join' in source) {
-    const members = source.join.map(oneName);
-    const to = oneName(source.to);
-    const rule: RequestRule = {
-      rule: 'join',
-      members,
-      in: base,
-      to,
-      with: source.with,
-      at: source.at ?? 'last',
-    };
-    return [{ rule, inside, members: members.map((_, at) => [...path, 'join', at]) }];
+    const { to } = source;
+    return aboutMember('list', source.list, (place) => ({
+      rule: 'list',
+      ...place,
+      to: to === undefined ? place.member : oneName(to),
+    }));
   }
   if ('nest' in source) {
-    const members = source.nest.map(oneName);
-    const rule: RequestRule = { rule: 'nest', members, in: base, under: oneName(source.under) };
-    return [{ rule, inside, members: members.map((_, at) => [...path, 'nest', at]) }];
+    const under = oneName(source.under);
+    return aboutMembers('nest', source.nest, (place) => ({ rule: 'nest', ...place, under }));
   }
-  const members = source.only.map(oneName);
-  const rule: RequestRule = { rule: 'only', members, in: base };
-  return [{ rule, inside, members: members.map((_, at) => [...path, 'only', at]) }];
+  if ('only' in source) return aboutMembers('only', source.only, (place) => ({ rule: 'only', ...place }));
+  const { with: separator, at = 'last' } = source;
+  if ('split' in source) {
+    const to = source.to.map(oneName);
+    return aboutMember('split', source.split, (place) => {
+      return { rule: 'split', ...place, to, with: separator, at };
+    });
+  }
+  const to = oneName(source.to);
+  return aboutMembers('join', source.join, (place) => {
+    return { rule: 'join', ...place, to, with: separator, at };
+  });
 }
 
 /** The source of a conversion: the keys of one rule. */
@@ -333,43 +330,27 @@ function declareQueryRule(
   path: SourcePath,
   jsonAt: JsonAt,
 ): readonly DeclaredQueryRule[] {
-  if ('rename' in source) {
-    return [
-      {
-        rule: { rule: 'rename', parameter: source.rename, to: source.to },
-        parts: [[...path, 'rename']],
-      },
-    ];
-  }
+  const at = (key: string): SourcePath => [...path, key];
+  if ('rename' in source)
+    return [{ rule: { rule: 'rename', parameter: source.rename, to: source.to }, parts: [at('rename')] }];
   if ('map' in source) {
-    return [
-      {
-        rule: { rule: 'map', parameter: source.of, values: mappedTexts(source.map) },
-        parts: [[...path, 'of'], ...valuePaths(source.map, path)],
-      },
-    ];
+    const rule: QueryRule = { rule: 'map', parameter: source.of, values: mappedTexts(source.map) };
+    return [{ rule, parts: [at('of'), ...valuePaths(source.map, path)] }];
   }
   if ('set' in source || 'default' in source) {
     const rule = 'set' in source ? 'set' : 'default';
     return Object.entries('set' in source ? source.set : source.default).map(([parameter, value]) => {
-      const at = [...path, rule, parameter];
-      const text = typeof value === 'string' ? value : jsonAt(at);
-      return { rule: { rule, parameter, text }, parts: [at] };
+      const place = [...path, rule, parameter];
+      const text = typeof value === 'string' ? value : jsonAt(place);
+      return { rule: { rule, parameter, text }, parts: [place] };
     });
   }
   if (isConversion(source)) {
     const [parameter, conversion] = conversionOf(source);
-    return [{ rule: { rule: conversion.rule, parameter, conversion }, parts: [[...path, conversion.rule]] }];
+    return [{ rule: { rule: conversion.rule, parameter, conversion }, parts: [at(conversion.rule)] }];
   }
-  const at = [...path, 'strip'];
-  if (typeof source.strip === 'string')
-    return [{ rule: { rule: 'strip', parameters: [source.strip] }, parts: [at] }];
-  return [
-    {
-      rule: { rule: 'strip', parameters: source.strip },
-      parts: source.strip.map((_, index) => [...at, index]),
-    },
-  ];
+  const { names, parts } = stripped(source.strip, path);
+  return [{ rule: { rule: 'strip', parameters: names }, parts }];
 }
 
 function declareHeaderRule(
@@ -377,33 +358,41 @@ function declareHeaderRule(
   path: SourcePath,
   status: readonly StatusPattern[] | undefined,
 ): DeclaredHeaderRule {
+  const declared = (
+    key: string,
+    rule: HeaderRule,
+    values: readonly SourcePath[] = [],
+  ): DeclaredHeaderRule => {
+    return { rule, status, parts: [[...path, key], ...values] };
+  };
   if ('rename' in source) {
     const { rename: field, to, as } = source;
-    const rule: HeaderRule = { rule: 'rename', field, to, ...(as === undefined ? {} : { as }) };
-    return { rule, status, parts: [[...path, 'rename']] };
+    return declared('rename', { rule: 'rename', field, to, ...(as === undefined ? {} : { as }) });
   }
   if ('query' in source) {
     const { query: parameter, to, as = '{}' } = source;
-    return { rule: { rule: 'query', parameter, to, as }, status, parts: [[...path, 'query']] };
+    return declared('query', { rule: 'query', parameter, to, as });
   }
-  if ('set' in source)
-    return { rule: { rule: 'set', field: source.set, value: source.to }, status, parts: [[...path, 'set']] };
-  if ('default' in source) {
-    const rule: HeaderRule = { rule: 'default', field: source.default, value: source.to };
-    return { rule, status, parts: [[...path, 'default']] };
-  }
+  if ('set' in source) return declared('set', { rule: 'set', field: source.set, value: source.to });
+  if ('default' in source)
+    return declared('default', { rule: 'default', field: source.default, value: source.to });
   if ('map' in source) {
     const rule: HeaderRule = { rule: 'map', field: source.of, values: mappedTexts(source.map) };
-    return { rule, status, parts: [[...path, 'of'], ...valuePaths(source.map, path)] };
+    return declared('of', rule, valuePaths(source.map, path));
   }
+  const { names, parts } = stripped(source.strip, path);
+  return { rule: { rule: 'strip', fields: names }, status, parts };
+}
+
+/** The names that a `strip` has, one or a list, each with its path in the source. */
+function stripped(
+  strip: string | readonly string[],
+  path: SourcePath,
+): { readonly names: readonly string[]; readonly parts: readonly SourcePath[] } {
   const at = [...path, 'strip'];
-  if (typeof source.strip === 'string')
-    return { rule: { rule: 'strip', fields: [source.strip] }, status, parts: [at] };
-  return {
-    rule: { rule: 'strip', fields: source.strip },
-    status,
-    parts: source.strip.map((_, index) => [...at, index]),
-  };
+  return typeof strip === 'string'
+    ? { names: [strip], parts: [at] }
+    : { names: strip, parts: strip.map((_, index) => [...at, index]) };
 }
 
 function declareResponseHeaders(

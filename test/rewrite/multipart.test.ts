@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { concatBytes } from '../../src/http/byte-collector.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { FormPlan } from '../../src/rewrite/form.ts';
-import { MultipartPlan, MultipartStream } from '../../src/rewrite/multipart.ts';
+import { MultipartStream } from '../../src/rewrite/multipart.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
-import { bookOf, planOf } from '../support/plan-of.ts';
+import { bookOf, planOf, rewriteParts } from '../support/plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
 
 const RULES: readonly RequestRule[] = [
@@ -63,7 +63,7 @@ function partsOf({
 function outcomeOf(body: string, settings?: Settings): string {
   const { rules, json: plan } = partsOf(settings);
   const bytes = bytesOf(body);
-  const outcome = new MultipartPlan(rules, plan).rewrite(bytes);
+  const outcome = rewriteParts(rules, plan, bytes);
   if (outcome.verdict === 'refused')
     return `${outcome.refusal.status} ${outcome.refusal.code} ${outcome.refusal.reason ?? outcome.refusal.pointer ?? outcome.refusal.detail}`;
   if (outcome.verdict === 'rewritten')
@@ -345,7 +345,7 @@ describe('what two readers could read differently is refused', () => {
     const [before = '', behind = ''] = bodyOf(field('old', '|')).split('|');
     const body = concatBytes([bytesOf(before), new Uint8Array([0xe4]), bytesOf(behind)]);
     const { rules, json: plan } = partsOf();
-    expect(new MultipartPlan(rules, plan).rewrite(body)).toMatchObject({
+    expect(rewriteParts(rules, plan, body)).toMatchObject({
       verdict: 'refused',
       refusal: { status: 400, code: 'malformed-form', reason: 'the text of a field is not UTF-8' },
     });
@@ -353,7 +353,7 @@ describe('what two readers could read differently is refused', () => {
 
   test('fields for which there is no memory', () => {
     const { rules, json: plan } = partsOf();
-    const outcome = new MultipartPlan(rules, plan).rewrite(bytesOf(plain), { take: () => false });
+    const outcome = rewriteParts(rules, plan, bytesOf(plain), () => false);
     expect(outcome).toMatchObject({ verdict: 'refused', refusal: { status: 503, code: 'buffer-full' } });
   });
 

@@ -6,7 +6,12 @@ import { applyEdits } from '../../src/json/edit.ts';
 import { unlimitedMemory } from '../../src/json/tape.ts';
 import type { Plan } from '../../src/rewrite/plan.ts';
 import type { Refusal } from '../../src/rewrite/records.ts';
-import { MAX_STREAM_RECORDS, RequestTexts, ResponseTexts, TextsPlan } from '../../src/rewrite/text-stream.ts';
+import {
+  MAX_STREAM_RECORDS,
+  RequestTexts,
+  ResponseTexts,
+  rewriteWhole,
+} from '../../src/rewrite/text-stream.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { planOf } from '../support/plan-of.ts';
@@ -20,11 +25,12 @@ const RULES: readonly RequestRule[] = [
 
 function streamOf(format: TextFormat, plan: Plan, limit = 1 << 20, room = Infinity): RequestTexts {
   let left = room;
-  return new RequestTexts(format, {
+  const rules = {
     limit,
-    hold: (bytes) => (left -= bytes) >= 0,
-    rewrite: (text) => plan.rewrite(text, unlimitedMemory),
-  });
+    hold: (bytes: number) => (left -= bytes) >= 0,
+    rewrite: (text: Uint8Array) => plan.rewrite(text, unlimitedMemory),
+  };
+  return new RequestTexts(format, rules, true);
 }
 
 /** What comes out, part by part; the last is that of the end. */
@@ -265,7 +271,7 @@ test('however the bytes are cut, each text is rewritten as it would be alone', (
         return copy;
       });
       expect(textOf(concatBytes([...sent, stream.end().bytes]))).toBe(expected.join(''));
-      const whole = new TextsPlan(format, plan, 1 << 20).rewrite(body);
+      const whole = rewriteWhole(streamOf(format, plan), body);
       if (whole.verdict === 'refused') throw new Error(whole.refusal.detail);
       expect(textOf(whole.body)).toBe(expected.join(''));
       if (whole.verdict === 'rewritten')

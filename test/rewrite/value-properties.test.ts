@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import type { JsonScalar } from '../../src/json/document.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { FormPlan } from '../../src/rewrite/form.ts';
-import { MultipartPlan } from '../../src/rewrite/multipart.ts';
 import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';
 import type { Refusal } from '../../src/rewrite/records.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
@@ -13,7 +12,7 @@ import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { undoingOf } from '../../src/rules/check-rule-book.ts';
 import { readForm, withoutEmpty } from '../support/form-reader.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
-import { bookOf, planOf } from '../support/plan-of.ts';
+import { bookOf, planOf, rewriteParts } from '../support/plan-of.ts';
 import { applyRules, meaning, parse, Refused, type Value } from '../support/value-model.ts';
 import { bytesOf, textOf } from './notation.ts';
 
@@ -318,7 +317,7 @@ test(
         const book = bookOf(rules, { value });
         const forms = new FormPlan(book, book.changes);
         const parts = { boundary: BOUNDARY, forms, limit: 1 << 20 };
-        const outcome = new MultipartPlan(parts, planOf(rules, { value })).rewrite(bytesOf(body));
+        const outcome = rewriteParts(parts, planOf(rules, { value }), bytesOf(body));
         if (outcome.verdict === 'refused') {
           if (modelled(rules, json, value) !== 'refused')
             compareForms(rules, said ?? '', value, outcome.refusal);

@@ -1,4 +1,7 @@
+import { MultipartStream, type MultipartRules } from '../../src/rewrite/multipart.ts';
 import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';
+import type { Rewrite } from '../../src/rewrite/records.ts';
+import { rewriteWhole } from '../../src/rewrite/text-stream.ts';
 import type { Change, Policies, RuleBook } from '../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 
@@ -51,6 +54,17 @@ export function bookOf(
 /** The plan that carries out the given request rules on any POST. */
 export function planOf(request: readonly RequestRule[], policies: Partial<Policies> = {}, depth = 512): Plan {
   return compilePlans(bookOf(request, policies, depth)).of(undefined);
+}
+
+/** Rewrites a multipart body that is there whole. */
+export function rewriteParts(
+  rules: Omit<MultipartRules, 'hold' | 'rewriteJson'>,
+  plan: Plan,
+  body: Uint8Array,
+  take = (_bytes: number): boolean => true,
+): Rewrite {
+  const rewriteJson = (text: Uint8Array): Rewrite => plan.rewrite(text, { take });
+  return rewriteWhole(new MultipartStream({ ...rules, hold: take, rewriteJson }, true), body);
 }
 
 /** The rules of the specification, as they apply to a post production order. */
