@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -92,18 +91,6 @@ describe('with half-close: answer', () => {
     expect(await gateway.entry()).toMatchObject({ verdict: 'passed' });
     await until(() => gateway.gateway.inFlight === 0);
   });
-});
-
-test('a request that comes with the end of its connection is unusual or not: it is over at once', async () => {
-  const { gateway } = await served(() => {});
-  for (const [index, request] of [GET, `\r\n${GET}`, CHUNKED, GET.slice(0, 20)].entries()) {
-    const client = connect(gateway.port, '127.0.0.1');
-    client.end(request);
-    client.resume();
-    await once(client, 'close');
-    if (index < 3) expect((await gateway.entry(index + 1)).status).toBe(0);
-  }
-  expect(gateway.gateway.inFlight).toBe(0);
 });
 
 describe('a client that resets its connection while it is not read has gone away', () => {

@@ -49,24 +49,6 @@ test('connections that arrive in every turn in which a port is closed are served
   expect(ended.filter((outcome) => outcome !== 'served' && outcome !== 'ECONNREFUSED')).toEqual([]);
 });
 
-test('clients that connect again and again while a port is closed are served or refused, never reset', async () => {
-  const port = await freePort();
-  const server = createServer((socket) => socket.end('served'));
-  await listen(server, { host: '127.0.0.1', port }, 'http');
-  const outcomes = new Set<string>();
-  const connectAgain = async (): Promise<void> => {
-    while (server.listening) {
-      outcomes.add(await outcomeOf(port));
-      await pause(Math.random() * 5);
-    }
-  };
-  const clients = Array.from({ length: CLIENTS }, connectAgain);
-  await closePort([server], { accepted: () => 0, isOwn: true, onClosed: () => {} });
-  await Promise.all(clients);
-  outcomes.delete('ECONNREFUSED');
-  expect([...outcomes]).toEqual(['served']);
-});
-
 test('a port that others listen on, too, is closed after a turn that brought no connection', async () => {
   const server = createServer((socket) => socket.end('served'));
   const port = await freePort();

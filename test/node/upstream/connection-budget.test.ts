@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawResponse, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
-import { Call, inParts, upstreamTo } from './upstream-calls.ts';
+import { Call, inParts, upstreamTo, called, servedUpstream } from './upstream-calls.ts';
 
 /** A V2 that counts the connections that are open at once. */
 interface CountingV2 extends RawServer {
@@ -109,10 +109,12 @@ describe('clients that send their bodies slowly', () => {
     connections: number,
     count: number,
   ): Promise<{ upstream: NodeUpstream; targets: () => string[]; finish: ((last: Buffer) => void)[] }> {
-    const v2 = await rawServer((socket, request) => {
-      if (targetOf(request) !== '/silent') socket.write(ok(targetOf(request)));
-    });
-    const upstream = upstreamTo(v2.origin, { connections });
+    const { v2, upstream } = await servedUpstream(
+      (socket, request) => {
+        if (targetOf(request) !== '/silent') socket.write(ok(targetOf(request)));
+      },
+      { connections },
+    );
     const finish: ((last: Buffer) => void)[] = [];
     for (let number = 0; number < count; number += 1) {
       const { promise, resolve } = Promise.withResolvers<Buffer>();
@@ -219,8 +221,7 @@ describe.each([
     const upstream = upstreamTo(v2.origin, { connections: 1 });
     const outcomes: string[] = [];
     for (let count = 0; count < 3; count += 1) {
-      const call = new Call(upstream, bodyOf(count));
-      await call.over;
+      const call = await called(upstream, bodyOf(count));
       outcomes.push(call.outcome);
     }
     expect(outcomes).toEqual(['fail closed', 'fail invalid', 'end']);

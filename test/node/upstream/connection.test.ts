@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { socketServer } from '../../support/socket-server.ts';
 import { until } from '../../support/until.ts';
-import { Call, inParts, upstreamTo } from './upstream-calls.ts';
+import { Call, inParts, upstreamTo, called, servedUpstream } from './upstream-calls.ts';
 
 /** Parts of 64 KiB without an end, and how many were taken. */
 class EndlessBody {
@@ -29,12 +29,11 @@ describe('on the wire a body in parts', () => {
     [5, 'content-length: 5\r\n\r\nhello'],
   ])('of length %s', async (length, end) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const call = new Call(upstreamTo(v2.origin), {
+    const call = await called(upstreamTo(v2.origin), {
       method: 'POST',
       body: inParts('he', '', 'llo'),
       length,
     });
-    await call.over;
     expect(call.outcome).toBe('end');
     expect(v2.received[0]).toBe(
       `POST / HTTP/1.1\r\nhost: 127.0.0.1:${v2.port}\r\nconnection: keep-alive\r\n${end}`,
@@ -46,8 +45,7 @@ describe('on the wire a body in parts', () => {
     ['shorter than its length', 6],
   ])('%s breaks the request, which is the fault of the client', async (fault, length) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const call = new Call(upstreamTo(v2.origin), { method: 'POST', body: inParts('he', 'llo'), length });
-    await call.over;
+    const call = await called(upstreamTo(v2.origin), { method: 'POST', body: inParts('he', 'llo'), length });
     expect(call.fault).toEqual({ kind: 'rejected', sent: true, cause: `body ${fault}` });
     expect((v2.received[0]?.split('\r\n\r\n')[1] ?? '').length).toBeLessThan(length);
   });
@@ -55,12 +53,10 @@ describe('on the wire a body in parts', () => {
 
 describe('the connection of a body in parts', () => {
   test('takes the next request when V2 has read all of it, and may have had others before', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok()));
-    const upstream = upstreamTo(v2.origin);
+    const { v2, upstream } = await servedUpstream();
     for (const length of [undefined, 5, undefined]) {
-      await new Call(upstream).over;
-      const call = new Call(upstream, { method: 'POST', body: inParts('he', 'llo'), length });
-      await call.over;
+      await called(upstream);
+      const call = await called(upstream, { method: 'POST', body: inParts('he', 'llo'), length });
       expect(call.outcome).toBe('end');
     }
     expect(v2.sockets).toHaveLength(1);
@@ -77,11 +73,9 @@ describe('the connection of a body in parts', () => {
     });
     const upstream = upstreamTo(origin, { connections: 1 });
     const body = new EndlessBody();
-    const early = new Call(upstream, { method: 'POST', body });
-    await early.over;
+    const early = await called(upstream, { method: 'POST', body });
     expect(early.body).toBe('"early"');
-    const next = new Call(upstream, { target: '/next' });
-    await next.over;
+    const next = await called(upstream, { target: '/next' });
     expect(next.body).toBe('"early"');
     await until(() => body.isLetGo);
     expect(text.map((one) => one.split(' ')[1])).toEqual(['/', '/next']);
@@ -90,8 +84,7 @@ describe('the connection of a body in parts', () => {
   test('breaks when V2 goes away, and no more of the body is read', async () => {
     const origin = await socketServer((socket) => void socket.once('data', () => socket.destroy()));
     const body = new EndlessBody();
-    const call = new Call(upstreamTo(origin), { method: 'POST', body });
-    await call.over;
+    const call = await called(upstreamTo(origin), { method: 'POST', body });
     expect(call.fault).toMatchObject({ kind: 'closed', sent: true });
     await until(() => body.isLetGo);
   });
@@ -118,8 +111,7 @@ test('a body that is echoed while it comes goes both ways at once', async () => 
       socket.write(body);
     });
   });
-  const call = new Call(upstreamTo(origin), { method: 'POST', body: inParts('he', 'l', 'lo') });
-  await call.over;
+  const call = await called(upstreamTo(origin), { method: 'POST', body: inParts('he', 'l', 'lo') });
   expect([call.outcome, call.body]).toEqual(['end', 'hello']);
 });
 
@@ -141,15 +133,13 @@ test('a V2 that reads nothing is sent as much as the system buffers hold, and no
 });
 
 test('a client that takes its time with the body is not V2’s delay: the time for the first byte begins behind it', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const upstream = upstreamTo(v2.origin, { headersTimeout: 100 });
+  const { upstream } = await servedUpstream(ok(), { headersTimeout: 100 });
   const slow = (async function* parts() {
     for (const part of 'hello') {
       await pause(70);
       yield Buffer.from(part);
     }
   })();
-  const call = new Call(upstream, { method: 'POST', body: slow });
-  await call.over;
+  const call = await called(upstream, { method: 'POST', body: slow });
   expect(call.outcome).toBe('end');
 });

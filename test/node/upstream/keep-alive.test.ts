@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodeUpstream } from '../../../src/node/upstream/origin.ts';
 import { ok, type RawServer, rawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
-import { Call, upstreamTo } from './upstream-calls.ts';
+import { Call, upstreamTo, called, servedUpstream } from './upstream-calls.ts';
 
 /** A V2 that closes connections which are idle for so long, without a word of it in its responses. */
 function closingV2(idleMs: number): Promise<RawServer> {
@@ -20,14 +20,12 @@ function closingV2(idleMs: number): Promise<RawServer> {
 }
 
 async function send(upstream: NodeUpstream, method: string): Promise<Call> {
-  const call = new Call(upstream, { method });
-  await call.over;
+  const call = await called(upstream, { method });
   return call;
 }
 
 test('a connection is kept as long as the setting says', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const upstream = upstreamTo(v2.origin, { idleTimeout: 300 });
+  const { v2, upstream } = await servedUpstream(ok(), { idleTimeout: 300 });
   let second: Call | undefined;
   // In the turn of the first response, so that no time is over between them.
   const first = new Call(upstream, {}, (event) => {
@@ -43,15 +41,13 @@ test('a connection is kept as long as the setting says', async () => {
 });
 
 test('a connection takes as many requests as the setting says', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const upstream = upstreamTo(v2.origin, { maxRequests: 3 });
+  const { v2, upstream } = await servedUpstream(ok(), { maxRequests: 3 });
   for (let count = 0; count < 7; count += 1) await send(upstream, 'GET');
   expect(v2.received.map((text) => text.match(/GET/g)?.length)).toEqual([3, 3, 1]);
 });
 
 test('a connection takes no request once it is as old as the setting says, however busy it is', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const upstream = upstreamTo(v2.origin, { maxAge: 200 });
+  const { v2, upstream } = await servedUpstream(ok(), { maxAge: 200 });
   await until(async () => {
     await send(upstream, 'GET');
     return v2.sockets.length === 4;

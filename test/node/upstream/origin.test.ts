@@ -13,7 +13,7 @@ import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
-import { Call, inParts, upstreamTo } from './upstream-calls.ts';
+import { Call, inParts, upstreamTo, called, servedUpstream } from './upstream-calls.ts';
 import { listening } from '../../support/listening.ts';
 
 /** A resolver that returns the current content of the list. */
@@ -69,8 +69,7 @@ test('all addresses are dead: one limit for all of them together', async () => {
     connectTimeout: 400,
   });
   const spent = ownTime();
-  const call = new Call(upstream);
-  await call.over;
+  const call = await called(upstream);
   expect(call.fault).toMatchObject({ kind: 'unreachable', sent: false, cause: 'ECONNREFUSED' });
   expect(spent()).toBeLessThan(1200);
 });
@@ -127,8 +126,7 @@ test('while V2 is away every address is tried at once: it may be back at any of 
     lookup: resolverOf(addresses),
     connectTimeout: 100,
   });
-  const call = new Call(upstream);
-  await call.over;
+  const call = await called(upstream);
   expect(call.fault).toMatchObject({ sent: false, cause: 'ECONNREFUSED' });
   addresses.splice(0, addresses.length, ...live);
   // No request comes, and the first connection ends the attempts.
@@ -185,9 +183,8 @@ test.each([
   ['whole', null],
   ['in parts', inParts('x')],
 ])('V2 gets the host of the setting, whatever its address, for a body that is %s', async (_how, body) => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const upstream = upstreamTo(v2.origin, { host: 'captur3d.io:8443' });
-  await new Call(upstream, { method: 'POST', body }).over;
+  const { v2, upstream } = await servedUpstream(ok(), { host: 'captur3d.io:8443' });
+  await called(upstream, { method: 'POST', body });
   expect(v2.received[0]?.match(/\r\nhost: [^\r]*/gi)).toEqual(['\r\nhost: captur3d.io:8443']);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ok, rawServer } from '../../support/raw-server.ts';
-import { Call, upstreamTo } from './upstream-calls.ts';
+import { ok } from '../../support/raw-server.ts';
+import { type Call, called, servedUpstream } from './upstream-calls.ts';
 
 const INTERIM = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
 const CHUNKS =
@@ -23,17 +23,14 @@ test.each(responses)(
   '%s: cut off after each byte, a response fails once and never ends',
   async (_what, bytes, events, body) => {
     let cut = 0;
-    const v2 = await rawServer((socket) => socket.end(bytes.slice(0, cut)));
-    const upstream = upstreamTo(v2.origin);
+    const { v2, upstream } = await servedUpstream((socket) => socket.end(bytes.slice(0, cut)));
     for (; cut < bytes.length; cut += 1) {
-      const call = new Call(upstream, { method: 'POST', body: Buffer.from('x') });
-      await call.over;
+      const call = await called(upstream, { method: 'POST', body: Buffer.from('x') });
       expect(`${cut}: ${call.outcome}`).toBe(`${cut}: fail closed`);
       expect(body.startsWith(call.body)).toBe(true);
       expect(call.fault?.sent).toBe(true);
     }
-    const whole = new Call(upstream);
-    await whole.over;
+    const whole = await called(upstream);
     expect(eventsOf(whole)).toBe(events);
     expect(v2.received.filter((text) => text.startsWith('POST '))).toHaveLength(bytes.length);
   },
@@ -43,16 +40,14 @@ test.each(['GET', 'HEAD'])(
   'a response to %s that ends with its connection is whole then, and broken by a reset',
   async (method) => {
     let isReset = false;
-    const v2 = await rawServer((socket) => {
+    const { upstream } = await servedUpstream((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\nabc', () => {
         if (isReset) setTimeout(() => socket.resetAndDestroy(), 20);
         else socket.end();
       });
     });
-    const upstream = upstreamTo(v2.origin);
     for (isReset of [false, true]) {
-      const call = new Call(upstream, { method });
-      await call.over;
+      const call = await called(upstream, { method });
       expect(call.outcome).toBe(isReset && method === 'GET' ? 'fail closed' : 'end');
       expect(call.body).toBe(method === 'GET' ? 'abc' : '');
     }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
-import { Call, upstreamTo } from './upstream-calls.ts';
+import { upstreamTo, called } from './upstream-calls.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost'] });
 
@@ -33,8 +33,7 @@ test('other authorities are asked by the next connection: no session of the old 
   const outcomes: string[] = [];
   for (const ca of [leaf.cert, leaf.cert, other.cert, leaf.cert]) {
     if (outcomes.length > 1) upstream.renew({ ca });
-    const call = new Call(upstream);
-    await call.over;
+    const call = await called(upstream);
     outcomes.push(call.fault?.kind ?? call.outcome);
   }
   expect(outcomes).toEqual(['end', 'end', 'unreachable', 'end']);
@@ -58,8 +57,7 @@ test.each([
         left -= 1;
         // Large ones take several writes of TLS records.
         const body = Buffer.alloc(left % 10 === 0 ? 100_000 : 300, 'x');
-        const call = new Call(upstream, { method: 'POST', body });
-        await call.over;
+        const call = await called(upstream, { method: 'POST', body });
         outcomes.push(call.outcome);
         handshakes = Math.max(handshakes, Number(call.body));
       }

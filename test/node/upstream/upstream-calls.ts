@@ -9,6 +9,7 @@ import type {
 import type { HeaderList } from '../../../src/http/header-list.ts';
 import type { NodeUpstream, UpstreamOptions } from '../../../src/node/upstream/origin.ts';
 import { createSocketUpstream } from '../../../src/node/upstream/pool.ts';
+import { ok, type RawResponse, rawServer, type RawServer } from '../../support/raw-server.ts';
 import { NEVER_MS } from '../../support/until.ts';
 import type { ResponseHead } from '../../../src/http/response-head.ts';
 
@@ -31,6 +32,24 @@ export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}):
   });
   onTestFinished(() => upstream.close());
   return upstream;
+}
+
+/** Starts a V2 of bytes, with what it responds to each request, and an upstream to it. */
+export async function servedUpstream(
+  response: string | RawResponse = ok(),
+  over: Partial<UpstreamOptions> = {},
+): Promise<{ readonly v2: RawServer; readonly upstream: NodeUpstream }> {
+  const v2 = await rawServer(
+    typeof response === 'string' ? (socket) => void socket.write(response) : response,
+  );
+  return { v2, upstream: upstreamTo(v2.origin, over) };
+}
+
+/** Makes a call, and resolves to it once it is over. */
+export async function called(...given: ConstructorParameters<typeof Call>): Promise<Call> {
+  const call = new Call(...given);
+  await call.over;
+  return call;
 }
 
 /** A body that comes in parts, each in a turn of its own. */

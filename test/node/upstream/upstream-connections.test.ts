@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { certificate } from '../../support/certificates.ts';
-import { ok, rawServer } from '../../support/raw-server.ts';
+import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
-import { Call, upstreamTo } from './upstream-calls.ts';
+import { Call, upstreamTo, called, servedUpstream } from './upstream-calls.ts';
 import { listening } from '../../support/listening.ts';
 
 const poison = ok('"poison"');
@@ -18,19 +18,20 @@ function stall(milliseconds: number): void {
 
 describe('bytes that V2 sends without a request are nobody’s response', () => {
   test.each(['in one write', 'right behind', 'without a request'])('a second response %s', async (when) => {
-    const v2 = await rawServer((socket, request) => {
-      const own = ok(`"${request.split(' ')[1]}"`);
-      if (when === 'in one write') socket.write(own + poison);
-      else socket.write(own);
-      if (when === 'right behind') setImmediate(() => socket.write(poison));
-      if (when === 'without a request') setTimeout(() => socket.write(poison), 5);
-    });
-    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const { v2, upstream } = await servedUpstream(
+      (socket, request) => {
+        const own = ok(`"${request.split(' ')[1]}"`);
+        if (when === 'in one write') socket.write(own + poison);
+        else socket.write(own);
+        if (when === 'right behind') setImmediate(() => socket.write(poison));
+        if (when === 'without a request') setTimeout(() => socket.write(poison), 5);
+      },
+      { connections: 1 },
+    );
     const targets = ['/a', '/b', '/c'];
     if (when === 'without a request') {
       for (const target of targets) {
-        const call = new Call(upstream, { target });
-        await call.over;
+        const call = await called(upstream, { target });
         expect(call.body).toBe(`"${target}"`);
         await until(() => v2.sockets.every(({ destroyed }) => destroyed));
       }
@@ -43,17 +44,15 @@ describe('bytes that V2 sends without a request are nobody’s response', () => 
   });
 
   test('and from then on no connection is used twice, for the next one may be taken for a response', async () => {
-    const v2 = await rawServer((socket, _request, number) =>
+    const { v2, upstream } = await servedUpstream((socket, _request, number) =>
       socket.write(number === 3 ? ok() + poison : ok()),
     );
-    const upstream = upstreamTo(v2.origin);
-    for (let count = 0; count < 6; count += 1) await new Call(upstream).over;
+    for (let count = 0; count < 6; count += 1) await called(upstream);
     expect(v2.received.map((text) => text.match(/GET/g)?.length)).toEqual([3, 1, 1, 1]);
   });
 
   test('the body of a response to HEAD', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok(poison)));
-    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const { upstream } = await servedUpstream(ok(poison), { connections: 1 });
     const calls = [new Call(upstream, { method: 'HEAD' }), new Call(upstream)];
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ body }) => body)).toEqual(['', poison]);
@@ -69,11 +68,9 @@ describe('a connection is kept', () => {
     ['GET', 'HTTP/1.1 204 No Content\r\n\r\n'],
     ['POST', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n'],
   ])('behind %s, response %j', async (method, bytes) => {
-    const v2 = await rawServer((socket) => socket.write(bytes));
-    const upstream = upstreamTo(v2.origin);
+    const { v2, upstream } = await servedUpstream(bytes);
     for (let count = 0; count < 3; count += 1) {
-      const call = new Call(upstream, { method });
-      await call.over;
+      const call = await called(upstream, { method });
       expect(call.outcome).toBe('end');
     }
     expect(v2.sockets).toHaveLength(1);
@@ -85,9 +82,8 @@ describe('a connection is kept', () => {
     'Keep-Alive: timeout=1',
     'Keep-Alive: max=5, timeout=0',
   ])('but not behind %j', async (field) => {
-    const v2 = await rawServer((socket) => socket.write(ok('', `${field}\r\n`)));
-    const upstream = upstreamTo(v2.origin);
-    for (let count = 0; count < 2; count += 1) await new Call(upstream).over;
+    const { v2, upstream } = await servedUpstream(ok('', `${field}\r\n`));
+    for (let count = 0; count < 2; count += 1) await called(upstream);
     expect(v2.sockets).toHaveLength(2);
   });
 
@@ -113,8 +109,10 @@ describe('a connection is kept', () => {
   });
 
   test('a V2 that closes behind each response, and does not say so, gets each order once and responses it', async () => {
-    const v2 = await rawServer((socket, request) => socket.end(ok(request.split('\r\n\r\n')[1])));
-    const upstream = upstreamTo(v2.origin, { connections: 2 });
+    const { upstream } = await servedUpstream(
+      (socket, request) => socket.end(ok(request.split('\r\n\r\n')[1])),
+      { connections: 2 },
+    );
     const orders = Array.from({ length: 50 }, (_, number) => `"${number}"`);
     const calls = orders.map((order) => new Call(upstream, { method: 'POST', body: Buffer.from(order) }));
     await Promise.all(calls.map(({ over }) => over));
@@ -122,12 +120,11 @@ describe('a connection is kept', () => {
   });
 
   test('one that is given up in this very turn takes no request', async () => {
-    const v2 = await rawServer((socket, request) => {
+    const { v2, upstream } = await servedUpstream((socket, request) => {
       if (request.startsWith('GET /a ')) socket.write(ok('"a"'));
       // What comes on the idle connection gives it up; the response on the other one comes in the same turn.
       else v2.sockets[0]?.write(poison, () => socket.write(ok('"b"')));
     });
-    const upstream = upstreamTo(v2.origin);
     const calls = [new Call(upstream, { target: '/a' })];
     let third: Call | undefined;
     calls.push(
@@ -142,8 +139,7 @@ describe('a connection is kept', () => {
 });
 
 test('a waiting request that is aborted when another times out gets no events', async () => {
-  const v2 = await rawServer(() => {});
-  const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 100 });
+  const { upstream } = await servedUpstream(() => {}, { connections: 1, headersTimeout: 100 });
   const calls: Call[] = [];
   const giveUp = (): void => calls.at(-1)?.abort();
   for (let count = 0; count < 4; count += 1)
@@ -156,20 +152,17 @@ test('a waiting request that is aborted when another times out gets no events', 
 describe('from within a callback', () => {
   test.each(['103', '200', 'data'])('giving up at %s ends it there', async (at) => {
     const response = `HTTP/1.1 103 Hints\r\n\r\n${ok('abc')}`;
-    const v2 = await rawServer((socket) => socket.write(response));
-    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const { upstream } = await servedUpstream(response, { connections: 1 });
     const call = new Call(upstream, {}, (event, own) => {
       if (event === at) own.abort();
     });
-    const next = new Call(upstream);
-    await next.over;
+    const next = await called(upstream);
     expect(call.events.at(-1)).toBe(at);
     expect(next.events).toEqual(['103', '200', 'data', 'end']);
   });
 
   test('the end may send, hold back and give up as it likes', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('abc')));
-    const upstream = upstreamTo(v2.origin, { connections: 1 });
+    const { v2, upstream } = await servedUpstream(ok('abc'), { connections: 1 });
     let next: Call | undefined;
     const call = new Call(upstream, {}, (event, own) => {
       if (event === 'data') own.pause();
@@ -185,8 +178,7 @@ describe('from within a callback', () => {
   });
 
   test('a response that is paused before it arrives is delivered once resumed', async () => {
-    const v2 = await rawServer((socket) => socket.write(ok('abc')));
-    const upstream = upstreamTo(v2.origin);
+    const { v2, upstream } = await servedUpstream(ok('abc'));
     const call = new Call(upstream);
     call.pause();
     await until(() => v2.received[0] !== undefined && v2.received[0] !== '');
@@ -200,11 +192,13 @@ describe('from within a callback', () => {
 
 describe('time', () => {
   test('a body that goes on comes in time, however long the process was busy in between', async () => {
-    const v2 = await rawServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n');
-      for (let part = 0; part < 6; part += 1) setTimeout(() => socket.write('x'), part * 30);
-    });
-    const upstream = upstreamTo(v2.origin, { bodyTimeout: 150, headersTimeout: 10_000 });
+    const { upstream } = await servedUpstream(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n');
+        for (let part = 0; part < 6; part += 1) setTimeout(() => socket.write('x'), part * 30);
+      },
+      { bodyTimeout: 150, headersTimeout: 10_000 },
+    );
     const call = new Call(upstream, {}, (event) => {
       if (event === 'data') stall(300);
     });
@@ -213,10 +207,12 @@ describe('time', () => {
   });
 
   test('a body that is held back is not late, and one that stops is', async () => {
-    const v2 = await rawServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
-    });
-    const upstream = upstreamTo(v2.origin, { bodyTimeout: 60 });
+    const { upstream } = await servedUpstream(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');
+      },
+      { bodyTimeout: 60 },
+    );
     const call = new Call(upstream, {}, (event, own) => {
       if (event === 'data') own.pause();
     });
@@ -230,12 +226,12 @@ describe('time', () => {
 });
 
 test('a body of any size arrives as it is', async () => {
-  const v2 = await rawServer((socket, request) => socket.write(ok(request.split('\r\n\r\n')[1])));
-  const upstream = upstreamTo(v2.origin);
+  const { v2, upstream } = await servedUpstream((socket, request) =>
+    socket.write(ok(request.split('\r\n\r\n')[1])),
+  );
   for (const size of [0, 1, 16_384, 16_385, 300_000]) {
     const body = 'abcdefghi\n'.repeat(size / 10 + 1).slice(0, size);
-    const call = new Call(upstream, { method: 'PUT', body: Buffer.from(body) });
-    await call.over;
+    const call = await called(upstream, { method: 'PUT', body: Buffer.from(body) });
     expect(call.body).toBe(body);
   }
   expect(v2.sockets).toHaveLength(1);
@@ -272,8 +268,7 @@ describe('over TLS', () => {
     );
     const upstream = upstreamTo(v2.origin, { tls: { ca: leaf.cert } });
     for (let count = 0; count < 3; count += 1) {
-      const call = new Call(upstream);
-      await call.over;
+      const call = await called(upstream);
       expect(call.outcome).toBe('end');
     }
     expect(v2.resumed).toEqual([false, true]);

@@ -170,26 +170,6 @@ const frames = fc.record({
 });
 const cuts = fc.array(fc.oneof(fc.nat(200), fc.nat(40_000)), { maxLength: 12 });
 
-test('a frame has its type, its flags, its stream and its payload; a body arrives by itself', () => {
-  const payload = Buffer.from('abc');
-  const bytes = bytesOf(
-    { type: FRAME.settings, flags: FLAG.ack, stream: 0, payload: Buffer.alloc(0) },
-    { type: FRAME.headers, flags: FLAG.endHeaders, stream: 1, payload },
-    { type: FRAME.data, flags: 0, stream: 1, payload },
-    { type: FRAME.data, flags: FLAG.padded | FLAG.endStream, stream: 1, payload },
-    { type: FRAME.data, flags: FLAG.endStream, stream: 3, payload: Buffer.alloc(0) },
-    { type: 0xff, flags: 0xff, stream: 0x7fff_ffff, payload },
-  );
-  expect(read(bytes).events).toEqual([
-    { title: 'frame 4 1 0', bytes: '' },
-    { title: 'frame 1 4 1', bytes: '616263' },
-    { title: 'data 1', bytes: '616263', isEnd: false },
-    { title: 'frame 0 9 1', bytes: '616263' },
-    { title: 'data 3', bytes: '', isEnd: true },
-    { title: 'frame 255 255 2147483647', bytes: '616263' },
-  ]);
-});
-
 test('the bit before the number of a stream says nothing', () => {
   for (const type of [FRAME.data, FRAME.headers]) {
     const bytes = bytesOf({ type, flags: 0, stream: 0x8000_0003, payload: Buffer.from('a') });
@@ -212,20 +192,6 @@ test('however the bytes are cut, and wherever reading stops, the frames are the 
     }),
     { numRuns: fuzzRuns(500) },
   );
-});
-
-test('the last part of a body is the only one that says so, whatever is cut', () => {
-  const payload = Buffer.from('abc');
-  const bytes = bytesOf({ type: FRAME.data, flags: FLAG.endStream, stream: 1, payload });
-  const ends: boolean[] = [];
-  const reader = new FrameReader({
-    isStopped: false,
-    frame: () => {},
-    data: (_stream, _bytes, _from, _to, isEnd) => void ends.push(isEnd),
-    fail: () => {},
-  });
-  for (const byte of bytes) reader.read(Buffer.of(byte));
-  expect(ends).toEqual([false, false, true]);
 });
 
 test('a connection waits for the rest of its preface or of a frame, but for that of a body only while its head is cut', () => {
@@ -258,15 +224,6 @@ describe('bytes that are not HTTP/2', () => {
       { numRuns: fuzzRuns(500) },
     );
   });
-
-  test.each(['GET / HTTP/1.1\r\nHost: g\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r ', 'G', '\x16\x03\x01'])(
-    'the preface %j fails',
-    (text) => {
-      const events = [{ title: `fail ${ERROR.protocol}`, bytes: '' }];
-      expect(read(Buffer.from(text)).events).toEqual(events);
-      expect(read(Buffer.from(text), everyByte(Buffer.from(text))).events).toEqual(events);
-    },
-  );
 
   test('a preface with another byte fails as soon as that arrives', () => {
     const bytes = bytesOf({ type: FRAME.settings, flags: 0, stream: 0, payload: Buffer.alloc(0) });
