@@ -10,59 +10,7 @@ export interface ForwardedFields {
 }
 
 /** The fields of a request's header section that the gateway uses, read in one pass. */
-export interface RequestHead extends ForwardedFields {
-  readonly fault: HeadFault | undefined;
-  readonly host: string | undefined;
-  readonly authorization: string | undefined;
-  readonly contentType: string | undefined;
-  /** All values of `Content-Encoding`, joined with commas. */
-  readonly contentEncoding: string | undefined;
-  /** Length of the body in bytes; undefined without `Content-Length`. */
-  readonly contentLength: number | undefined;
-  readonly chunked: boolean;
-  readonly apiVersion: string | undefined;
-  /** True when `x-api-version` occurs twice, so that two readers could read two releases. */
-  readonly repeatsVersion: boolean;
-  /** True when `Authorization` or `Content-Type` occurs again with the same value. */
-  readonly repeatsFields: boolean;
-  /** Which name servers that follow CGI read as that of another field; undefined where there is none. */
-  readonly alias: string | undefined;
-  readonly requestId: string | undefined;
-  /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
-  readonly traceparent: string | undefined;
-  readonly upgrade: string | undefined;
-  readonly expect: string | undefined;
-  /** All values of `Accept-Encoding`, joined with commas. */
-  readonly acceptEncoding: string | undefined;
-  /** All values of `If-Match`, joined with commas. */
-  readonly ifMatch: string | undefined;
-  /** All values of `If-None-Match`, joined with commas. */
-  readonly ifNoneMatch: string | undefined;
-  /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
-  readonly methodOverride: string | undefined;
-  /** True for a request that its client has signed: with a field for it, or in `Authorization`. */
-  readonly isSigned: boolean;
-  /** All values of `Range`, joined with commas. */
-  readonly range: string | undefined;
-  /** All values of `Via`, joined with commas. */
-  readonly via: string | undefined;
-  /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
-  readonly maxForwards: string | undefined;
-  /** The value of `Origin`: a browser's page of another origin sent the request. */
-  readonly origin: string | undefined;
-  /** The method that a preflight asks for. */
-  readonly preflightMethod: string | undefined;
-  /** True for a request that names trailers in `Trailer`. */
-  readonly namesTrailers: boolean;
-  /**
-   * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
-   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
-   * body has no length, because trailers are then forwarded.
-   */
-  readonly forwardedHeaders: HeaderList;
-  /** Some of `forwardedLines`. */
-  filterLines(isKept: (kind: HeaderKind) => boolean): string | undefined;
-}
+export type RequestHead = Readonly<Omit<HeadReader, 'read'>>;
 
 /** Why a header section is refused, with the response status. */
 interface HeadFault {
@@ -102,32 +50,48 @@ const NOT_FORWARDED: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
 ]);
 
 /** What is read of a header section, whatever form it has. */
-abstract class HeadReader implements RequestHead {
+abstract class HeadReader implements ForwardedFields {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
   authorization: string | undefined = undefined;
   contentType: string | undefined = undefined;
+  /** All values of `Content-Encoding`, joined with commas. */
   contentEncoding: string | undefined = undefined;
+  /** Length of the body in bytes; undefined without `Content-Length`. */
   contentLength: number | undefined = undefined;
   chunked = false;
   apiVersion: string | undefined = undefined;
+  /** True when `x-api-version` occurs twice, so that two readers could read two releases. */
   repeatsVersion = false;
+  /** True when `Authorization` or `Content-Type` occurs again with the same value. */
   repeatsFields = false;
+  /** Which name servers that follow CGI read as that of another field; undefined where there is none. */
   alias: string | undefined = undefined;
   requestId: string | undefined = undefined;
+  /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   traceparent: string | undefined = undefined;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
+  /** All values of `Accept-Encoding`, joined with commas. */
   acceptEncoding: string | undefined = undefined;
+  /** All values of `If-Match`, joined with commas. */
   ifMatch: string | undefined = undefined;
+  /** All values of `If-None-Match`, joined with commas. */
   ifNoneMatch: string | undefined = undefined;
+  /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
   methodOverride: string | undefined = undefined;
   private hasSignature = false;
+  /** All values of `Range`, joined with commas. */
   range: string | undefined = undefined;
+  /** All values of `Via`, joined with commas. */
   via: string | undefined = undefined;
+  /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
   maxForwards: string | undefined = undefined;
+  /** The value of `Origin`: a browser's page of another origin sent the request. */
   origin: string | undefined = undefined;
+  /** The method that a preflight asks for. */
   preflightMethod: string | undefined = undefined;
+  /** True for a request that names trailers in `Trailer`. */
   namesTrailers = false;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
@@ -151,6 +115,11 @@ abstract class HeadReader implements RequestHead {
   /** The lines of those of these fields that are kept; undefined where they are not known as such. */
   protected abstract linesToForward(isKept: (kind: HeaderKind) => boolean): string | undefined;
 
+  /**
+   * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
+   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
+   * body has no length, because trailers are then forwarded.
+   */
   get forwardedHeaders(): HeaderList {
     if (this.forwarded === undefined) {
       const fields = this.forwardedFields();
@@ -160,6 +129,7 @@ abstract class HeadReader implements RequestHead {
     return this.forwarded;
   }
 
+  /** True for a request that its client has signed: with a field for it, or in `Authorization`. */
   get isSigned(): boolean {
     return this.hasSignature || (this.authorization !== undefined && isSignature(this.authorization));
   }
@@ -168,6 +138,7 @@ abstract class HeadReader implements RequestHead {
     return this.filterLines(isAny);
   }
 
+  /** Some of `forwardedLines`. */
   filterLines(isKept: (kind: HeaderKind) => boolean): string | undefined {
     return this.connection === undefined ? this.linesToForward(isKept) : undefined;
   }

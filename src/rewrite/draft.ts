@@ -240,6 +240,13 @@ export class DraftObject {
   }
 }
 
+/** Gives `member` the delimiter and the white space before `like`, whose place it takes. */
+export function layOutLike(member: DraftMember, like: DraftMember): void {
+  member.place = like.place;
+  member.hasDelimiter = like.hasDelimiter;
+  member.hasLead = like.hasLead;
+}
+
 /** Returns the last member of `object` with the name `id`. */
 export function find(object: DraftObject, id: number): DraftMember | undefined {
   const { members } = object;
@@ -386,9 +393,7 @@ export function currentName(draft: Draft, member: DraftMember): string {
 /** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
 export function copyOf(object: DraftObject, source: DraftMember, like: DraftMember, id: number): DraftMember {
   const copy = cloneMember(source, object);
-  copy.place = like.place;
-  copy.hasDelimiter = like.hasDelimiter;
-  copy.hasLead = like.hasLead;
+  layOutLike(copy, like);
   copy.isMoved = true;
   if (id === 0) return copy;
   copy.id = id;

@@ -204,8 +204,7 @@ export class ResponsePlan {
     const steps = this.stepsFor(context.status);
     if (steps.length === 0) return undefined;
     // For what one step leaves to the next.
-    if (memory?.take(body.length) === false)
-      return { verdict: 'unchanged', body, note: 'response-buffer-full' };
+    if (memory?.take(body.length) === false) return unchanged(body, 'response-buffer-full');
     const again = usedAgain(memory ?? unlimitedMemory);
     const done: ResponseStep[] = [];
     let current = body;
@@ -217,10 +216,10 @@ export class ResponsePlan {
         done.push({ outcome, list: step.listPointer(context) });
         current = outcome.body;
       } else if (outcome.note === 'response-no-resource') lacksResource = true;
-      else if (outcome.note !== undefined) return { verdict: 'unchanged', body, note: outcome.note };
+      else if (outcome.note !== undefined) return unchanged(body, outcome.note);
     }
     if (done.length > 0) return joinSteps(done, current);
-    return { verdict: 'unchanged', body, ...(lacksResource && { note: 'response-no-resource' }) };
+    return unchanged(body, lacksResource ? 'response-no-resource' : undefined);
   }
 
   private applyStep(body: Uint8Array, context: ResponseContext, memory: WorkMemory): ResponseRewrite {
@@ -283,14 +282,14 @@ export class ResponsePlan {
     if (pieces === undefined) return undefined;
     pieces.pushWhole(body);
     const { isStep = false } = this.parts;
-    if (isStep && pieces.lists === 0 && !pieces.isAmbiguous) return { verdict: 'unchanged', body };
+    if (isStep && pieces.lists === 0 && !pieces.isAmbiguous) return unchanged(body);
     if (pieces.lists !== 1 || pieces.isAmbiguous) return undefined;
     const { note, records, omitted, patch } = pieces.end();
-    if (note !== undefined && note !== 'response-too-large') return { verdict: 'unchanged', body, note };
+    if (note !== undefined && note !== 'response-too-large') return unchanged(body, note);
     const around = concatBytes(outside);
     if (!isStep && this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
-      return { verdict: 'unchanged', body, note: 'response-malformed' };
-    if (records.length === 0) return { verdict: 'unchanged', body };
+      return unchanged(body, 'response-malformed');
+    if (records.length === 0) return unchanged(body);
     return { verdict: 'rewritten', body: out.bytes, edits: [], records, omitted, patch };
   }
 
@@ -316,24 +315,18 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
   ): ResponseRewrite {
-    if (body.length === 0) return { verdict: 'unchanged', body };
+    if (body.length === 0) return unchanged(body);
     const from = hasByteOrderMark(body) ? 3 : 0;
-    if (this.scanner.scan(body, from, memory) !== undefined)
-      return { verdict: 'unchanged', body, note: 'response-malformed' };
-    if (this.scanner.tape.isIncomplete) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
+    if (this.scanner.scan(body, from, memory) !== undefined) return unchanged(body, 'response-malformed');
+    if (this.scanner.tape.isIncomplete) return unchanged(body, 'response-buffer-full');
     const kind = this.scanner.tape.kind(0);
     if (kind !== OBJECT && !(kind === ARRAY && this.listRulesFor(context.status).length > 0))
-      return this.undoes(context.status)
-        ? { verdict: 'unchanged', body, note: 'response-no-resource' }
-        : { verdict: 'unchanged', body };
+      return unchanged(body, this.undoes(context.status) ? 'response-no-resource' : undefined);
     const { tape } = this.scanner;
     const result = this.cached(context) ?? this.compute(body, context, memory);
-    if (result === undefined) return { verdict: 'unchanged', body, note: 'response-buffer-full' };
+    if (result === undefined) return unchanged(body, 'response-buffer-full');
     const { recipe, records, omitted, patch, lacksResource } = result;
-    if (recipe === undefined)
-      return lacksResource
-        ? { verdict: 'unchanged', body, note: 'response-no-resource' }
-        : { verdict: 'unchanged', body };
+    if (recipe === undefined) return unchanged(body, lacksResource ? 'response-no-resource' : undefined);
     const edits = recipe.edits(body, tape, 0);
     return {
       verdict: 'rewritten',
@@ -417,6 +410,13 @@ export class ResponsePlan {
   private listRulesFor(status: number): readonly CompiledResponseRule[] {
     return this.listRules.length === 0 ? this.listRules : this.rulesFor(status).filter(isOfList);
   }
+}
+
+function unchanged(
+  body: Uint8Array,
+  note?: Extract<ResponseRewrite, { readonly verdict: 'unchanged' }>['note'],
+): ResponseRewrite {
+  return note === undefined ? { verdict: 'unchanged', body } : { verdict: 'unchanged', body, note };
 }
 
 /** First undoes the request rules; the other rules then apply to a response in V1's shape. */

@@ -24,6 +24,7 @@ import {
   DraftObject,
   find,
   insertBehind,
+  layOutLike,
   markChanged,
   objectPointer,
   originObjectPointer,
@@ -450,9 +451,7 @@ function dissolve(
     run.drop(rule, object, [nested], undefined);
     return;
   }
-  first.place = nested.place;
-  first.hasDelimiter = nested.hasDelimiter;
-  first.hasLead = nested.hasLead;
+  layOutLike(first, nested);
   const { members } = object;
   const rest = members.splice(members.indexOf(nested));
   for (const member of moved) {
@@ -486,9 +485,7 @@ function moveBehind(
   for (const member of moved) {
     member.isRemoved = false;
     member.isMoved = true;
-    member.place = nested.place;
-    member.hasDelimiter = nested.hasDelimiter;
-    member.hasLead = nested.hasLead;
+    layOutLike(member, nested);
     member.holder = object;
     object.members.push(member);
   }

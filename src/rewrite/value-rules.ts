@@ -14,6 +14,7 @@ import {
   DraftMember,
   DraftObject,
   find,
+  layOutLike,
   markChanged,
   objectPointer,
   pointerAside,
@@ -412,9 +413,7 @@ function replaceAround(
   if (outer === undefined || object === undefined) return;
   const before = run.pointerOf(member);
   if (member.holder !== undefined) remove(member.holder, member);
-  member.place = outer.place;
-  member.hasDelimiter = outer.hasDelimiter;
-  member.hasLead = outer.hasLead;
+  layOutLike(member, outer);
   member.isMoved ||= outer.isMoved;
   member.isRenamed = true;
   member.id = outer.id;

@@ -27,7 +27,6 @@ import {
   canBeRewritten,
   type Change,
   type ClientField,
-  type Embedding,
   type Operation,
   type Policies,
   type RuleBook,
@@ -348,55 +347,58 @@ export function checkOperations(
   const operations: Operation[] = [];
   const faults: SourceFault[] = [];
   const shapes = new Map<string, string>();
+  const ids = new Set(Object.keys(source));
   for (const [id, declared] of Object.entries(source)) {
-    const match = typeof declared === 'string' ? declared : declared.match;
-    const assumed = typeof declared === 'string' ? false : (declared.assumed ?? false);
+    const entry: OperationEntry = typeof declared === 'string' ? { match: declared } : declared;
+    const { match, assumed = false, resource, transform } = entry;
     const [method = '', template = ''] = match.split(' ');
     const path = typeof declared === 'string' ? ['operations', id] : ['operations', id, 'match'];
+    const embeds = Object.entries(entry.embeds ?? {});
+    for (const [at, writer] of embeds) {
+      if (ids.has(writer)) continue;
+      const message = `operation "${id}": "${writer}" ${unknownOperation(writer, ids)}`;
+      faults.push({ path: ['operations', id, 'embeds', at], message });
+    }
     const fault = templateFault(template, from);
     if (fault !== undefined) {
-      faults.push({
-        path,
-        message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}`,
-      });
+      faults.push({ path, message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}` });
       continue;
     }
-    const moved = moveOf(id, declared, { method, template }, to);
+    const moved = moveOf(id, entry, { method, template }, to);
     faults.push(...moved.faults);
     const shape = `${method} ${templateShape(template)}`;
     const other = shapes.get(shape);
-    if (other === undefined) {
-      shapes.set(shape, id);
-      operations.push({
-        id,
-        method,
-        template,
-        assumed,
-        ...moved.move,
-        ...resourceIn(declared),
-        ...embeddings(declared),
-        ...transformIn(declared),
-      });
+    if (other !== undefined) {
+      const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
+      faults.push({ path, message });
       continue;
     }
-    const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
-    faults.push({ path, message });
+    shapes.set(shape, id);
+    operations.push({
+      id,
+      method,
+      template,
+      assumed,
+      ...moved.move,
+      ...(resource === undefined ? {} : { resource: readResource(resource) }),
+      ...(embeds.length === 0
+        ? {}
+        : { embeds: embeds.map(([at, operation]) => ({ path: readPath(at), operation })) }),
+      ...(transform === undefined ? {} : { transform }),
+    });
   }
-  faults.push(...checkEmbeds(source));
   return { operations, faults };
 }
 
-type OperationSource = NonNullable<RuleBookSource['operations']>[string];
+type OperationEntry = Exclude<NonNullable<RuleBookSource['operations']>[string], string>;
 
 /** Where V2 has an operation, and its statuses; a faulty part is left out. */
 function moveOf(
   id: string,
-  declared: OperationSource,
+  { to, status }: OperationEntry,
   match: { readonly method: string; readonly template: string },
   prefix: string,
 ): { readonly move: Pick<Operation, 'to' | 'status'>; readonly faults: readonly SourceFault[] } {
-  if (typeof declared === 'string') return { move: {}, faults: [] };
-  const { to, status } = declared;
   const faults: SourceFault[] = [];
   const wrong = to === undefined ? [] : destinationFaults(to, match, prefix);
   for (const fault of wrong) {
@@ -425,17 +427,6 @@ function statusFault({ from, to }: StatusMapping): string | undefined {
   if (from === 304 || to === 304)
     return 'concerns 304, which is about the copy that the client has; leave it out';
   return undefined;
-}
-
-function resourceIn(declared: OperationSource): { readonly resource?: Path } {
-  if (typeof declared === 'string' || declared.resource === undefined) return {};
-  return { resource: readResource(declared.resource) };
-}
-
-function transformIn(declared: OperationSource): { readonly transform?: string } {
-  return typeof declared === 'string' || declared.transform === undefined
-    ? {}
-    : { transform: declared.transform };
 }
 
 /** Reads the form of V2's errors; undefined for that of a book that names none. */
@@ -494,32 +485,6 @@ export function clientFieldFaults(source: RuleBookSource['client']): readonly So
 /** Parses the path of a resource; an empty text is the body itself. */
 export function readResource(text: string): Path {
   return text === '' ? [] : readPath(text);
-}
-
-function embeddings(declared: OperationSource): { readonly embeds?: readonly Embedding[] } {
-  const embeds = embedsOf(declared);
-  if (embeds.length === 0) return {};
-  return { embeds: embeds.map(([path, operation]) => ({ path: readPath(path), operation })) };
-}
-
-function embedsOf(declared: OperationSource): readonly (readonly [path: string, operation: string])[] {
-  return typeof declared === 'string' ? [] : Object.entries(declared.embeds ?? {});
-}
-
-/** An embedded resource is named by an operation that writes it. */
-function checkEmbeds(source: NonNullable<RuleBookSource['operations']>): readonly SourceFault[] {
-  const ids = new Set(Object.keys(source));
-  const faults: SourceFault[] = [];
-  for (const [id, declared] of Object.entries(source)) {
-    for (const [path, writer] of embedsOf(declared)) {
-      if (ids.has(writer)) continue;
-      faults.push({
-        path: ['operations', id, 'embeds', path],
-        message: `operation "${id}": "${writer}" ${unknownOperation(writer, ids)}`,
-      });
-    }
-  }
-  return faults;
 }
 
 /** What a V1 client may notice of V2 although the rule book is sound: one sentence each, with the remedy. */
