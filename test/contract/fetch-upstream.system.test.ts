@@ -25,23 +25,11 @@ beforeAll(async () => {
 });
 
 describe('the upstream on fetch, in workerd', () => {
-  upstreamContract((origin) => remote(origin), {
-    interim: false,
-    rawHeaders: false,
-    rawTarget: false,
-    knowsUnsent: false,
-    controlled: false,
-  });
+  upstreamContract(remote, { rawHeaders: false, rawTarget: false, knowsUnsent: false });
 
   test('a request that is given up closes its connection, and tells nothing more', async () => {
     const v2 = await rawServer(() => {});
-    const events: Event[] = [];
-    sendToWorker(
-      await startWorker(),
-      { ...get(v2.origin), abortAfter: 200 },
-      null,
-      (event) => void events.push(event),
-    );
+    const events = await eventsOf({ ...get(v2.origin), abortAfter: 200 });
     await until(() => v2.sockets[0]?.destroyed === true);
     await until(() => events.length > 0);
     expect(events).toEqual([{ kind: 'aborted' }]);
@@ -49,14 +37,8 @@ describe('the upstream on fetch, in workerd', () => {
 
   test('no trailers are announced that the platform cannot send', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
-    const events: Event[] = [];
     const headers = ['Trailer', 'X-Sum', 'X-Other', 'stays'];
-    sendToWorker(
-      await startWorker(),
-      { ...get(v2.origin), headers },
-      null,
-      (event) => void events.push(event),
-    );
+    const events = await eventsOf({ ...get(v2.origin), headers });
     await until(() => events.at(-1)?.kind === 'end');
     expect(v2.received.join('')).toMatch(/x-other: stays/i);
     expect(v2.received.join('')).not.toMatch(/trailer/i);
@@ -64,13 +46,7 @@ describe('the upstream on fetch, in workerd', () => {
 
   test('a response that is paused is held back, and goes on when it is resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
-    const events: Event[] = [];
-    sendToWorker(
-      await startWorker(),
-      { ...get(v2.origin), pauseFor: 300 },
-      null,
-      (event) => void events.push(event),
-    );
+    const events = await eventsOf({ ...get(v2.origin), pauseFor: 300 });
     await until(() => events.some(({ kind }) => kind === 'data'));
     await delay(100);
     expect(events.filter(({ kind }) => kind === 'data')).toHaveLength(1);
@@ -86,6 +62,13 @@ const get = (origin: string): WorkerRequest => ({
   headers: [],
   body: 'none',
 });
+
+/** The events of a request in a worker of its own, as they come. */
+async function eventsOf(workerRequest: WorkerRequest): Promise<readonly Event[]> {
+  const events: Event[] = [];
+  sendToWorker(await startWorker(), workerRequest, null, (event) => void events.push(event));
+  return events;
+}
 
 const startWorker = async (): Promise<number> => (await startWorkerd(file, {})).port;
 

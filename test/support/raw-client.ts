@@ -83,6 +83,13 @@ export async function exchange(
   return response;
 }
 
+/** Sends bytes on a connection of their own, and reads until it closes. */
+export function ended(port: number, bytes: string | Uint8Array): Promise<RawResponseRead> {
+  const client = rawClient(port);
+  client.write(bytes);
+  return client.end();
+}
+
 /** The response to HEAD has a length, and no body. */
 const wholeHead = /^HTTP\/1\.1 [^1][^]*?\r\n\r\n/;
 

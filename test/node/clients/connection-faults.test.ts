@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { inspected } from '../../support/inspected.ts';
-import { exchange, rawClient } from '../../support/raw-client.ts';
+import { exchange, rawClient, ended } from '../../support/raw-client.ts';
 import { ok } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
@@ -25,9 +25,7 @@ const FRONTS = [
 test('the faults of clients never open the circuit', async () => {
   const { gateway } = await served(ok(), { flags: { 'breaker-failures': '3' } });
   for (let count = 0; count < 10; count += 1) {
-    const client = rawClient(gateway.port);
-    client.write(`\r\n${GET}${FAULTY}`);
-    await client.end();
+    await ended(gateway.port, `\r\n${GET}${FAULTY}`);
   }
   expect(gateway.gateway.v2.breaker.state).toBe('closed');
   expect((await exchange(gateway.port, GET)).text).toMatch(/^HTTP\/1\.1 200 /);
@@ -97,9 +95,7 @@ test.each([
   'a request whose head is %s is in the log as it was responded to, and counted',
   async (_what, head, code, status) => {
     const gateway = await inspected();
-    const client = rawClient(gateway.port);
-    client.write(head);
-    const { text } = await client.end();
+    const { text } = await ended(gateway.port, head);
     const body = text.slice(text.indexOf('\r\n\r\n') + 4);
     const entry = await gateway.entry();
     expect(entry).toMatchObject({ failure: code, status, responseBytes: Buffer.byteLength(body) });
@@ -112,15 +108,13 @@ test.each([
 test('a refused HEAD gets no body', async () => {
   const { gateway } = await served();
   for (const front of ['', GET, `\r\n${GET}`]) {
-    const client = rawClient(gateway.port);
-    client.write(`${front}HEAD evil:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
-    const { text } = await client.end();
+    const { text } = await ended(gateway.port, `${front}HEAD evil:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
     expect(text).toMatch(/HTTP\/1\.1 400 [^]*x-gateway-error: bad-request\r\nConnection: close\r\n\r\n$/);
   }
   for (const target of ['/api/v1/%2e%2e/v2/x', '/elsewhere', 'http://evil/']) {
-    const client = rawClient(gateway.port);
-    client.write(`HEAD ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`);
-    expect((await client.end()).text).toMatch(/^HTTP\/1\.1 4[^]*\r\n\r\n$/);
+    expect(
+      (await ended(gateway.port, `HEAD ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`)).text,
+    ).toMatch(/^HTTP\/1\.1 4[^]*\r\n\r\n$/);
   }
 });
 
@@ -174,9 +168,10 @@ describe('behind a request with a body and an offer to upgrade, nothing is read 
 // A client takes the first response for that to its first request, and would send an order again that V2 has carried out.
 test('CONNECT behind other requests gets its 501 after their responses', async () => {
   const { gateway } = await served((socket) => void setTimeout(() => socket.write(ok()), 30));
-  const client = rawClient(gateway.port);
-  client.write(`\r\n${POST('/api/v2/a')}${POST('/api/v2/b')}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`);
-  const { text } = await client.end();
+  const { text } = await ended(
+    gateway.port,
+    `\r\n${POST('/api/v2/a')}${POST('/api/v2/b')}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`,
+  );
   expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200', '501']);
 });
 
@@ -185,11 +180,10 @@ test('nothing is carried out behind a response that ends with its connection', a
   const { v2, gateway } = await served(
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
   );
-  const client = rawClient(gateway.port);
-  client.write(
+  const { text } = await ended(
+    gateway.port,
     `GET /api/v2/list HTTP/1.0\r\nConnection: keep-alive\r\nHost: g\r\n\r\n${POST('/api/v2/a')}${POST('/api/v2/b')}`,
   );
-  const { text } = await client.end();
   expect(text).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close/);
   await delay(100);
   expect(v2.received.join('')).not.toContain('POST');

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,20 +7,8 @@ import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { type RawClient, rawClient } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { ca, secureGateway } from '../../support/secure-gateway.ts';
+import { stateTable } from '../../support/state-table.ts';
 import { until } from '../../support/until.ts';
-
-const source = readFileSync(new URL('../../../src/node/clients/connections.ts', import.meta.url), 'utf8');
-/** The rows of the table at the head of the record of a connection. */
-const rows = [...source.matchAll(/^ \* \| (.+) \|$/gm)]
-  .map(([, row = '']) => row.split(' | '))
-  .filter(([first = '']) => first !== 'state' && !first.startsWith('---'))
-  .map(([state = '', held = '', limit = '', drain = '', ends = '']) => ({
-    name: state.split(':')[0] ?? '',
-    held,
-    limit,
-    drain,
-    ends,
-  }));
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const SERVED = GET.replace('/x', '/served');
@@ -105,15 +92,8 @@ async function tlsRequest(socket: Socket): Promise<'served' | 'closed'> {
   return text.includes(' 200 ') ? 'served' : 'closed';
 }
 
-test('the table names the states that are played here', () => {
-  expect(rows.map(({ name }) => name)).toEqual(Object.keys(STATES));
-});
-
-test.each(rows.flatMap(({ held }) => [...held.matchAll(/`(\w+)`/g)].map(([, field]) => field ?? '')))(
-  'a connection has the field %s that the table names',
-  (field) => {
-    expect(source).toMatch(new RegExp(`^  ${field}: `, 'm'));
-  },
+const rows = stateTable('node/clients/connections.ts', Object.keys(STATES)).map(
+  ([name, , limit = '', drain = '', ends = '']) => ({ name, limit, drain, ends }),
 );
 
 test.each(rows)('$name, and the connections are at their limit: $limit', async ({ name, limit }) => {

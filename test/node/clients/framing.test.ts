@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gatewayFor } from '../../support/gateway.ts';
-import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
+import { exchange, rawClient, statusOf, ended } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
 import { served } from '../../support/served.ts';
 
@@ -52,9 +52,7 @@ const refused: readonly (readonly [bytes: string, status: number, attack: string
 describe('a request that is not one request for everyone is refused, and its connection closes', () => {
   test.each(refused)('%j: %i, %s', async (bytes, status) => {
     const { v2, gateway } = await served();
-    const client = rawClient(gateway.port);
-    client.write(bytes);
-    const response = await client.end();
+    const response = await ended(gateway.port, bytes);
     expect(statusOf(response)).toBe(status);
     expect(response.text).toMatch(/\r\nx-gateway-error: /i);
     expect(response.text).toMatch(/\r\nconnection: close\r\n/i);
@@ -89,11 +87,10 @@ test('pipelined requests run in order: the second may depend on the first', asyn
 
 test('bytes after a request with Connection: close are not a request: they could be smuggled', async () => {
   const { v2, gateway } = await served();
-  const client = rawClient(gateway.port);
-  client.write(
+  const { text, closed } = await ended(
+    gateway.port,
     'GET /api/v2/a HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\nGET /api/v2/b HTTP/1.1\r\nHost: g\r\n\r\n',
   );
-  const { text, closed } = await client.end();
   expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(1);
   expect(closed).toBe(true);
   expect(v2.received.join('')).not.toContain('/api/v2/b');
@@ -113,9 +110,7 @@ test('a HTTP/1.0 client gets a response that ends with its connection, without c
   const { gateway } = await served(
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
   );
-  const client = rawClient(gateway.port);
-  client.write('GET /api/v2/x HTTP/1.0\r\n\r\n');
-  const { text, closed } = await client.end();
+  const { text, closed } = await ended(gateway.port, 'GET /api/v2/x HTTP/1.0\r\n\r\n');
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:(?!chunked)[^])*\r\n\r\nabc$/);
   expect(closed).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rawClient } from '../../support/raw-client.ts';
+import { rawClient, ended } from '../../support/raw-client.ts';
 import { ok } from '../../support/raw-server.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
@@ -56,9 +56,10 @@ describe('a body that is on its way when its exchange begins', () => {
 
   test('refused with much of it to come, closes its connection, and the client reads why', async () => {
     const { gateway } = await served(ok(), { ruleBook: bodyLimit(100_000) });
-    const client = rawClient(gateway.port);
-    client.write(upload(3_000_000, '/api/v1/orders/floor_plans'));
-    const { text, closed, reset } = await client.end();
+    const { text, closed, reset } = await ended(
+      gateway.port,
+      upload(3_000_000, '/api/v1/orders/floor_plans'),
+    );
     expect(text).toMatch(/^HTTP\/1\.1 413 [^]*connection: close\r\n/i);
     expect({ closed, reset }).toEqual({ closed: true, reset: false });
   });
@@ -66,9 +67,7 @@ describe('a body that is on its way when its exchange begins', () => {
   test('that stops midway gets 408, with a length that a small body has too', async () => {
     const { gateway } = await served(ok(), { flags: { 'client-body-timeout': '200' } });
     for (const length of [100, 100_000]) {
-      const client = rawClient(gateway.port);
-      client.write(upload(length).subarray(0, -1));
-      const { text, closed } = await client.end();
+      const { text, closed } = await ended(gateway.port, upload(length).subarray(0, -1));
       expect(text).toMatch(/^HTTP\/1\.1 408 [^]*connection: close\r\n/i);
       expect(closed).toBe(true);
     }

@@ -9,7 +9,7 @@ import { ClientConnection } from '../../../src/node/clients/connections.ts';
 import { readProxied, readProxyHeader } from '../../../src/node/clients/proxy-protocol.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { type TestGateway } from '../../support/gateway.ts';
-import { rawClient, statusOf } from '../../support/raw-client.ts';
+import { rawClient, statusOf, ended } from '../../support/raw-client.ts';
 import { ok, type RawServer } from '../../support/raw-server.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
@@ -102,9 +102,7 @@ test('a connection does not keep its first bytes once the PROXY header is read',
 // Attack: a client that is not the load balancer names an address of its choice.
 test('no other peer may name the client of a connection', async () => {
   const { v2, gateway } = await behind('10.0.0.0/8');
-  const client = rawClient(gateway.port);
-  client.write(HEADER + GET);
-  expect(statusOf(await client.end())).toBe(400);
+  expect(statusOf(await ended(gateway.port, HEADER + GET))).toBe(400);
   const plain = rawClient(gateway.port);
   plain.write(GET);
   expect(statusOf(await plain.until(/200 OK[^]*\}$/))).toBe(200);

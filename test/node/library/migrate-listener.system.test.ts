@@ -13,7 +13,7 @@ import { fastify } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
 import { migrateListener } from '../../../src/node/library/migrate-listener.ts';
-import { exchange, rawClient } from '../../support/raw-client.ts';
+import { exchange, rawClient, ended } from '../../support/raw-client.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
 import { listening } from '../../support/listening.ts';
@@ -117,11 +117,10 @@ test('a body that is larger than the limit is a 413 before it ends, and the serv
 
 test('a body that is announced as too large is not read', async () => {
   const port = await serve(() => {});
-  const client = rawClient(port);
-  client.write(
+  const { text, closed } = await ended(
+    port,
     'POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000000000\r\n\r\n ',
   );
-  const { text, closed } = await client.end();
   expect(text).toMatch(/^HTTP\/1\.1 413 [^]*Connection: close/);
   expect(closed).toBe(true);
 });

@@ -9,6 +9,7 @@ import { certificate } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { playedRedis } from '../../support/played-redis.ts';
+import { recordContract } from '../../rollout/record-contract.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,30 +18,18 @@ async function open(
   url: string,
   over: Partial<Parameters<typeof RedisStore.open>[0]> = {},
 ): Promise<RedisStore> {
-  const store = await RedisStore.open({
-    url,
-    password: () => undefined,
-    ca: undefined,
-    name: 'test',
-    ...over,
-  });
+  const own = { url, password: () => undefined, ca: undefined, name: 'test' };
+  const store = await RedisStore.open({ ...own, ...over });
   onTestFinished(() => store.close());
   return store;
 }
 
 storeContract(async () => {
   const server = await playedRedis();
-  const stores: RedisStore[] = [];
   return {
-    open: async () => {
-      const store = await open(server.url);
-      stores.push(store);
-      return store;
-    },
+    open: () => open(server.url),
     pass: (milliseconds) => wait(milliseconds),
-    close: async () => {
-      await Promise.all(stores.map((store) => store.close()));
-    },
+    close: async () => {},
   };
 });
 
@@ -199,6 +188,27 @@ test('a renewed password is the one of the next connection', async () => {
   await command(server.port, 'CONFIG SET requirepass second', 'first');
   await command(server.port, 'CLIENT KILL TYPE normal', 'second');
   await expect.poll(() => store.read('rollout').catch(() => undefined)).toBe('a');
+});
+
+recordContract(async () => {
+  const server = await playedRedis();
+  return {
+    open: async () => (await open(server.url)).records(60_000),
+    lose: async () => {
+      await server.kill();
+      await server.restart();
+    },
+    close: async () => {},
+  };
+});
+
+test('records of another name are apart, and expire together when nothing changes them', async () => {
+  const { url } = await playedRedis();
+  const [one, other] = [await open(url), await open(url, { name: 'other' })];
+  await one.records(60_000).replace('', [{ key: 'a', text: '1', revision: 0 }]);
+  expect(await other.records(60_000).changes(0, 10)).toEqual({ life: '', records: [] });
+  await other.records(1).replace('', [{ key: 'a', text: '1', revision: 0 }]);
+  await expect.poll(() => other.records(1).changes(0, 10)).toEqual({ life: '', records: [] });
 });
 
 /** A name of Redis, as a service or a virtual address has it: connections go where it leads when they are made. */

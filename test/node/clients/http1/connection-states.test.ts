@@ -1,27 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { rawClient } from '../../../support/raw-client.ts';
 import { ok } from '../../../support/raw-server.ts';
+import { stateTable } from '../../../support/state-table.ts';
 import { until } from '../../../support/until.ts';
 import { whole } from '../../../support/whole-responses.ts';
 import { served } from '../../../support/served.ts';
-
-const source = readFileSync(
-  new URL('../../../../src/node/clients/http1/connection.ts', import.meta.url),
-  'utf8',
-);
-/** The rows of the table at the head of the connection: its states, what holds them, and what ends them. */
-const rows = [...source.matchAll(/^ \* \| (.+) \|$/gm)]
-  .map(([, row = '']) => row.split(' | '))
-  .filter(([first = '']) => first !== 'state' && !first.startsWith('---'))
-  .map(([state = '', held = '', bytes = '', fin = '', time = '']) => ({
-    name: state.split(':')[0] ?? '',
-    held,
-    bytes,
-    fin,
-    time,
-  }));
 
 const POST = 'POST /api/v2/x HTTP/1.1\r\nHost: g\r\n';
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
@@ -67,15 +51,8 @@ async function reach(name: string, flags: Readonly<Record<string, string>> = {})
   return { v2, gateway, client, play };
 }
 
-test('the table names the states that are played here', () => {
-  expect(rows.map(({ name }) => name)).toEqual(Object.keys(plays));
-});
-
-test.each(rows.flatMap(({ held }) => [...held.matchAll(/`(\w+)`/g)].map(([, field]) => field ?? '')))(
-  'a connection has the field %s that the table names',
-  (field) => {
-    expect(source).toMatch(new RegExp(`^  (?:private )?${field}\\b`, 'm'));
-  },
+const rows = stateTable('node/clients/http1/connection.ts', Object.keys(plays)).map(
+  ([name, , bytes = '', fin = '', time = '']) => ({ name, bytes, fin, time }),
 );
 
 test.each(rows)('$name, and the client closes its side: $fin', async ({ name, fin }) => {
