@@ -85,8 +85,11 @@ function keyedErrors(
   const { bytes, tape } = run.draft;
   const value = bytes.subarray(tape.start(member.node), tape.end(member.node));
   const edits = keyed.errors.edits(value, (raw, named) => v1Text(rule, raw, named));
-  if (edits.length === 0) return;
-  member.literal = applyEdits(value, edits);
+  if (edits.length > 0) replaceText(rule, run, member, applyEdits(value, edits));
+}
+
+function replaceText(rule: Errors, run: ResponseRun, member: DraftMember, literal: Uint8Array): void {
+  member.literal = literal;
   if (member.holder !== undefined) markChanged(member.holder);
   run.replace(rule, member);
 }
@@ -108,11 +111,7 @@ function anyErrors(rule: Errors, any: AnyErrors, run: ResponseRun, body: DraftOb
       text: (raw, named) => v1Text(rule, raw, named),
       spellings: rule.spellings,
     });
-    if (edits.length > 0) {
-      member.literal = applyEdits(value, edits);
-      markChanged(body);
-      run.replace(rule, member);
-    }
+    if (edits.length > 0) replaceText(rule, run, member, applyEdits(value, edits));
     if (v1 === member.id || find(body, v1) !== undefined) continue;
     const before = run.pointerOf(member);
     member.id = v1;
@@ -154,10 +153,7 @@ function rewriteString(
   if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
   const raw = decoder.decode(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
   const changed = change(raw);
-  if (changed === raw) return;
-  member.literal = encoder.encode(`"${changed}"`);
-  if (member.holder !== undefined) markChanged(member.holder);
-  run.replace(rule, member);
+  if (changed !== raw) replaceText(rule, run, member, encoder.encode(`"${changed}"`));
 }
 
 /** A pointer, the same in a fragment (RFC 6901 §6), a path from the root, or a name; any other text stays. */
@@ -421,10 +417,7 @@ export class RailsErrors {
       },
       leave,
     });
-    return [
-      ...keys,
-      ...texts.filter(({ start }) => !keys.some((key) => key.start <= start && start < key.end)),
-    ].sort((one, other) => one.start - other.start);
+    return withTexts(keys, texts);
   }
 
   /**
@@ -470,10 +463,7 @@ export class RailsErrors {
         );
       },
     });
-    return [
-      ...edits,
-      ...texts.filter(({ start }) => !edits.some((edit) => edit.start <= start && start < edit.end)),
-    ].sort((one, other) => one.start - other.start);
+    return withTexts(edits, texts);
   }
 
   /** The edits that take the braces off an object which V1 does not have, where V1 has all names in it around it. */
@@ -535,6 +525,12 @@ export class RailsErrors {
       before,
     });
   }
+}
+
+/** Edits with those of texts that none of them takes up, in order. */
+function withTexts(edits: readonly Edit[], texts: readonly Edit[]): readonly Edit[] {
+  const free = texts.filter(({ start }) => !edits.some((edit) => edit.start <= start && start < edit.end));
+  return [...edits, ...free].sort((one, other) => one.start - other.start);
 }
 
 /** A list of names and indexes as JSON, as V1 has it; undefined for any other list, and for one that is the same. */

@@ -100,46 +100,35 @@ export class BodyKnowledge {
   private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
     switch (rule.rule) {
       case 'unwrap':
-        this.learnUnwrap(rule, change, migratesFlat);
-        return;
+        return this.learnUnwrap(rule, change, migratesFlat);
       case 'nest':
-        this.learnNest(rule, change);
-        return;
+        return this.learnNest(rule, change);
       case 'rename':
-        this.learnRename(rule, change);
-        return;
+        return this.learnRename(rule, change);
       case 'strip':
-        this.learnStrip(rule, change);
-        return;
+        return this.learnStrip(rule, change);
       case 'only':
-        this.learnOnly(rule, change);
-        return;
+        return this.learnOnly(rule, change);
       case 'map':
-        this.learnMap(rule, change);
-        return;
+        return this.learnMap(rule, change);
       case 'set':
       case 'default':
-        this.learnSet(rule);
-        return;
+        return this.learnSet(rule);
       case 'move':
-        this.learnMove(rule, change);
-        return;
+        return this.learnMove(rule, change);
       case 'list':
-        this.learnPlaced(rule.in, [rule.member], [rule.to], change);
-        return;
+        return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
       case 'join':
-        this.learnPlaced(rule.in, rule.members, [rule.to], change);
-        return;
+        return this.learnPlaced(rule.in, rule.members, [rule.to], change);
       case 'split':
-        this.learnPlaced(rule.in, [rule.member], rule.to, change);
-        return;
+        return this.learnPlaced(rule.in, [rule.member], rule.to, change);
       case 'scale':
       case 'quote':
       case 'unquote':
       case 'prefix':
       case 'unprefix':
       case 'date':
-        this.learnConverted(rule);
+        return this.learnConverted(rule);
     }
   }
 
@@ -261,22 +250,18 @@ export class BodyKnowledge {
   }
 }
 
-/** The effect of a change, as the start of a sentence that ends with the affected member. */
-function effectOf(loss: Loss): string {
-  const change = `change "${loss.change}"`;
-  switch (loss.how) {
-    case 'strip':
-      return `${change} strips`;
-    case 'rename':
-      return `${change} renames`;
-    case 'nest':
-    case 'move':
-      return `${change} moves`;
-    case 'only':
-      return `${change} leaves`;
-    case 'unwrap':
-      return `${change} unwraps`;
-  }
+/** What a change does to the member that ends the sentence. */
+const VERBS: Readonly<Record<Loss['how'], string>> = {
+  strip: 'strips',
+  rename: 'renames',
+  nest: 'moves',
+  move: 'moves',
+  only: 'leaves',
+  unwrap: 'unwraps',
+};
+
+function effectOf({ how, change }: Loss): string {
+  return `change "${change}" ${VERBS[how]}`;
 }
 
 /** Why a member is no longer in its place. */

@@ -238,11 +238,9 @@ class RolloutReader {
       operations: Object.fromEntries(Object.entries(operations).map(([id, mode]) => [id, modeOf(mode)])),
       clients: Object.fromEntries(byHash),
       rollback: {
+        ...DEFAULT_ROLLBACK,
+        ...rollback,
         window: readDuration(rollback.window ?? '') ?? DEFAULT_ROLLBACK.window,
-        margin: rollback.margin ?? DEFAULT_ROLLBACK.margin,
-        slower: rollback.slower ?? DEFAULT_ROLLBACK.slower,
-        requests: rollback.requests ?? DEFAULT_ROLLBACK.requests,
-        certainty: rollback.certainty ?? DEFAULT_ROLLBACK.certainty,
       },
     };
   }
