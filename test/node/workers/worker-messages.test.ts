@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   carryOutStoreCall,
@@ -13,6 +14,8 @@ import {
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { MemoryStore, type Store } from '../../../src/rollout/store.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
+import { arbitraryEntry } from '../../support/arbitrary-entry.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import type { CapturedExchange } from '../../../src/rewrite-log/observer.ts';
 
@@ -29,36 +32,15 @@ function channel() {
   return { pass, batches };
 }
 
-test('entries arrive as they were, whatever members they have', () => {
-  const { pass } = channel();
-  for (let batch = 0; batch < 5; batch += 1) {
-    const entries = Array.from({ length: 50 }, (_, n) => sampleEntry(batch * 50 + n, n * 1000));
-    expect(pass(entries)).toEqual(entries);
-  }
-});
-
-test('a refused and rolled-out entry with patches and odd text arrives as it was', () => {
-  const entry: Entry = {
-    ...sampleEntry(1, 0),
-    path: '/api/v1/é"\\\u2028',
-    upstreamPath: '/api/v2/x',
-    mode: 'shadow',
-    origin: 'v1',
-    would: { verdict: 'refused', failure: 'malformed', pointer: '/data' },
-    heldMs: 1.5,
-    patch: [{ op: 'remove', path: '/data/x' }],
-    responseEdits: [],
-    responsePatch: [{ op: 'move', from: '/a', path: '/b' }],
-    failure: 'upstream-broken',
-    cause: 'ECONNRESET',
-    sent: true,
-    position: { offset: 1, line: 1, column: 2 },
-    attempts: 2,
-    isSampled: true,
-    deprecated: ['/data/legacy'],
-    errorPointers: [],
-  };
-  expect(channel().pass([entry])).toEqual([entry]);
+test('entries arrive as they were, whatever members they have', fuzzTime(), () => {
+  const batches = fc.array(fc.array(arbitraryEntry, { maxLength: 8 }), { maxLength: 5 });
+  fc.assert(
+    fc.property(batches, (list) => {
+      const { pass } = channel();
+      for (const entries of list) expect(pass(entries)).toEqual(entries);
+    }),
+    { numRuns: fuzzRuns(100) },
+  );
 });
 
 test('a list that entries share is sent once, and still shared: what is derived from it is derived once', () => {
