@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
 import { keepValue, keptValue, VIEWS } from './page-state.ts';
-import { button, DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
+import { checkbox, button, DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
 
 /** Properties of the help. */
 interface HelpDialogProps {
@@ -60,8 +60,8 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
     ),
     el('h3', null, 'Keys'),
     terms(KEYS, 'kbd'),
-    check('Single-letter keys', preferences.hasLetters, (hasLetters) => prefer({ hasLetters })),
-    check('Compact rows', preferences.density === 'compact', (isCompact) =>
+    checkbox('Single-letter keys', preferences.hasLetters, (hasLetters) => prefer({ hasLetters })),
+    checkbox('Compact rows', preferences.density === 'compact', (isCompact) =>
       prefer({ density: isCompact ? 'compact' : 'comfortable' }),
     ),
     el('h3', null, 'Filter'),
@@ -77,19 +77,6 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
       'code',
     ),
-  );
-}
-
-function check(label: string, checked: boolean, onChange: (checked: boolean) => void): VNode {
-  return el(
-    'label',
-    { class: 'check' },
-    el('input', {
-      type: 'checkbox',
-      checked,
-      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
-    }),
-    label,
   );
 }
 

@@ -95,6 +95,20 @@ export function form(
   return el('form', { ...props, onSubmit: submit }, ...children);
 }
 
+/** A checkbox with its label. */
+export function checkbox(label: string, checked: boolean, onChange: (checked: boolean) => void): VNode {
+  return el(
+    'label',
+    { class: 'check' },
+    el('input', {
+      type: 'checkbox',
+      checked,
+      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
+    }),
+    label,
+  );
+}
+
 /** An entry of the legend of a chart, with the look of what it explains. */
 export function legend(look: string, text: string): VNode {
   return el('span', { key: text, class: 'legend' }, el('i', { class: look }), text);

@@ -24,6 +24,7 @@ import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
 import {
   button,
   card,
+  checkbox,
   type Column,
   el,
   form,
@@ -735,17 +736,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       }),
       input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 }),
     ),
-    refusal?.canInsist === true &&
-      el(
-        'label',
-        { class: 'check' },
-        el('input', {
-          type: 'checkbox',
-          checked: isForced,
-          onChange: ({ currentTarget }) => setIsForced(currentTarget.checked),
-        }),
-        'Insist: carry it out anyway',
-      ),
+    refusal?.canInsist === true && checkbox('Insist: carry it out anyway', isForced, setIsForced),
     el(
       'div',
       { class: 'actions' },

@@ -19,8 +19,8 @@ export function PerspectiveView({
   readonly detail: EntryDetail;
   readonly perspective: Exclude<Perspective, 'diff'>;
 }): VNode {
-  const name = perspectiveName(perspective, originOf(detail));
-  const view = viewOf(detail, perspective);
+  const name = NAMES[originOf(detail)][perspective];
+  const view: RequestView | ResponseView | undefined = detail[MESSAGES[perspective]];
   if (view === undefined) return el('p', { class: 'empty' }, whyMissing(detail, perspective));
   return el(
     'div',
@@ -36,46 +36,34 @@ export function originOf({ entry }: EntryDetail): 'v1' | 'v2' | 'webhook' {
   return entry.route === 'webhook' ? 'webhook' : (entry.origin ?? 'v2');
 }
 
-const OF_WEBHOOK: Readonly<Partial<Record<Perspective, string>>> = {
-  'v1-request': "V2's webhook",
-  'v2-request': 'Delivery',
-  'v2-response': 'Response of the subscriber',
-  'client-response': 'Response to V2',
+type Origin = ReturnType<typeof originOf>;
+
+/** The names of the perspectives, by the service that got the request. */
+const OF_V2: Readonly<Record<Perspective, string>> = {
+  diff: 'What changed',
+  'v1-request': 'V1 request',
+  'v2-request': 'V2 request',
+  'v2-response': 'V2 response',
+  'client-response': 'Response to the client',
+};
+const NAMES: Readonly<Record<Origin, typeof OF_V2>> = {
+  v2: OF_V2,
+  v1: { ...OF_V2, diff: 'What would change', 'v2-response': 'V1 response' },
+  webhook: {
+    diff: 'What changed',
+    'v1-request': "V2's webhook",
+    'v2-request': 'Delivery',
+    'v2-response': 'Response of the subscriber',
+    'client-response': 'Response to V2',
+  },
 };
 
-/** Returns the name of a perspective, by the service that got the request. */
-function perspectiveName(perspective: Perspective, origin: ReturnType<typeof originOf>): string {
-  const ofWebhook = origin === 'webhook' ? OF_WEBHOOK[perspective] : undefined;
-  if (ofWebhook !== undefined) return ofWebhook;
-  switch (perspective) {
-    case 'diff':
-      return origin === 'v1' ? 'What would change' : 'What changed';
-    case 'v1-request':
-      return 'V1 request';
-    case 'v2-request':
-      return 'V2 request';
-    case 'v2-response':
-      return origin === 'v1' ? 'V1 response' : 'V2 response';
-    case 'client-response':
-      return 'Response to the client';
-  }
-}
-
-function viewOf(
-  detail: EntryDetail,
-  perspective: Exclude<Perspective, 'diff'>,
-): RequestView | ResponseView | undefined {
-  switch (perspective) {
-    case 'v1-request':
-      return detail.v1Request;
-    case 'v2-request':
-      return detail.v2Request;
-    case 'v2-response':
-      return detail.v2Response;
-    case 'client-response':
-      return detail.clientResponse;
-  }
-}
+const MESSAGES = {
+  'v1-request': 'v1Request',
+  'v2-request': 'v2Request',
+  'v2-response': 'v2Response',
+  'client-response': 'clientResponse',
+} as const;
 
 function responseLine({ status }: ResponseView): VNode {
   return el(
@@ -192,7 +180,7 @@ export function PerspectiveTabs({
 }: {
   readonly perspective: Perspective;
   /** The service for which the request was. */
-  readonly origin: ReturnType<typeof originOf>;
+  readonly origin: Origin;
   readonly go: Go;
 }): VNode {
   const step = (by: number): void => {
@@ -225,7 +213,7 @@ export function PerspectiveTabs({
           tabIndex: name === perspective ? 0 : -1,
           onClick: () => go({ perspective: name }, 'replace'),
         },
-        perspectiveName(name, origin),
+        NAMES[origin][name],
       ),
     ),
   );
