@@ -107,36 +107,34 @@ describe('a response that must not be written breaks the connection, and none of
       (exchange: Exchange) => exchange.head(responseHead(200, [], 'a\u010d\u010aY')),
     ],
   ])('%s', async (_what, response) => {
-    const { client, taken } = await heldConnection();
-    let text = '';
-    client.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-    });
-    client.on('error', () => {});
-    client.write(GET);
-    await until(() => taken.length === 1);
-    const [exchange] = taken;
-    exchange?.attach(new RecordingHandler());
-    expect(() => exchange && response(exchange)).toThrow(UnwritableHead);
-    exchange?.reset();
-    await until(() => client.destroyed);
-    expect(text).toBe('');
+    expect(
+      await textOf((exchange) => {
+        expect(() => response(exchange)).toThrow(UnwritableHead);
+        exchange.reset();
+      }),
+    ).toBe('');
   });
 
   test('more than the announced length', async () => {
-    const { client, taken } = await heldConnection();
-    let text = '';
-    client.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-    });
-    client.on('error', () => {});
-    client.write(GET);
-    await until(() => taken.length === 1);
-    taken[0]?.attach(new RecordingHandler());
-    taken[0]?.head(responseHead(200, ['Content-Length', '2']));
-    taken[0]?.data(Buffer.from('abc'));
-    taken[0]?.end([]);
-    await until(() => client.destroyed);
-    expect(text).toBe('');
+    expect(
+      await textOf((exchange) => {
+        exchange.head(responseHead(200, ['Content-Length', '2']));
+        exchange.data(Buffer.from('abc'));
+        exchange.end([]);
+      }),
+    ).toBe('');
   });
 });
+
+/** What a client reads of a response before its connection is gone. */
+async function textOf(respond: (exchange: Exchange) => void): Promise<string> {
+  const { client, taken } = await heldConnection();
+  let text = '';
+  client.on('data', (chunk) => (text += chunk.toString('latin1'))).on('error', () => {});
+  client.write(GET);
+  await until(() => taken.length === 1);
+  taken[0]?.attach(new RecordingHandler());
+  for (const exchange of taken) respond(exchange);
+  await until(() => client.destroyed);
+  return text;
+}

@@ -18,16 +18,16 @@ import {
   RST_STREAM,
   SETTINGS,
   WINDOW_UPDATE,
+  PRIORITY,
+  PING,
+  GOAWAY,
+  CONTINUATION,
 } from '../../../support/raw-h2.ts';
 import { ok } from '../../../support/raw-server.ts';
 import { ca, sendRequest, session, securelyServed, servedOverH2 } from '../../../support/secure-gateway.ts';
 import { until } from '../../../support/until.ts';
 import { frame, head, number, setting, type Step } from './h2-cases.ts';
 
-const PRIORITY = 2;
-const PING = 6;
-const GOAWAY = 7;
-const CONTINUATION = 9;
 const PADDED = 8;
 const PRIORITIZED = 32;
 const ACK = 1;

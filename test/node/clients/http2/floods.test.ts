@@ -10,11 +10,11 @@ import {
   requestHead,
   RST_STREAM,
   WINDOW_UPDATE,
+  GOAWAY,
 } from '../../../support/raw-h2.ts';
 import { ca, sendRequest, session, securelyServed, servedOverH2 } from '../../../support/secure-gateway.ts';
 import { until } from '../../../support/until.ts';
 
-const GOAWAY = 7;
 const ENHANCE_YOUR_CALM = 11;
 const ONE = Buffer.from([0, 0, 0, 1]);
 
