@@ -5,6 +5,7 @@ import { gatewayFor } from '../support/gateway.ts';
 import { type RawClient, rawClient } from '../support/raw-client.ts';
 import { listening } from '../support/listening.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { words } from '../support/rows.ts';
 
 /** The request as V2 sees it. */
 interface Seen {
@@ -33,16 +34,7 @@ async function seeingV2(): Promise<{ readonly port: number; readonly seen: Seen[
 }
 
 /** Framing and connection belong to the hop; the length that stands for the framing is compared by the body. */
-const OF_THE_HOP = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'content-length',
-  'te',
-  'trailer',
-  'via',
-]);
+const OF_THE_HOP = new Set(words`host connection keep-alive transfer-encoding content-length te trailer via`);
 
 async function bodyOf(incoming: IncomingMessage): Promise<string> {
   let text = '';
@@ -52,14 +44,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
 
 const pathCharacter = fc.constantFrom(
   ..."abcXYZ019-._~!$&'()*+,=:@".split(''),
-  '%20',
-  '%C3%A9',
-  '%7e',
-  '"',
-  '|',
-  '{',
-  '}',
-  '^',
+  ...words`%20 %C3%A9 %7e " | { } ^`,
 );
 const segment = fc
   .array(pathCharacter, { minLength: 1, maxLength: 8 })
@@ -81,15 +66,10 @@ const value = fc
   .string({ unit: fc.constantFrom(...'abc XYZ\t;,="\'(){}\u00e9\u00ff'.split('')), maxLength: 20 })
   .map((text) => text.trim());
 const known = fc.constantFrom(
-  'Accept',
-  'accept-encoding',
-  'Cookie',
-  'User-Agent',
-  'Authorization',
-  'IF-MATCH',
-  'Range',
-  'x-api-version',
-  'Content-Encoding',
+  ...words`
+    Accept accept-encoding Cookie User-Agent Authorization IF-MATCH Range x-api-version
+    Content-Encoding
+  `,
 );
 const headers = fc.array(fc.tuple(fc.oneof(token, known), value), { maxLength: 12 }).map((fields) => {
   const once = new Set<string>();

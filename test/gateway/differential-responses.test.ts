@@ -3,20 +3,12 @@ import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { served } from '../support/served.ts';
+import { words } from '../support/rows.ts';
 
 const token = fc
   .string({ unit: fc.constantFrom(...'abcXYZ019-_.'.split('')), minLength: 1, maxLength: 10 })
   .map((text) => `x-${text}`);
-const known = fc.constantFrom(
-  'Set-Cookie',
-  'Content-Type',
-  'Date',
-  'ETag',
-  'Server',
-  'Vary',
-  'Retry-After',
-  'Location',
-);
+const known = fc.constantFrom(...words`Set-Cookie Content-Type Date ETag Server Vary Retry-After Location`);
 const value = fc
   .string({ unit: fc.constantFrom(...'abc XYZ\t;,="\'(){}\u00e9\u00ff'.split('')), maxLength: 20 })
   .map((text) => text.trim());

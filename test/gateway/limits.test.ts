@@ -15,6 +15,7 @@ import { ok } from '../support/raw-server.ts';
 import { until } from '../support/until.ts';
 import { bodyLimit } from '../support/rule-book.ts';
 import { served } from '../support/served.ts';
+import { words } from '../support/rows.ts';
 
 const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n';
 const JSON_FIELDS = 'POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
@@ -137,14 +138,7 @@ describe('slow clients cost nothing but their own connection', () => {
 
 test('a time of 0 is no limit, not none at all', async () => {
   const block = Buffer.alloc(65_536);
-  const names = [
-    'client-headers',
-    'client-body',
-    'client-request',
-    'upstream-connect',
-    'upstream-headers',
-    'upstream-body',
-  ];
+  const names = words`client-headers client-body client-request upstream-connect upstream-headers upstream-body`;
   const flags = Object.fromEntries(names.map((name) => [`${name}-timeout`, '0']));
   const { gateway } = await served(
     (socket) => {

@@ -6,6 +6,7 @@ import {
   readTarget as readWith,
   type Target,
 } from '../../src/http/target.ts';
+import { words } from '../support/rows.ts';
 
 const readTarget = (raw: string, prefixes = DEFAULT_PREFIXES) => readWith(raw, prefixes);
 
@@ -117,21 +118,11 @@ describe('the absolute form', () => {
     expect(at('http://g.example:81/', { method: 'OPTIONS' })).toBe('/');
   });
 
-  test.each([
-    'http://G.example:81/x',
-    'http://g.example/x',
-    'http://g.example:810/x',
-    'http://g.example:81.evil/x',
-    'http://user@g.example:81/x',
-    'http://g.example:81@evil/x',
-    'http://g.example:81\\x',
-    'http://g.example:81#x',
-    'ftp://g.example:81/x',
-    'http:/g.example:81/x',
-    'http:///x',
-    'g.example:81',
-    '*',
-  ])('%s is left as it is, to be refused', (target) => {
+  test.each(words`
+    http://G.example:81/x http://g.example/x http://g.example:810/x http://g.example:81.evil/x
+    http://user@g.example:81/x http://g.example:81@evil/x http://g.example:81\x
+    http://g.example:81#x ftp://g.example:81/x http:/g.example:81/x http:///x g.example:81 *
+  `)('%s is left as it is, to be refused', (target) => {
     expect(at(target)).toBe(target);
     expect(readTarget(target).fault).toBeTypeOf('string');
   });

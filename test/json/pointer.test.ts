@@ -1,16 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { generalPointer, pointerOf, pointerSteps } from '../../src/json/pointer.ts';
+import { words } from '../support/rows.ts';
 
 test('the pointers of RFC 6901 section 5', () => {
   expect([[], ['foo', 0], [''], ['a/b'], ['m~n'], ['~1'], ['k"l'], [' ']].map(pointerOf)).toEqual([
     '',
-    '/foo/0',
-    '/',
-    '/a~1b',
-    '/m~0n',
-    '/~01',
-    '/k"l',
+    ...words`/foo/0 / /a~1b /m~0n /~01 /k"l`,
     '/ ',
   ]);
 });

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { TextMessage } from '../../src/cli/cases/text-cases.ts';
+import { words } from '../support/rows.ts';
 
 /** A V1 request, and V2's response to whatever it gets. */
 export interface ArbitraryExchange {
@@ -9,18 +10,10 @@ export interface ArbitraryExchange {
 
 /** Names that rules know, in V1 or V2, and one that none knows. */
 const name = fc.constantFrom(
-  'data',
-  'property',
-  'address',
-  'suburb',
-  'street_address',
-  'transition_type',
-  'highlight_type',
-  'style',
-  'errors',
-  'pointer',
-  'd\\u0061ta',
-  'other',
+  ...words`
+    data property address suburb street_address transition_type highlight_type style errors pointer
+    d\u0061ta other
+  `,
 );
 
 const scalar = fc.constantFrom('1.0', '1E400', '-0', '"day"', '"/data/suburb"', '"\\u00e9é"', 'null', 'true');

@@ -25,6 +25,7 @@ import { DEFAULT_POLICIES } from '../support/plan-of.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { words } from '../support/rows.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -486,12 +487,7 @@ test('the version, the id and the trace of the gateway replace those that are re
     'yesterday',
     'X-Request-ID',
     'a b',
-    'Traceparent',
-    'junk',
-    'Tracestate',
-    'a=1',
-    'Accept',
-    '*/*',
+    ...words`Traceparent junk Tracestate a=1 Accept */*`,
   ];
   const set = { requestId: 'id-1', hasTrace: false, traceparent: TRACEPARENT };
   expect(migrated(received, set)).toEqual([
@@ -515,16 +511,7 @@ test("the client's own version, id and trace stay as they came", () => {
 });
 
 test('fields that describe the body that came are left out where another one is sent', () => {
-  const received = [
-    'Content-MD5',
-    'x',
-    'Repr-Digest',
-    'y',
-    'Content-Encoding',
-    'gzip',
-    'Content-Type',
-    'a/b',
-  ];
+  const received = words`Content-MD5 x Repr-Digest y Content-Encoding gzip Content-Type a/b`;
   const version = { sent: '2024-06-30', why: 'client' } as const;
   expect(migrated(received, { version })).toEqual(['Content-Type', 'a/b']);
   expect(migrated(received, { version, isRewritten: false })).toEqual(received);

@@ -6,6 +6,7 @@ import { BodySchemas } from '../../src/openapi/body-schemas.ts';
 import type { Operation } from '../../src/rules/rule-book.ts';
 import { referenceDescription } from '../../src/cli/draft/description-file.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { words } from '../support/rows.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
 
@@ -15,18 +16,7 @@ test('it refuses exactly the bodies that another validator refuses', async () =>
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', components: v2.components });
-  const names = [
-    'name',
-    'email',
-    'property',
-    'property_id',
-    'address',
-    'suburb',
-    'latitude',
-    'id',
-    'client',
-    'other',
-  ];
+  const names = words`name email property property_id address suburb latitude id client other`;
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { depthSize: 'small' },

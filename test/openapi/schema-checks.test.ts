@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/openapi/description.ts';
 import { type CompiledSchema, SchemaChecks, TooMuchWork } from '../../src/openapi/schema-checks.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { words } from '../support/rows.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- schemas and bodies are trees of anything */
 
@@ -33,16 +34,7 @@ const arbitraryValue = fc.letrec<{ readonly any: unknown }>((tie) => ({
 })).any;
 
 /** Keywords that are drawn more often, because the least is known of them. */
-const OFTEN = [
-  'pattern',
-  'pattern',
-  'patternProperties',
-  'additionalProperties',
-  'not',
-  'oneOf',
-  'properties',
-  'unevaluatedProperties',
-];
+const OFTEN = words`pattern pattern patternProperties additionalProperties not oneOf properties unevaluatedProperties`;
 
 /** Schemas with every keyword that is checked, but formats; `pattern` makes the patterns of texts and of names. */
 function arbitrarySchema(pattern: fc.Arbitrary<string>): fc.Arbitrary<any> {

@@ -5,6 +5,7 @@ import { createReference } from '../../src/reference/reference.ts';
 import type { UnknownAttributes, Store } from '../../src/reference/resources.ts';
 import { play, toV1, toV2, type Outcome, type Step } from './parity.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { words } from '../support/rows.ts';
 
 const property = {
   display_name: 'Pier 4',
@@ -151,27 +152,8 @@ const value = fc.oneof(
   fc.constantFrom<unknown>('dusk', 'Docklands', '', 5, -37.8, null, true, [], ['a'], {}, { name: 'x' }),
   fc.string({ maxLength: 4 }),
 );
-const propertyNames = [
-  'id',
-  'display_name',
-  'suburb',
-  'state',
-  'latitude',
-  'country',
-  'client',
-  'bar',
-  'notes',
-];
-const names = [
-  'name',
-  'notes',
-  'external_id',
-  'property_id',
-  'client_id',
-  'transition_type',
-  'services',
-  'foo',
-];
+const propertyNames = words`id display_name suburb state latitude country client bar notes`;
+const names = words`name notes external_id property_id client_id transition_type services foo`;
 const described = fc.dictionary(fc.constantFrom(...propertyNames), value, { maxKeys: 5 });
 const data = fc
   .tuple(

@@ -1,37 +1,12 @@
 import fc from 'fast-check';
+import { words } from '../support/rows.ts';
 
-const NAMES = [
-  'data',
-  'property',
-  'address',
-  'street_address',
-  'suburb',
-  'lat',
-  'transition_type',
-  'highlight_type',
-  'legacy',
-];
+const NAMES = words`data property address street_address suburb lat transition_type highlight_type legacy`;
 const OTHERS = ['x', 'y', '0', '10', '', 'é', '__proto__', 'a/b', 'a~b', 'constructor'];
 const space = fc.constantFrom('', '', '', ' ', '\n', '\t ', ' \r\n  ');
-const number = fc.constantFrom(
-  '0',
-  '-0',
-  '1',
-  '12345678901234567890',
-  '10.50',
-  '1E400',
-  '1e-7',
-  '-1.0e+2',
-  '0.1',
-);
+const number = fc.constantFrom(...words`0 -0 1 12345678901234567890 10.50 1E400 1e-7 -1.0e+2 0.1`);
 const string = fc.constantFrom(
-  '""',
-  '"x"',
-  '"é"',
-  '"\\u00e9"',
-  '"\\/"',
-  '"\\ud800"',
-  '"\\udc00\\ud800"',
+  ...words`"" "x" "é" "\u00e9" "\/" "\ud800" "\udc00\ud800"`,
   '"😀"',
   '"\\"\\\\"',
   '"{\\"data\\":1}"',

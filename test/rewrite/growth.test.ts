@@ -4,6 +4,7 @@ import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';
+import { words } from '../support/rows.ts';
 
 const many = (count: number): string =>
   Array.from({ length: count }, (_, k) => `"${k.toString(36)}":0`).join(',');
@@ -47,12 +48,7 @@ const PIECES = [
   String.raw`\\`,
   String.raw`\"`,
   String.raw`\u0041`,
-  '~1',
-  '/',
-  '.',
-  'a.',
-  '_',
-  '9',
+  ...words`~1 / . a. _ 9`,
   ' ',
 ];
 

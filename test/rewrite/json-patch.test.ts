@@ -8,7 +8,7 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
-import { rows } from '../support/rows.ts';
+import { rows, words } from '../support/rows.ts';
 
 const RULES: readonly RequestRule[] = [
   { rule: 'unwrap', member: 'data' },
@@ -139,14 +139,7 @@ const resource = fc.record({
   lines: fc.array(fc.record({ q: value }), { minLength: 2, maxLength: 3 }),
 });
 const pointer = fc.constantFrom(
-  '/old',
-  '/kind',
-  '/legacy',
-  '/other',
-  '/property/street',
-  '/property/suburb',
-  '/lines/0/q',
-  '/lines/1/q',
+  ...words`/old /kind /legacy /other /property/street /property/suburb /lines/0/q /lines/1/q`,
 );
 const operation = fc.oneof(
   fc

@@ -3,6 +3,7 @@ import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { type BodyLinks, restoreBodyLinks } from '../../src/rewrite/links.ts';
 import { readDestination } from '../../src/rules/move.ts';
 import { testRuleBook } from '../support/rule-book.ts';
+import { words } from '../support/rows.ts';
 
 const OPERATION = {
   id: 'read_bill',
@@ -48,12 +49,7 @@ test.each([
 });
 
 test.each([
-  '"inv_7"',
-  '"invoices/inv_7"',
-  '"../invoices/inv_7"',
-  '"?page=2"',
-  '"/api/v20/x"',
-  '"/other"',
+  ...words`"inv_7" "invoices/inv_7" "../invoices/inv_7" "?page=2" "/api/v20/x" "/other"`,
   '"/api/v2/x y"',
   '"/api/v2/x\\n"',
   '"see http://v2.example/api/v2/x"',

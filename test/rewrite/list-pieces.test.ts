@@ -5,6 +5,7 @@ import type { ResponseContext, ResponseRewrite } from '../../src/rewrite/respons
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { words } from '../support/rows.ts';
 
 const OK: ResponseContext = { status: 200, deprecated: [], isWrapped: true };
 const RULES = ['rename data.*.a to b', 'unnest data.*.in x y'].map(responseRule);
@@ -12,15 +13,7 @@ const RULES = ['rename data.*.a to b', 'unnest data.*.in x y'].map(responseRule)
 const LONG = 'ä'.repeat(4000);
 
 const element = fc.oneof(
-  fc.constantFrom(
-    '{"a":1}',
-    '{"in":{"x":1,"y":[2],"z":3}}',
-    '{"\\u0061":"}]"}',
-    '[]',
-    'null',
-    '"a,\\"]"',
-    '{}',
-  ),
+  fc.constantFrom(...words`{"a":1} {"in":{"x":1,"y":[2],"z":3}} {"\u0061":"}]"} [] null "a,\"]" {}`),
   fc.constantFrom(`{"a":1,"text":"${LONG}"}`, `{"in":{"x":"${LONG}\\\\"}}`, `"${LONG}"`),
 );
 const space = fc.constantFrom('', '', ' ', '\n\t');

@@ -5,6 +5,7 @@ import { Moves } from '../../src/rewrite/moves.ts';
 import { readDestination } from '../../src/rules/move.ts';
 import type { Operation } from '../../src/rules/rule-book.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { words } from '../support/rows.ts';
 
 function operation(match: string, to?: string, id = match): Operation {
   const [method = '', template = ''] = match.split(' ');
@@ -89,34 +90,10 @@ const literal = fc.stringMatching(/^[a-z]{1,3}$/);
 const affix = fc.constantFrom('', '', 'inv_', 'x-', '%7B');
 /** A raw segment that is no dot segment and does not end like a suffix. */
 const rawSegment = fc
-  .array(
-    fc.constantFrom(
-      'a',
-      '7',
-      '-',
-      '.',
-      '~',
-      '!',
-      "'",
-      '(',
-      ',',
-      '=',
-      ':',
-      '@',
-      '&',
-      '+',
-      ';',
-      '%20',
-      '%2F',
-      '%26',
-      '%25',
-      '%C3%A9',
-    ),
-    {
-      minLength: 1,
-      maxLength: 6,
-    },
-  )
+  .array(fc.constantFrom(...words`a 7 - . ~ ! ' ( , = : @ & + ; %20 %2F %26 %25 %C3%A9`), {
+    minLength: 1,
+    maxLength: 6,
+  })
   .map((parts) => `${parts.join('')}z`);
 
 const template = fc

@@ -9,6 +9,7 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf, rewriteParts } from '../support/plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { words } from '../support/rows.ts';
 
 const RULES: readonly RequestRule[] = [
   { rule: 'unwrap', member: 'data' },
@@ -398,14 +399,7 @@ test('a field behind a large file is as if it stood before, or the body breaks o
 });
 
 const names = fc.constantFrom(
-  'a',
-  'old',
-  'data[old]',
-  'data[property][street]',
-  'property[suburb]',
-  'data[legacy]',
-  'data[x][]',
-  'legacy',
+  ...words`a old data[old] data[property][street] property[suburb] data[legacy] data[x][] legacy`,
 );
 const contents = fc.oneof(fc.string(), fc.constantFrom('\r\n', '--', '\r\n--', '-B', '\n', ''));
 const parts = fc.oneof(

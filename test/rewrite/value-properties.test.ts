@@ -15,6 +15,7 @@ import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { bookOf, planOf, rewriteParts } from '../support/plan-of.ts';
 import { applyRules, meaning, parse, Refused, type Value } from '../support/value-model.ts';
 import { bytesOf, textOf } from './notation.ts';
+import { words } from '../support/rows.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const name = fc.constantFrom(...NAMES);
@@ -96,22 +97,11 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
 );
 
 const leaf = fc.constantFrom(
-  '0',
-  '-0',
-  '10.50',
-  '7',
-  '-1e3',
-  '12345678901234567890.125',
-  '"7"',
+  ...words`0 -0 10.50 7 -1e3 12345678901234567890.125 "7"`,
   '"\\u0037\\" 1"',
   '"x b y"',
   '" "',
-  '"2025-01-31"',
-  '"2025-02-30"',
-  '""',
-  'null',
-  'true',
-  '{}',
+  ...words`"2025-01-31" "2025-02-30" "" null true {}`,
   '[ ]',
 );
 const space = fc.constantFrom('', '', ' ', '\n');

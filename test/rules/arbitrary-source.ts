@@ -1,16 +1,10 @@
 import fc from 'fast-check';
 import type { RuleBookSource } from '../../src/rules/rule-book-source.ts';
+import { words } from '../support/rows.ts';
 
 /** Names that parsers misread: numbers, words of YAML 1.1, indicators, spaces, members of Object.prototype. */
 const ODDITIES = [
-  'no',
-  'Yes',
-  '0x1F',
-  '1_000',
-  '2025-01-01',
-  'null',
-  '~',
-  'constructor',
+  ...words`no Yes 0x1F 1_000 2025-01-01 null ~ constructor`,
   ' a ',
   '#x',
   '- y',

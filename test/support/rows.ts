@@ -13,3 +13,8 @@ export function rows(template: TemplateStringsArray, ...values: readonly string[
     .split(/\n(?! )/)
     .map((row) => row.split(/ → |\n +/));
 }
+
+/** The words of a text, as it is spelled. */
+export function words(template: TemplateStringsArray): string[] {
+  return String.raw(template).trim().split(/\s+/);
+}

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { exchange, type Script, type ScriptedExchange } from '../../src/twin/script.ts';
+import { words } from '../support/rows.ts';
 
 /** Random sequences of V1 requests: creates, updates, reads, lists, deletions, and mistakes that clients make. */
 export function arbitrarySteps(): fc.Arbitrary<readonly Step[]> {
@@ -136,19 +137,11 @@ const list = fc.record({
   path: fc.constantFrom(...PATHS, '/properties'),
   query: fc.constantFrom(
     '',
-    '?per_page=1',
-    '?page=2&per_page=1',
-    '?per_page=101',
-    '?page=x',
-    '?page=9',
-    '?sort=name',
-    '?external_id=',
-    '?client_id=1',
-    '?email=x&per_page=1',
-    '?transition_type=',
-    '?transition_type=highlight_type',
-    '?transition_type=%22&per_page=1',
-    '?per_page=1&transition_type=highlight_type&page=2',
+    ...words`
+      ?per_page=1 ?page=2&per_page=1 ?per_page=101 ?page=x ?page=9 ?sort=name ?external_id=
+      ?client_id=1 ?email=x&per_page=1 ?transition_type= ?transition_type=highlight_type
+      ?transition_type=%22&per_page=1 ?per_page=1&transition_type=highlight_type&page=2
+    `,
   ),
 });
 /** Requests that are wrong in one way: what is wrong with `data` is sent where V1 looks at it. */
@@ -175,12 +168,7 @@ const wrongRequest = fc.record({
   ),
   body: fc.constantFrom(
     '',
-    '{',
-    '{"data":{}',
-    '{"data":{},}',
-    '[]',
-    'null',
-    '"data"',
+    ...words`{ {"data":{} {"data":{},} [] null "data"`,
     '{"data":{}} {}',
     '{"data":{}}',
   ),

@@ -17,6 +17,7 @@ import { fuzzRuns } from '../../support/fuzz.ts';
 import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { compiledTestRuleBook } from '../../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+import { words } from '../../support/rows.ts';
 
 const BODY = Buffer.from('{"data":{"property":{"suburb":"Enmore"}}}');
 
@@ -237,14 +238,7 @@ test('without a description nothing is said; while it cannot be read, it is unkn
 test('300 random bodies get the verdict that V2 itself gives them', async () => {
   const { send, v2, gateway } = await serve('observe');
   const rules = await compiledShippedRuleBook();
-  const operations = [
-    '/clients',
-    '/contacts',
-    '/bookings',
-    '/orders/floor_plans',
-    '/orders/post_productions',
-    '/virtual_tours',
-  ];
+  const operations = words`/clients /contacts /bookings /orders/floor_plans /orders/post_productions /virtual_tours`;
   const seen = { valid: 0, invalid: 0 };
   for (const [path, body] of fc.sample(fc.tuple(fc.constantFrom(...operations), arbitraryBody), {
     numRuns: fuzzRuns(300),

@@ -21,7 +21,7 @@ import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rolloutOf } from '../../support/two-services.ts';
 import { type Served, served } from '../../support/served.ts';
-import { rows } from '../../support/rows.ts';
+import { rows, words } from '../../support/rows.ts';
 
 /** A request is read where it is borrowed; behind an empty line (RFC 9112 §2.2), from a copy. */
 const LANES = { own: '', behind: '\r\n' } as const;
@@ -653,20 +653,16 @@ describe('faults of a module are faults of the rule book', () => {
   });
 
   // Attack: a rule book names a file that its author may not read.
-  test.each([
-    '/etc/passwd.js',
-    '../pages.js',
-    './a/../../pages.js',
-    'https://example.com/x.js',
-    './.js',
-    './pages.json',
-  ])('a path out of the folder, %s', async (path) => {
-    const book = BOOK.replace('./pages.js', `"${path}"`);
-    const outcome = await loadRuleBook(folderOf({ ...FILES, 'rules.yaml': book }));
-    expect('faults' in outcome && outcome.faults.join('\n')).toMatch(
-      /must be a module beside the rule book or in a folder/,
-    );
-  });
+  test.each(words`/etc/passwd.js ../pages.js ./a/../../pages.js https://example.com/x.js ./.js ./pages.json`)(
+    'a path out of the folder, %s',
+    async (path) => {
+      const book = BOOK.replace('./pages.js', `"${path}"`);
+      const outcome = await loadRuleBook(folderOf({ ...FILES, 'rules.yaml': book }));
+      expect('faults' in outcome && outcome.faults.join('\n')).toMatch(
+        /must be a module beside the rule book or in a folder/,
+      );
+    },
+  );
 
   test('a link out of the folder', async () => {
     const secret = join(temporaryFolder('other'), 'secret.js');
