@@ -8,11 +8,11 @@ import type { EntryDetail } from '../../src/inspector/api.ts';
 import { readEntry } from '../../src/rewrite-log/read-entry.ts';
 import type { NodeGatewayParts } from '../../src/node/start-gateway.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { freePort } from '../support/free-port.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
 import { watchedServices } from '../support/watched-services.ts';
+import { bookIn } from '../rules/reading.ts';
 
 const [OF_V2, OLD_OF_V2, OF_SUBSCRIBER, NEXT_OF_SUBSCRIBER, UNKNOWN] = [1, 2, 3, 4, 5].map(
   () => `whsec_${randomBytes(24).toString('base64')}`,
@@ -82,11 +82,10 @@ webhooks:
   plain: { to: '${address}/plain', sign: { scheme: standard-webhooks, verify: [V2_SECRET, V2_OLD_SECRET], with: [HOOK_NEXT_SECRET, HOOK_SECRET] } }
   ruleless: { to: '${address}', as: list_orders, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } }
 ${more}`;
-  const reading = await readRuleBook(text, 'rules.yaml');
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  const ruleBook = await bookIn(text);
   // V2 is asked nothing.
   return gatewayFor('http://127.0.0.1:1', {
-    rules: new CompiledRuleBook(reading.ruleBook),
+    rules: new CompiledRuleBook(ruleBook),
     parts: { environment: ENVIRONMENT, ...parts },
   });
 }
@@ -269,21 +268,17 @@ body-links: follow`,
 
 test('the page shows what the subscriber received, and does not send it again', async () => {
   const subscriber = await subscriberWith();
-  const reading = await readRuleBook(
-    `version: 2025-01-01
+  const ruleBook = await bookIn(`version: 2025-01-01
 operations: { get_order: 'GET /orders/{id}' }
 changes: [{ id: highlight, summary: A name., on: [get_order], response: [{ rename: data.highlight_type, to: transition_type }] }]
 webhooks: { orders: { to: '${subscriber.address}/a', as: get_order, sign: { scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET } } }
-`,
-    'rules.yaml',
-  );
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+`);
   const { gateway } = await watchedServices(
     {},
     {},
     {
       flags: { capture: 'bodies', 'inspector-resend': 'v2' },
-      ruleBook: reading.ruleBook,
+      ruleBook,
       parts: { environment: ENVIRONMENT },
     },
   );

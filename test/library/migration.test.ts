@@ -8,6 +8,7 @@ import {
   readRuleBook,
 } from '../../src/library/capture-gateway.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { bookIn } from '../rules/reading.ts';
 
 async function shipped(): Promise<Migration> {
   return createMigration((await compiledShippedRuleBook()).ruleBook);
@@ -137,15 +138,11 @@ test.each([
   ['a brownout', 'brownouts: [{ id: now, from: 2020-01-01 }]'],
   ['an end', 'sunset: { at: 2020-01-01, after: gone }'],
 ])('the library refuses nobody for %s of the rule book', async (_, part) => {
-  const reading = await readRuleBook(
-    `operations: { order: POST /orders }
+  const ruleBook = await bookIn(`operations: { order: POST /orders }
 changes: [{ id: a, summary: The body has no data., on: every, request: [{ unwrap: data }] }]
 ${part}
-`,
-    'rules.yaml',
-  );
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
-  const migration = createMigration(reading.ruleBook);
+`);
+  const migration = createMigration(ruleBook);
   const request = migration.request(
     'POST',
     '/api/v1/orders',
@@ -159,15 +156,14 @@ ${part}
 });
 
 test('the dates of V1’s end are in responses and refusals', async () => {
-  const reading = await readRuleBook(`
+  const ruleBook = await bookIn(`
 version: 2025-01-01
 operations: { create_client: POST /clients }
 changes: [{ id: body-wrapper, summary: No wrapper., on: every, request: [{ unwrap: data }] }]
 deprecation: 2026-01-01
 sunset: 2027-01-01
 `);
-  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join());
-  const migration = createMigration(reading.ruleBook);
+  const migration = createMigration(ruleBook);
   const request = migration.request('POST', '/api/v1/clients', TYPE, '{"data":{}}');
   if (request.verdict !== 'rewritten') throw new Error(request.verdict);
   const names = ({ headers }: { readonly headers: readonly (readonly string[])[] }): readonly unknown[] =>

@@ -69,83 +69,66 @@ test('each failure has its status', () => {
   expect(Object.fromEntries(codes.map((code) => [code, failure(code).status]))).toEqual(STATUSES);
 });
 
-test.each<[title: string, form: RefusalForm | undefined, failed: Failure, type: string, body: string]>([
+const SENTENCE = 'The body is too large for the gateway to rewrite.';
+const own = (members: object): string => json({ ok: false, ...members, id: 'r-1', rate: 1.5, none: null });
+
+test.each<[title: string, form: RefusalForm | undefined, failed: Failure, body: string]>([
   [
     'json-api',
     undefined,
     ITEM,
-    'application/json',
     '{"errors":[{"status":"422","title":"Unprocessable Content","detail":"Not a number: \\"x\\".","code":"value","source":{"pointer":"/data/items/0/a~1b"}}]}',
   ],
   [
     'json-api with the seconds to wait',
     undefined,
     tooManyRequests(7),
-    'application/json',
     '{"errors":[{"status":"429","title":"Too Many Requests","detail":"A client may read its report only a few times a minute.","code":"too-many-requests"}],"meta":{"reset":7}}',
   ],
   [
     'problem with a pointer',
     'problem',
     ITEM,
-    'application/problem+json',
     '{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"Not a number: \\"x\\".","errors":[{"detail":"Not a number: \\"x\\".","pointer":"#/data/items/0/a~1b"}]}',
   ],
   [
     'problem',
     'problem',
     WHOLE,
-    'application/problem+json',
-    '{"type":"about:blank","title":"Content Too Large","status":413,"detail":"The body is too large for the gateway to rewrite."}',
+    `{"type":"about:blank","title":"Content Too Large","status":413,"detail":"${SENTENCE}"}`,
   ],
-  [
-    'rails with a pointer',
-    'rails',
-    ITEM,
-    'application/json',
-    '{"errors":{"data.items[0].a/b":["Not a number: \\"x\\"."]}}',
-  ],
-  [
-    'rails',
-    'rails',
-    WHOLE,
-    'application/json',
-    '{"errors":{"base":["The body is too large for the gateway to rewrite."]}}',
-  ],
+  ['rails with a pointer', 'rails', ITEM, '{"errors":{"data.items[0].a/b":["Not a number: \\"x\\"."]}}'],
+  ['rails', 'rails', WHOLE, `{"errors":{"base":["${SENTENCE}"]}}`],
   [
     'a template',
     OWN,
     ITEM,
-    'application/vnd.acme+json',
-    json({
-      ok: false,
+    own({
       'x-value': [{ at: '/data/items/0/a~1b', field: 'data.items[0].a/b' }, 'data.items[0].a/b'],
       http: 422,
       text: '422',
       words: 'Unprocessable Content: Not a number: "x". (/data/items/0/a~1b) r-1 {',
-      id: 'r-1',
-      rate: 1.5,
-      none: null,
     }),
   ],
   [
     'a template without a pointer',
     OWN,
     WHOLE,
-    'application/vnd.acme+json',
-    json({
-      ok: false,
+    own({
       'x-body-too-large': [{}],
       http: 413,
       text: '413',
-      words: 'Content Too Large: The body is too large for the gateway to rewrite. () r-1 {',
-      id: 'r-1',
-      rate: 1.5,
-      none: null,
+      words: `Content Too Large: ${SENTENCE} () r-1 {`,
     }),
   ],
-  ['a template of nothing but a pointer', { type: 'a/b', body: '{pointer}' }, WHOLE, 'a/b', 'null'],
-])('%s', (_title, form, failed, type, body) => {
+  ['a template of nothing but a pointer', { type: 'a/b', body: '{pointer}' }, WHOLE, 'null'],
+])('%s', (_title, form, failed, body) => {
+  const type =
+    form === 'problem'
+      ? 'application/problem+json'
+      : typeof form === 'object'
+        ? form.type
+        : 'application/json';
   expect(failed.content(form, 'r-1')).toEqual({ type, body });
 });
 

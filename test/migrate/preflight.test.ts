@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMigration } from '../../src/library/capture-gateway.ts';
-import { readRuleBook } from '../../src/rules/read-rule-book.ts';
+import { bookIn } from '../rules/reading.ts';
 
 const BOOK = `
 operations:
@@ -15,18 +15,12 @@ changes:
     headers: [{ rename: X-Account, to: X-Tenant-Id }, { strip: X-Legacy }, { set: Prefer, to: return=minimal }]
 `;
 
-const reading = await readRuleBook(BOOK, 'rules');
-if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
-const migration = createMigration(reading.ruleBook);
-
-interface Preflight {
-  readonly target: string;
-  readonly method?: string | undefined;
-  readonly fields?: string | undefined;
-}
+const ruleBook = await bookIn(BOOK);
+const migration = createMigration(ruleBook);
 
 /** A preflight through the gateway: what V2 is asked, and what the browser reads of V2's answer. */
-function ask({ target, method, fields }: Preflight, allowed: Readonly<Record<string, string>>) {
+function ask(question: string, allowed: Readonly<Record<string, string>>) {
+  const [target = '', method, fields] = question.split(' ');
   const asked = migration.request(
     'OPTIONS',
     `/api/v1${target}`,
@@ -55,41 +49,40 @@ function ask({ target, method, fields }: Preflight, allowed: Readonly<Record<str
 const METHODS = 'Access-Control-Allow-Methods';
 const FIELDS = 'Access-Control-Allow-Headers';
 
-test.each<[title: string, Preflight, Readonly<Record<string, string>>, Partial<ReturnType<typeof ask>>]>([
+const INVOICE = 'OPTIONS /api/v2/invoices/inv_7';
+
+test.each<
+  [title: string, question: string, Readonly<Record<string, string>>, Partial<ReturnType<typeof ask>>]
+>([
   [
     'the method that the operation has in V2',
-    { target: '/bills/7/close', method: 'POST' },
+    '/bills/7/close POST',
     { [METHODS]: 'GET, PATCH' },
-    { line: 'OPTIONS /api/v2/invoices/inv_7', method: 'PATCH', methods: 'GET, PATCH, POST' },
+    { line: INVOICE, method: 'PATCH', methods: 'GET, PATCH, POST' },
   ],
   [
     'the path of the operation that has the method, and not of another one',
-    { target: '/bills/7', method: 'DELETE' },
+    '/bills/7 DELETE',
     { [METHODS]: 'POST' },
-    { line: 'OPTIONS /api/v2/invoices/inv_7/drop', method: 'POST', methods: 'POST, DELETE' },
+    { line: `${INVOICE}/drop`, method: 'POST', methods: 'POST, DELETE' },
   ],
   [
     'a HEAD by the GET',
-    { target: '/bills/7', method: 'HEAD' },
+    '/bills/7 HEAD',
     { [METHODS]: 'GET' },
-    { line: 'OPTIONS /api/v2/invoices/inv_7', method: 'HEAD', methods: 'GET' },
+    { line: INVOICE, method: 'HEAD', methods: 'GET' },
   ],
-  [
-    'what V2 does not allow stays so',
-    { target: '/bills/7', method: 'DELETE' },
-    { [METHODS]: 'GET' },
-    { methods: 'GET' },
-  ],
-  ['all methods', { target: '/bills/7', method: 'DELETE' }, { [METHODS]: '*' }, { methods: '*' }],
+  ['what V2 does not allow stays so', '/bills/7 DELETE', { [METHODS]: 'GET' }, { methods: 'GET' }],
+  ['all methods', '/bills/7 DELETE', { [METHODS]: '*' }, { methods: '*' }],
   [
     'a method that no operation has goes where it went',
-    { target: '/bills/7', method: 'PUT' },
+    '/bills/7 PUT',
     { [METHODS]: 'PUT' },
     { line: 'OPTIONS /api/v2/bills/7', method: 'PUT', methods: 'PUT' },
   ],
   [
     'the names that fields have in V2',
-    { target: '/clients/7', method: 'GET', fields: 'content-type,x-account,x-legacy' },
+    '/clients/7 GET content-type,x-account,x-legacy',
     { [FIELDS]: 'Content-Type, X-Tenant-Id' },
     {
       fields: 'content-type, x-tenant-id',
@@ -103,27 +96,22 @@ test.each<[title: string, Preflight, Readonly<Record<string, string>>, Partial<R
   ],
   [
     'a name that V2 does not allow',
-    { target: '/clients/7', method: 'GET', fields: 'x-account' },
+    '/clients/7 GET x-account',
     { [FIELDS]: 'Content-Type' },
     { fields: 'x-tenant-id', allowed: 'Content-Type, X-Legacy' },
   ],
-  [
-    'fields of which V2 gets none',
-    { target: '/clients/7', method: 'GET', fields: 'x-legacy' },
-    {},
-    { fields: undefined },
-  ],
+  ['fields of which V2 gets none', '/clients/7 GET x-legacy', {}, { fields: undefined }],
   [
     'names of no rule',
-    { target: '/clients/7', method: 'GET', fields: 'accept,x-b' },
+    '/clients/7 GET accept,x-b',
     { [METHODS]: 'GET' },
     { fields: 'accept,x-b', methods: 'GET' },
   ],
   [
     'an OPTIONS of no browser',
-    { target: '/bills/7/close' },
+    '/bills/7/close',
     { [METHODS]: 'PATCH' },
-    { line: 'OPTIONS /api/v2/invoices/inv_7', method: undefined, methods: 'PATCH' },
+    { line: INVOICE, method: undefined, methods: 'PATCH' },
   ],
 ])('a preflight asks V2 about %s', (_, preflight, allowed, expected) => {
   expect(ask(preflight, allowed)).toMatchObject(expected);

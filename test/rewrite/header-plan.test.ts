@@ -7,6 +7,7 @@ import type { HeaderRule } from '../../src/rules/rule.ts';
 import { bookIn } from '../rules/reading.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf } from '../support/plan-of.ts';
+import { rows } from '../support/rows.ts';
 
 const POLICIES = bookOf([]).policies;
 const text = (from: string, to: string) => ({
@@ -39,93 +40,58 @@ const RENAME: HeaderRule = { rule: 'rename', field: 'X-Account', to: 'X-Tenant-I
 const MOVE: HeaderRule = { rule: 'query', parameter: 'api_key', to: 'Authorization', as: 'Bearer {}' };
 
 describe('a rule', () => {
-  test.each<readonly [what: string, rule: HeaderRule, before: string, after: string, records: string]>([
-    [
-      'renames in place, each time, in any case',
-      RENAME,
-      'A: 1|x-ACCOUNT: é|B: 2|X-Account:  x',
-      'A: 1|X-Tenant-Id: é|B: 2|X-Tenant-Id:  x',
-      'rename x-ACCOUNT>X-Tenant-Id',
-    ],
-    [
-      'drops what has the new name',
-      RENAME,
-      'X-Tenant-Id: 1|X-Account: 2|x-tenant-id: 3',
-      'X-Tenant-Id: 2',
-      'rename X-Tenant-Id> conflict, rename X-Account>X-Tenant-Id conflict',
-    ],
-    ['leaves the new name alone without the old', RENAME, 'X-Tenant-Id: 1', 'X-Tenant-Id: 1', ''],
-    [
-      'fills a template',
-      { ...RENAME, as: 'id {}!' },
-      'X-Account: $&',
-      'X-Tenant-Id: id $&!',
-      'rename X-Account>X-Tenant-Id',
-    ],
-    [
-      'renames to a credential that is the only one',
-      { ...RENAME, to: 'Authorization' },
-      'X-Account: k',
-      'Authorization: k',
-      'rename X-Account>Authorization',
-    ],
-    [
-      'sets one that is absent',
-      { rule: 'set', field: 'Prefer', value: 'v' },
-      'A: 1',
-      'A: 1|Prefer: v',
-      'set Prefer>Prefer',
-    ],
-    [
-      'sets one line for all',
-      { rule: 'set', field: 'Prefer', value: 'v' },
-      'prefer: a|A: 1|PREFER: v',
-      'prefer: v|A: 1',
-      'set prefer>prefer',
-    ],
-    ['sets nothing that is so', { rule: 'set', field: 'Prefer', value: 'v' }, 'prefer: v', 'prefer: v', ''],
-    [
-      'adds a default',
-      { rule: 'default', field: 'X-Region', value: 'au' },
-      '',
-      'X-Region: au',
-      'default X-Region>X-Region',
-    ],
-    [
-      'keeps an empty value',
-      { rule: 'default', field: 'X-Region', value: 'au' },
-      'x-region: ',
-      'x-region: ',
-      '',
-    ],
-    [
-      'strips every line',
-      { rule: 'strip', fields: ['X-Old', 'X-Older'] },
-      'x-old: 1|A: 2|X-OLD: 3',
-      'A: 2',
-      'strip x-old>',
-    ],
-    [
-      'maps listed values',
-      { rule: 'map', field: 'X-Mode', values: [text('a', 'b')] },
-      'x-mode: a|X-Mode: A|X-MODE: b',
-      'x-mode: b|X-Mode: A|X-MODE: b',
-      'map x-mode>x-mode',
-    ],
-  ])('%s', (_, rule, before, after, records) => {
-    const pairs = before === '' ? [] : before.split('|').map((line) => line.split(': ') as [string, string]);
+  const PREFER: HeaderRule = { rule: 'set', field: 'Prefer', value: 'v' };
+  const REGION: HeaderRule = { rule: 'default', field: 'X-Region', value: 'au' };
+  const RULES: Readonly<Record<string, HeaderRule>> = {
+    rename: RENAME,
+    template: { ...RENAME, as: 'id {}!' },
+    credential: { ...RENAME, to: 'Authorization' },
+    set: PREFER,
+    default: REGION,
+    strip: { rule: 'strip', fields: ['X-Old', 'X-Older'] },
+    map: { rule: 'map', field: 'X-Mode', values: [text('a', 'b')] },
+  };
+  // The rule, what it does, the fields before and after, and what is told; `-` is none.
+  test.each(rows`
+    rename → in place, each time, in any case
+      A: 1|x-ACCOUNT: é|B: 2|X-Account:  x → A: 1|X-Tenant-Id: é|B: 2|X-Tenant-Id:  x
+      rename x-ACCOUNT>X-Tenant-Id
+    rename → drops what has the new name
+      X-Tenant-Id: 1|X-Account: 2|x-tenant-id: 3 → X-Tenant-Id: 2
+      rename X-Tenant-Id> conflict, rename X-Account>X-Tenant-Id conflict
+    rename → leaves the new name alone without the old → X-Tenant-Id: 1 → X-Tenant-Id: 1 → -
+    template → fills a template
+      X-Account: $& → X-Tenant-Id: id $&! → rename X-Account>X-Tenant-Id
+    credential → renames to one that is the only one
+      X-Account: k → Authorization: k → rename X-Account>Authorization
+    set → one that is absent → A: 1 → A: 1|Prefer: v → set Prefer>Prefer
+    set → one line for all → prefer: a|A: 1|PREFER: v → prefer: v|A: 1 → set prefer>prefer
+    set → nothing that is so → prefer: v → prefer: v → -
+    default → adds one → - → X-Region: au → default X-Region>X-Region
+    strip → every line → x-old: 1|A: 2|X-OLD: 3 → A: 2 → strip x-old>
+    map → listed values → x-mode: a|X-Mode: A|X-MODE: b → x-mode: b|X-Mode: A|X-MODE: b → map x-mode>x-mode
+  `)('%s: %s', (name, _what, before = '', after = '', told = '') => {
+    const rule = RULES[name] ?? expect.unreachable();
+    const pairs = before === '-' ? [] : before.split('|').map((line) => line.split(': ') as [string, string]);
     const outcome = rewritten(planOf([rule]), pairs);
     if ('code' in outcome) throw new Error(outcome.code);
     const lines: string[] = [];
     for (let at = 0; at < outcome.headers.length; at += 2)
       lines.push(`${outcome.headers[at]}: ${outcome.headers[at + 1]}`);
     expect(lines.join('|')).toBe(after);
-    const told = outcome.records.map(
+    const said = outcome.records.map(
       ({ rule: word, header, to = '', note }) =>
         `${word} ${header}>${to}${note === undefined ? '' : ` ${note}`}`,
     );
-    expect(told.join(', ')).toBe(records);
+    expect(said.join(', ') || '-').toBe(told);
     expect(outcome.rules).toHaveLength(outcome.records.length);
+  });
+
+  test('adds no default beside an empty value', () => {
+    expect(rewritten(planOf([REGION]), [['x-region', '']])).toMatchObject({
+      headers: ['x-region', ''],
+      records: [],
+    });
   });
 
   test.each<readonly [query: string, left: string, value: string | undefined]>([

@@ -143,22 +143,15 @@ describe('fields are those of a form', () => {
 });
 
 describe('files and JSON', () => {
+  const JSON_PART = 'Content-Type: application/json';
+  const part = (header: string, content: string): string =>
+    bodyOf([`Content-Disposition: form-data; name="x"${header}`, content]);
+
   test.each<[name: string, before: string, after: string]>([
     [
-      'a file keeps its bytes',
-      bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0')),
-      bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0')),
-    ],
-    [
       'a rule gives a file its name, and drops none',
-      bodyOf(
-        field('data[a]', '1'),
-        file('data[old]', 'x'),
-        file('b', 'y'),
-        file('legacy', 'z'),
-        file('data', 'w'),
-      ),
-      bodyOf(field('a', '1'), file('new', 'x'), file('b', 'y'), file('legacy', 'z'), file('data', 'w')),
+      bodyOf(field('data[a]', '1'), ...['data[old]', 'b', 'legacy', 'data'].map((name) => file(name, 'x'))),
+      bodyOf(field('a', '1'), ...['new', 'b', 'legacy', 'data'].map((name) => file(name, 'x'))),
     ],
     [
       'JSON is a body of its own',
@@ -167,48 +160,36 @@ describe('files and JSON', () => {
     ],
     [
       'a Blob of JSON',
-      bodyOf([
-        'Content-Disposition: form-data; name="x"; filename="blob"\r\nContent-Type: application/json',
-        '{"old":1}',
-      ]),
-      bodyOf([
-        'Content-Disposition: form-data; name="x"; filename="blob"\r\nContent-Type: application/json',
-        '{"new":1}',
-      ]),
-    ],
-    [
-      'a file of JSON',
-      bodyOf([
-        'Content-Disposition: form-data; name="x"; filename="x.json"\r\nContent-Type: application/json',
-        '{"old":1}',
-      ]),
-      bodyOf([
-        'Content-Disposition: form-data; name="x"; filename="x.json"\r\nContent-Type: application/json',
-        '{"old":1}',
-      ]),
-    ],
-    [
-      'a text in Base64',
-      bodyOf(['Content-Disposition: form-data; name="x"\r\nContent-Transfer-Encoding: base64', 'eA==']),
-      bodyOf(['Content-Disposition: form-data; name="x"\r\nContent-Transfer-Encoding: base64', 'eA==']),
+      part(`; filename="blob"\r\n${JSON_PART}`, '{"old":1}'),
+      part(`; filename="blob"\r\n${JSON_PART}`, '{"new":1}'),
     ],
   ])('%s', (_, before, after) => {
     expect(outcomeOf(before)).toBe(after);
   });
+
+  test.each([
+    ['a file', bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0'))],
+    ['a file of JSON', part(`; filename="x.json"\r\n${JSON_PART}`, '{"old":1}')],
+    ['a text in Base64', part('\r\nContent-Transfer-Encoding: base64', 'eA==')],
+  ])('%s keeps its bytes', (_, body) => {
+    expect(outcomeOf(body)).toBe(body);
+  });
 });
+
+const FIELD = 'Content-Disposition: form-data; name="old"';
 
 // RFC 7578 §4.2, §4.4, §4.7 and §5.1.1.
 test.each([
-  ['Content-Disposition: form-data; name="old"', true],
+  [FIELD, true],
   ['content-disposition : FORM-DATA ;NAME=old', true],
   ['X: 1\r\nContent-Disposition: form-data;\r\n name="old"', true],
-  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/plain; charset="UTF-8"', true],
-  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/plain; charset=latin1', false],
-  ['Content-Disposition: form-data; name="old"\r\nContent-Type: text/html', false],
-  ['Content-Disposition: form-data; name="old"\r\nContent-Transfer-Encoding: 8bit', true],
-  ['Content-Disposition: form-data; name="old"\r\nContent-Transfer-Encoding: base64', false],
-  ['Content-Disposition: form-data; name="old"; filename=blob', false],
-  ['Content-Disposition: form-data; name="old"; filename*=UTF-8\'\'x', false],
+  [`${FIELD}\r\nContent-Type: text/plain; charset="UTF-8"`, true],
+  [`${FIELD}\r\nContent-Type: text/plain; charset=latin1`, false],
+  [`${FIELD}\r\nContent-Type: text/html`, false],
+  [`${FIELD}\r\nContent-Transfer-Encoding: 8bit`, true],
+  [`${FIELD}\r\nContent-Transfer-Encoding: base64`, false],
+  [`${FIELD}; filename=blob`, false],
+  [`${FIELD}; filename*=UTF-8''x`, false],
 ])('a part with %j has its value rewritten: %s', (header, isField) => {
   const [from, to] = [
     { isString: true, text: 'x' },
@@ -230,105 +211,38 @@ test.each([
 
 describe('what two readers could read differently is refused', () => {
   const plain = bodyOf(field('a', '1'));
+  const named = 'Content-Disposition: form-data; name=a';
+  const CUT = 'the body ends without its last boundary';
+  const LINE = 'a boundary is not followed by CR and LF: another reader might not take it for one';
+  const BARE = 'a bare line feed precedes a boundary';
+  const UNREAD = 'the header of a part cannot be read';
+  const HEADER_LINE = 'a line of a part’s header ends without CR and LF';
+  const EMPTY = 'a part has no content';
+  const NO_START = 'there is no boundary where the first part should begin';
+  const LONG = 'the header of a part is longer than 16384 bytes';
+  const NONE = 'the media type has no boundary, or one that two readers could read differently';
   test.each<[name: string, body: string, outcome: string, settings?: Settings]>([
-    [
-      'without a boundary',
-      plain,
-      'the media type has no boundary, or one that two readers could read differently',
-      { boundary: '' },
-    ],
-    ['without its last boundary', plain.replace('--B--', ''), 'the body ends without its last boundary'],
-    ['another boundary', plain.replaceAll('--B', '--C'), 'the body ends without its last boundary'],
-    [
-      'line feeds alone',
-      plain.replaceAll('\r', ''),
-      'a boundary is not followed by CR and LF: another reader might not take it for one',
-    ],
-    [
-      'a line feed alone before a boundary',
-      plain.replace('1\r\n', '1\n'),
-      'a bare line feed precedes a boundary',
-    ],
-    [
-      'a longer boundary',
-      plain.replace('--B\r\n', '--Bx\r\n'),
-      'a boundary is not followed by CR and LF: another reader might not take it for one',
-    ],
-    [
-      'two names',
-      bodyOf(['Content-Disposition: form-data; name=a; name=b', '']),
-      'the header of a part cannot be read',
-    ],
-    [
-      'two dispositions',
-      bodyOf(['Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b', '']),
-      'the header of a part cannot be read',
-    ],
-    [
-      'a part without content',
-      '--B\r\nContent-Disposition: form-data; name=a\r\n\r\n--B--\r\n',
-      'a part has no content',
-    ],
-    [
-      'a line feed alone before the first boundary',
-      `preamble\n${plain}`,
-      'a bare line feed precedes a boundary',
-    ],
-    [
-      'a line feed alone behind a file',
-      bodyOf(file('a', '1')).replace('1\r\n', '1\n'),
-      'a bare line feed precedes a boundary',
-    ],
-    [
-      'a line feed alone in a header',
-      bodyOf(['X: 1\nContent-Disposition: form-data; name=a', '']),
-      'a line of a part’s header ends without CR and LF',
-    ],
-    [
-      'a line feed alone behind a header',
-      plain.replace('\r\n\r\n1', '\r\n\n1'),
-      'a line of a part’s header ends without CR and LF',
-    ],
-    [
-      'a line without a colon',
-      bodyOf(['X\r\nContent-Disposition: form-data; name=a', '']),
-      'the header of a part cannot be read',
-    ],
-    [
-      'something behind the name',
-      bodyOf(['Content-Disposition: form-data; name="a"b', '']),
-      'the header of a part cannot be read',
-    ],
-    [
-      'a preamble of 16 KiB',
-      `${'x'.repeat(16_383)}\r\n${plain}`,
-      'there is no boundary where the first part should begin',
-    ],
-    [
-      'a preamble without an end',
-      'x'.repeat(17_000),
-      'there is no boundary where the first part should begin',
-    ],
-    [
-      'a long header',
-      bodyOf([`X: ${'x'.repeat(16_384)}`, '']),
-      'the header of a part is longer than 16384 bytes',
-    ],
-    [
-      'a header without an end',
-      `--B\r\nX: ${'x'.repeat(17_000)}`,
-      'the header of a part is longer than 16384 bytes',
-    ],
-    [
-      'a padded boundary',
-      plain.replace('--B\r\n', `--B${' '.repeat(65)}\r\n`),
-      'a boundary is not followed by CR and LF: another reader might not take it for one',
-    ],
-    [
-      'a file without content',
-      '--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n--B--\r\n',
-      'a part has no content',
-    ],
+    ['without a boundary', plain, NONE, { boundary: '' }],
+    ['without its last boundary', plain.replace('--B--', ''), CUT],
+    ['another boundary', plain.replaceAll('--B', '--C'), CUT],
+    ['line feeds alone', plain.replaceAll('\r', ''), LINE],
+    ['a line feed alone before a boundary', plain.replace('1\r\n', '1\n'), BARE],
+    ['a longer boundary', plain.replace('--B\r\n', '--Bx\r\n'), LINE],
+    ['two names', bodyOf([`${named}; name=b`, '']), UNREAD],
+    ['two dispositions', bodyOf([`${named}\r\n${named.replace('=a', '=b')}`, '']), UNREAD],
+    ['a part without content', `--B\r\n${named}\r\n\r\n--B--\r\n`, EMPTY],
+    ['a line feed alone before the first boundary', `preamble\n${plain}`, BARE],
+    ['a line feed alone behind a file', bodyOf(file('a', '1')).replace('1\r\n', '1\n'), BARE],
+    ['a line feed alone in a header', bodyOf([`X: 1\n${named}`, '']), HEADER_LINE],
+    ['a line feed alone behind a header', plain.replace('\r\n\r\n1', '\r\n\n1'), HEADER_LINE],
+    ['a line without a colon', bodyOf([`X\r\n${named}`, '']), UNREAD],
+    ['something behind the name', bodyOf(['Content-Disposition: form-data; name="a"b', '']), UNREAD],
+    ['a preamble of 16 KiB', `${'x'.repeat(16_383)}\r\n${plain}`, NO_START],
+    ['a preamble without an end', 'x'.repeat(17_000), NO_START],
+    ['a long header', bodyOf([`X: ${'x'.repeat(16_384)}`, '']), LONG],
+    ['a header without an end', `--B\r\nX: ${'x'.repeat(17_000)}`, LONG],
+    ['a padded boundary', plain.replace('--B\r\n', `--B${' '.repeat(65)}\r\n`), LINE],
+    ['a file without content', `--B\r\n${named}; filename=b\r\n\r\n--B--\r\n`, EMPTY],
   ])('%s', (_, body, reason, settings) => {
     expect(outcomeOf(body, settings)).toBe(`400 malformed-form ${reason}`);
     expect(outcomeOf(body, { ...settings, policies: { malformed: 'forward' } })).toBe(body);

@@ -2,19 +2,14 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { deriveV1 } from '../../../src/openapi/derive/derive-v1.ts';
 import { printJsonText, readJsonText } from '../../../src/openapi/description.ts';
-import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
+import { bookIn } from '../../rules/reading.ts';
 
 /* oxlint-disable typescript/no-explicit-any -- a description is a tree of anything */
 
 async function rulesOf(changes: string): Promise<RuleBook> {
   const operations = '{ create: POST /things, read: "GET /things/{id}", other: POST /others }';
-  const reading = await readRuleBook(
-    `{ version: 2025-01-01, operations: ${operations}, changes: [${changes}] }`,
-    'rules',
-  );
-  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
-  return reading.ruleBook;
+  return await bookIn(`{ version: 2025-01-01, operations: ${operations}, changes: [${changes}] }`);
 }
 
 const json = (schema: unknown, more: object = {}): unknown => ({ 'application/json': { schema, ...more } });
@@ -43,9 +38,12 @@ function v2(body: unknown, schemas: object = {}, more: object = {}): any {
 
 /** The request body of POST /things, or of another path, as V1 has it. */
 async function v1Body(body: unknown, changes: string, schemas: object = {}): Promise<any> {
-  const { description } = deriveV1(v2(body, schemas), await rulesOf(changes));
-  return requestOf(description);
+  return requestOf(await derived(v2(body, schemas), changes));
 }
+
+/** The description that V1 has of one of V2, by these changes. */
+const derived = async (description: any, changes: string): Promise<any> =>
+  deriveV1(description, await rulesOf(changes)).description;
 
 const requestOf = (description: any, path = '/api/v1/things'): any =>
   description.paths[path].post.requestBody.content['application/json'].schema;
@@ -112,10 +110,7 @@ test('an edited component leaves other users of it alone', async () => {
     Thing: { type: 'object', properties: { kind: text, owner: ref('Owner') } },
     Owner: { type: 'object' },
   };
-  const { description } = deriveV1(
-    v2(ref('Thing'), schemas),
-    await rulesOf(on('{ rename: type, to: kind }')),
-  );
+  const description = await derived(v2(ref('Thing'), schemas), on('{ rename: type, to: kind }'));
   const { components, paths } = description as any;
   expect(requestOf(description, '/api/v1/others')).toEqual(ref('Thing'));
   expect(requestOf(description)).toEqual(ref('ThingV1'));
@@ -147,7 +142,7 @@ test('a component that every user needs edited keeps its name, and one that nobo
   const bodies = v2(ref('Thing'), schemas);
   delete bodies.paths['/api/v2/things/{thing}'];
   bodies.paths['/api/v2/things'].post.responses = {};
-  const gone = deriveV1(bodies, await rulesOf(request)).description as any;
+  const gone = await derived(bodies, request);
   expect(Object.keys(gone.components.schemas)).toEqual(['Thing', 'Unused']);
 });
 
@@ -161,7 +156,7 @@ test('a member that V1 had as null where V2 leaves it out may be null', async ()
   const bodies = v2({ type: 'object' });
   const content = { 'application/json': { schema: { type: 'object', properties: { data: thing } } } };
   bodies.paths['/api/v2/things'].post.responses = { 201: { description: 'Created', content } };
-  const v1 = deriveV1(bodies, await rulesOf(rules)).description as any;
+  const v1 = await derived(bodies, rules);
   const { responses } = v1.paths['/api/v1/things'].post;
   expect(responses[201].content['application/json'].schema.properties.data.properties).toEqual({
     city: { anyOf: [{ ...text, 'x-change': ['c'] }, { enum: [null] }], 'x-change': ['c'] },
@@ -203,7 +198,7 @@ test('examples, defaults and discriminators follow', async () => {
     { example: { address: { city: 'y' }, kind: 'b' }, examples: { one: { value: { kind: 'c' } } } },
   );
   const rules = on('{ unwrap: data }, { rename: type, to: kind }, { nest: [city], under: address }');
-  const v1 = deriveV1(description, await rulesOf(rules)).description as any;
+  const v1 = await derived(description, rules);
   const media = v1.paths['/api/v1/things'].post.requestBody.content['application/json'];
   expect(media.example).toEqual({ data: { city: 'y', type: 'b' } });
   expect(media.examples.one.value).toEqual({ data: { type: 'c' } });
@@ -234,7 +229,7 @@ test('referenced bodies, parameters, responses and headers are followed', async 
     201: { $ref: '#/components/responses/Created' },
     default: { $ref: '#/components/responses/Created' },
   };
-  const v1 = deriveV1(description, await rulesOf(on('{ rename: type, to: kind }'))).description as any;
+  const v1 = await derived(description, on('{ rename: type, to: kind }'));
   expect(requestOf(v1).properties).toEqual({ type: { ...text, 'x-change': ['c'] } });
   expect(v1.paths['/api/v1/things'].post.parameters).toEqual([{ $ref: '#/components/parameters/page' }]);
   expect(v1.paths['/api/v1/things'].post.responses[201]).toEqual({ description: 'Created', headers: {} });
@@ -395,13 +390,10 @@ test.each<readonly [resource: string, wrapped: (schema: object) => object]>([
   const bill = (name: string, schema: object): object => ({ type: 'object', properties: { [name]: schema } });
   const described = v2({});
   described.paths['/api/v2/things/{thing}'].get.responses[200].content = json(wrapped(bill('young', text)));
-  const reading = await readRuleBook(
-    `{ version: 2025-01-01, resource: ${resource}, operations: { create: POST /things, read: 'GET /things/{id}' },
-       changes: [{ id: c, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }] }`,
-    'rules',
-  );
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
-  const { description } = deriveV1(described, reading.ruleBook);
+  const ruleBook =
+    await bookIn(`{ version: 2025-01-01, resource: ${resource}, operations: { create: POST /things, read: 'GET /things/{id}' },
+       changes: [{ id: c, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }] }`);
+  const { description } = deriveV1(described, ruleBook);
   const derived = (description as any).paths['/api/v1/things/{thing}'].get.responses[200].content;
   expect(derived['application/json'].schema).toEqual(wrapped(bill('old', { ...text, 'x-change': ['c'] })));
 });
@@ -417,14 +409,11 @@ test('header parameters have the names and values of V1, of every method', async
     header('X-Other'),
     header('X-Rev'),
   ];
-  const reading = await readRuleBook(
-    `{ version: { header: X-Rev, value: v7, form: text }, operations: { read: 'GET /things/{id}' },
+  const ruleBook =
+    await bookIn(`{ version: { header: X-Rev, value: v7, form: text }, operations: { read: 'GET /things/{id}' },
        changes: [{ id: c, summary: s, on: every, headers: [{ rename: X-Account, to: X-Tenant-Id }, { set: Prefer, to: v },
-         { map: { fast: express }, of: X-Mode }, { query: api_key, to: Authorization }] }] }`,
-    'rules',
-  );
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
-  const { description } = deriveV1(described, reading.ruleBook);
+         { map: { fast: express }, of: X-Mode }, { query: api_key, to: Authorization }] }] }`);
+  const { description } = deriveV1(described, ruleBook);
   const { parameters } = (description as any).paths['/api/v1/things/{thing}'].get;
   const mark = { 'x-change': ['c'] };
   expect(parameters).toEqual([
@@ -436,8 +425,7 @@ test('header parameters have the names and values of V1, of every method', async
 });
 
 test('an operation that moved is described where V1 had it', async () => {
-  const reading = await readRuleBook(
-    `version: 2025-01-01
+  const ruleBook = await bookIn(`version: 2025-01-01
 operations:
   create: { match: POST /bills, to: POST /invoices, status: { 201: 200 } }
   lines: { match: 'GET /bills/{id}/lines', to: 'GET /lines?invoice={id}&kind=bill' }
@@ -445,10 +433,7 @@ operations:
   read: GET /bills
 changes:
   - { id: n, summary: s, on: [create], request: [{ rename: old, to: young }], response: inverse }
-`,
-    'rules.yaml',
-  );
-  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+`);
   const thing = { type: 'object', properties: { young: text } };
   const wrapped = { content: json({ type: 'object', properties: { data: thing } }) };
   const id = { name: 'invoice_id', in: 'path', required: true, schema: { type: 'string', minLength: 5 } };
@@ -473,7 +458,7 @@ changes:
       '/api/v2/bills': { get: { responses: {} } },
     },
   };
-  const { paths } = deriveV1(description, reading.ruleBook).description as any;
+  const { paths } = deriveV1(description, ruleBook).description as any;
   expect(Object.keys(paths).sort()).toEqual([
     '/api/v1/bills',
     '/api/v1/bills/{id}/lines',
@@ -503,9 +488,9 @@ test.each<[string, object | undefined, object | undefined]>([
     oneOf: [ref('Cat'), ref('Dog')],
     discriminator: { propertyName: 'kind', ...(mapping === undefined ? {} : { mapping }) },
   };
-  const { description } = deriveV1(
+  const description = await derived(
     v2(body, { Cat: pet('young'), Dog: pet('tail') }),
-    await rulesOf(on('{ rename: old, to: young }')),
+    on('{ rename: old, to: young }'),
   );
   const { oneOf, discriminator } = requestOf(description);
   // Another operation has V2's form, and so its name.
@@ -530,7 +515,7 @@ test('a discriminator of a schema that others extend leads to their variants', a
     },
     Cat: { allOf: [ref('Pet'), { properties: { fur: text } }] },
   };
-  const { description } = deriveV1(v2(ref('Pet'), schemas), await rulesOf(on('{ rename: old, to: young }')));
+  const description = await derived(v2(ref('Pet'), schemas), on('{ rename: old, to: young }'));
   const { components }: any = description;
   const { PetV1, CatV1, Pet } = components.schemas;
   expect(PetV1.discriminator.mapping).toEqual({ cat: '#/components/schemas/CatV1' });

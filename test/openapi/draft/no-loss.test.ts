@@ -5,13 +5,13 @@ import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts
 import type { FoundRule } from '../../../src/openapi/draft/compare-shapes.ts';
 import { scalarOf } from '../../../src/json/document.ts';
 import { compilePlans, type Plan } from '../../../src/rewrite/plan.ts';
-import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import type { Operation } from '../../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
 import { bytesOf, textOf } from '../../rewrite/notation.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { planOf } from '../../support/plan-of.ts';
 import { randomPair } from '../random-pairs.ts';
+import { bookIn } from '../../rules/reading.ts';
 
 /** A schema without references: what a description means, however it is written. */
 interface Meaning {
@@ -214,18 +214,16 @@ test.each(SPREADS)(
             describe('v2', verb, spread(whole, how, components), components),
           ),
         );
-        const reading = await readRuleBook(draft, 'draft');
-        if (!reading.ok)
-          throw new Error(`${reading.faults.map(({ message }) => message).join('\n')}\n${draft}`);
+        const ruleBook = await bookIn(draft);
         const values = new Map<unknown, Leaf>();
         const body = bodyOf(v1, values);
-        const outcome = compilePlans(reading.ruleBook)
-          .of(reading.ruleBook.operations[0])
+        const outcome = compilePlans(ruleBook)
+          .of(ruleBook.operations[0])
           .rewrite(bytesOf(JSON.stringify(body)));
         if (outcome.verdict === 'refused') throw new Error(`${outcome.refusal.code}\n${draft}`);
         const result: unknown = JSON.parse(textOf(outcome.body));
         const found = new Map(placesIn(result));
-        const wrapper = reading.ruleBook.changes
+        const wrapper = ruleBook.changes
           .flatMap(({ request }) => request.flatMap((rule) => (rule.rule === 'unwrap' ? rule.member : [])))
           .at(0);
         const within = wrapper === undefined ? v1 : (schemaAt(v1, [wrapper]) ?? v1);
@@ -282,9 +280,8 @@ test('of 150 random pairs with known changes, a draft that applies keeps each va
   for (let seed = 1; seed <= 150; seed += 1) {
     const { v1, v2, known } = randomPair(seed);
     const draft = printRuleBook(proposeRuleBook(v1, v2));
-    const reading = await readRuleBook(draft, 'draft');
-    if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
-    for (const operation of reading.ruleBook.operations) {
+    const ruleBook = await bookIn(draft);
+    for (const operation of ruleBook.operations) {
       const values = new Map<unknown, Leaf>();
       const body = bytesOf(JSON.stringify(bodyOf(schemaOf(v1, operation), values)));
       // Renames before the nests around them, and outer objects first: the paths are those of V2.
@@ -292,7 +289,7 @@ test('of 150 random pairs with known changes, a draft that applies keeps each va
       const place = (rule: RequestRule): number =>
         'in' in rule ? rule.in.length * 2 + Number(rule.rule === 'nest') : -1;
       const right = placesAfter(planOf(rules.toSorted((one, other) => place(one) - place(other))), body);
-      const drafted = placesAfter(compilePlans(reading.ruleBook).of(operation), body);
+      const drafted = placesAfter(compilePlans(ruleBook).of(operation), body);
       const described = new Set(leavesOf(schemaOf(v2, operation)).map(({ path }) => path.join('.')));
       for (const value of values.keys()) {
         const [expected, actual] = [right.get(value), drafted.get(value)];

@@ -3,12 +3,12 @@ import { type FoundRule, isProposed } from '../../../src/openapi/draft/compare-s
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
-import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
 import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { compileResponsePlans } from '../../../src/rewrite/response-plan.ts';
 import { bytesOf, rewritten, textOf } from '../../rewrite/notation.ts';
 import { randomPair } from '../random-pairs.ts';
+import { bookIn } from '../../rules/reading.ts';
 
 /** The rules of each operation, or those that apply, as text that ignores the order of members and values. */
 function rulesIn(book: ProposedRuleBook, isSureOnly: boolean): ReadonlyMap<string, readonly string[]> {
@@ -98,13 +98,6 @@ function bookOf(v1: unknown, v2: unknown): ProposedRuleBook {
 }
 
 const questionsOf = ({ questions }: ProposedRuleBook): readonly string[] => [...questions.values()].flat();
-
-/** The rule book that a printed draft is. */
-async function ruleBookOf(draft: string): Promise<RuleBook> {
-  const reading = await readRuleBook(draft, 'draft');
-  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
-  return reading.ruleBook;
-}
 
 test('what it cannot decide is a question, and no rule', () => {
   const book = bookOf(
@@ -272,7 +265,7 @@ test('a schema within itself ends, and one in another document is named', () => 
 test('names of any kind are printed so that the rule book reads them as they are', async () => {
   const names = [...`a.b|c\\d|yes|null|1| x |it's|"q"|é\u2028|a: b|# c|-|{x}`.split('|'), '\ud800', 'Ω\n'];
   const v1 = objectOf(Object.fromEntries(names.map((name) => [name, { ...text, deprecated: true }])));
-  const ruleBook = await ruleBookOf(printRuleBook(bookOf(v1, objectOf({ kept: { type: 'integer' } }))));
+  const ruleBook = await bookIn(printRuleBook(bookOf(v1, objectOf({ kept: { type: 'integer' } }))));
   const stripped = ruleBook.changes.flatMap(({ request }) =>
     request.flatMap((rule) => ('members' in rule ? rule.members : [])),
   );
@@ -296,7 +289,7 @@ test('query parameters that V2 calls otherwise are renamed, and others are asked
   const v2 = withQuery('v2', page, query('kind', 'string'));
   const book = proposeRuleBook(v1, v2);
   expect(questionsOf(book)).toEqual(['list: V2 does not describe the query parameter flag.']);
-  const ruleBook = await ruleBookOf(printRuleBook(book));
+  const ruleBook = await bookIn(printRuleBook(book));
   expect(ruleBook.changes.map(({ on, query: rules }) => [on, rules])).toEqual([
     [['list'], [{ rule: 'rename', parameter: 'old_kind', to: 'kind' }]],
   ]);
@@ -366,7 +359,7 @@ test.each<[where: string, schema: (one: unknown) => unknown, body: (one: string)
     .replaceAll(/^ *# TODO: .*\n/gm, '')
     .replaceAll(/^( *)# (- id: |  |policies:)/gm, '$1$2')
     .replace('changes: []', 'changes:');
-  const ruleBook = await ruleBookOf(answered);
+  const ruleBook = await bookIn(answered);
   expect(ruleBook).toMatchObject({ refusals: 'problem', policies: { malformed: 'forward' } });
   const [read] = ruleBook.operations;
   const plan = compileResponsePlans(ruleBook).of(read, 'GET');
@@ -421,7 +414,7 @@ test('a member that gets the name of another one is nested first, and renamed in
     ],
     asked: [],
   });
-  const ruleBook = await ruleBookOf(printRuleBook(book));
+  const ruleBook = await bookIn(printRuleBook(book));
   const plan = compilePlans(ruleBook).of(ruleBook.operations[0]);
   expect(rewritten(plan, '{"name":"Invoice 5","customer_name":"Acme"}')).toBe(
     '{"name":"Invoice 5","customer":{"name":"Acme"}}',
@@ -439,7 +432,7 @@ test('responses have the members of V1 back, the one of the same name among them
   };
   const v1 = withRead('v1', objectOf({ name: text, customer_name: text }));
   const v2 = withRead('v2', objectOf({ name: text, customer: objectOf({ name: text }) }));
-  const ruleBook = await ruleBookOf(printRuleBook(proposeRuleBook(v1, v2)));
+  const ruleBook = await bookIn(printRuleBook(proposeRuleBook(v1, v2)));
   const [, read] = ruleBook.operations;
   const plan = compileResponsePlans(ruleBook).of(read, 'GET');
   const body = '{"data":{"name":"Invoice 5","customer":{"name":"Acme"}}}';
@@ -516,7 +509,7 @@ test('PUT has the rules of POST and PATCH, and is named beside every', async () 
   const wrapped = objectOf({ data: objectOf({ due: text, id: text }) });
   const v1 = methodsWith('v1', wrapped, 'post', 'patch', 'put');
   const v2 = methodsWith('v2', objectOf({ due_date: text, id: text }), 'post', 'patch', 'put');
-  const ruleBook = await ruleBookOf(printRuleBook(proposeRuleBook(v1, v2)));
+  const ruleBook = await bookIn(printRuleBook(proposeRuleBook(v1, v2)));
   expect(ruleBook.changes.map(({ on, request }) => [on, request[0]?.rule])).toEqual([
     ['every', 'unwrap'],
     [['put'], 'unwrap'],
