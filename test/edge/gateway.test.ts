@@ -8,6 +8,8 @@ import { testRuleBook } from '../support/rule-book.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { until } from '../support/until.ts';
 
+const SILENT = { print: () => {}, later: () => {} };
+
 test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {
   const bindings: object = {
     GATEWAY_V1_UPSTREAM: 'unix:/run/v1.sock',
@@ -19,13 +21,8 @@ test('everything that keeps a worker from serving is a fault, and all faults are
     GATEWAY_LOG_FILE: 'log.ndjson',
     GATEWAY_CONFIG: 'gateway.yaml',
   };
-  const outcome = createEdgeGateway({
-    bindings,
-    ruleBook: (await compiledShippedRuleBook()).ruleBook,
-    print: () => {},
-    later: () => {},
-  });
-  expect(outcome).toMatchObject({
+  const { ruleBook } = await compiledShippedRuleBook();
+  expect(createEdgeGateway({ ...SILENT, bindings, ruleBook })).toMatchObject({
     faults: [
       'Unset GATEWAY_RULES, GATEWAY_UPSTREAM_HOST: it has no effect at the edge.',
       'Unset GATEWAY_CONFIG: there are no files at the edge; its variables are its settings.',
@@ -56,12 +53,8 @@ test.each([
     GATEWAY_ADMIN_HOSTS: 'admin.test',
     ...more,
   };
-  const outcome = createEdgeGateway({
-    bindings,
-    ruleBook: (await compiledShippedRuleBook()).ruleBook,
-    print: () => {},
-    later: () => {},
-  });
+  const { ruleBook } = await compiledShippedRuleBook();
+  const outcome = createEdgeGateway({ ...SILENT, bindings, ruleBook });
   expect(outcome).toMatchObject({ faults: [expect.stringMatching(fault)] });
 });
 
@@ -69,7 +62,7 @@ test('a rule book that is closed to newcomers needs what all isolates share', as
   const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
   const newcomers = { from: 0, answer: 'refuse', except: [] } as const;
   const ruleBook = { ...testRuleBook(), rollout: { clients: {}, brownouts: [], pins: [], newcomers } };
-  const outcome = createEdgeGateway({ bindings, ruleBook, print: () => {}, later: () => {} });
+  const outcome = createEdgeGateway({ ...SILENT, bindings, ruleBook });
   expect(outcome).toMatchObject({
     faults: [
       expect.stringMatching(/newcomers: bind the Durable Object ROLLOUT/),
@@ -82,7 +75,7 @@ test('a rule book with webhooks is refused without their secrets', () => {
   const sign = { scheme: 'standard-webhooks', verify: ['A'], with: ['B'] } as const;
   const ruleBook = { ...testRuleBook(), webhooks: { orders: { to: 'https://subscriber.test/', sign } } };
   const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
-  expect(createEdgeGateway({ bindings, ruleBook, print: () => {}, later: () => {} })).toEqual({
+  expect(createEdgeGateway({ ...SILENT, bindings, ruleBook })).toEqual({
     faults: [
       'The rule book has the webhook "orders": set A to its secret.',
       'The rule book has the webhook "orders": set B to its secret.',
@@ -103,10 +96,7 @@ test('a transform of the bundle makes queries and bodies; one that waits too lon
   };
   const work: Promise<unknown>[] = [];
   const serve = (transforms: Readonly<Record<string, TransformModule>>): EdgeServer => {
-    const bindings: EdgeBindings & Record<string, unknown> = {
-      GATEWAY_UPSTREAM: v2.origin,
-      GATEWAY_CLIENT_SECRET: 'a secret of the tests',
-    };
+    const bindings: object = { GATEWAY_UPSTREAM: v2.origin, GATEWAY_CLIENT_SECRET: 'a secret of the tests' };
     const later = (promise: Promise<unknown>): void => void work.push(promise);
     return new EdgeServer({ bindings, ruleBook: book, transforms, print: () => {}, later });
   };
@@ -150,9 +140,7 @@ test('bindings that throw are named once, cost no response, and are no bug', asy
   });
   for (let round = 0; round < 2; round++) {
     const request = new Request('http://a/api/v1/clients', { headers: { Host: 'a' } });
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     const response = await server.fetch(request);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     expect(await response.text()).toBe('{"data":{}}');
   }
   const parsed = (): Record<string, unknown>[] =>

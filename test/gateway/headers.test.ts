@@ -207,33 +207,17 @@ test('a redirect is passed on, never followed: the key would go to another origi
 });
 
 // What V1 and V2 served before the gateway stood there is served still.
-test.each([
-  ['v1', ['Authorization: Bearer k', 'Content-Type: application/json']],
-  [
-    'v2',
-    [
-      'Authorization: Bearer k',
-      'authorization: Bearer k',
-      'Content-Type: application/json',
-      'content-type: application/json',
-    ],
-  ],
-] as const)(
+test.each(['v1', 'v2'])(
   'equal credentials and types that come twice reach V2 from %s as they were meant',
-  async (version, sent) => {
-    const { v2, send } = await served(ok(), {});
-    const twice = [
-      'Authorization: Bearer k',
-      'authorization: Bearer k',
-      'Content-Type: application/json',
-      'content-type: application/json',
-    ];
+  async (version) => {
+    const { v2, send } = await served();
+    const once = ['Authorization: Bearer k', 'Content-Type: application/json'];
+    const twice = once.flatMap((line) => [line, line.replace(/^[^:]*/, (name) => name.toLowerCase())]);
     const { text } = await send(
       `POST /api/${version}/clients HTTP/1.1\r\nHost: g\r\n${twice.join('\r\n')}\r\nContent-Length: 11\r\n\r\n{"data":{}}`,
     );
     expect(statusOf({ text })).toBe(200);
-    expect(linesOf(v2.received[0]).filter((line) => /^(?:authorization|content-type):/i.test(line))).toEqual(
-      sent,
-    );
+    const sent = linesOf(v2.received[0]).filter((line) => /^(?:authorization|content-type):/i.test(line));
+    expect(sent).toEqual(version === 'v1' ? once : twice);
   },
 );

@@ -86,6 +86,7 @@ ${more}`;
   // V2 is asked nothing.
   return gatewayFor('http://127.0.0.1:1', {
     rules: new CompiledRuleBook(ruleBook),
+    flags: { 'upstream-connect-timeout': '500' },
     parts: { environment: ENVIRONMENT, ...parts },
   });
 }

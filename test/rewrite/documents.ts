@@ -64,3 +64,11 @@ export const brokenDocument: fc.Arbitrary<Uint8Array> = fc
     else copy.copyWithin(at, at + 1);
     return copy;
   });
+
+/** Rules of this kind, with these parts. */
+export function ruleOf<const Kind extends string, Parts>(
+  rule: Kind,
+  parts: { readonly [Part in keyof Parts]: fc.Arbitrary<Parts[Part]> },
+): fc.Arbitrary<{ rule: Kind } & Parts> {
+  return fc.record({ rule: fc.constant(rule), ...parts }) as fc.Arbitrary<{ rule: Kind } & Parts>;
+}

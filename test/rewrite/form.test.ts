@@ -11,6 +11,7 @@ import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
 import { readForm, withoutEmpty } from '../support/form-reader.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
+import { ruleOf } from './documents.ts';
 
 const UNWRAP: RequestRule = { rule: 'unwrap', member: 'data' };
 const NEST: RequestRule = {
@@ -222,19 +223,9 @@ const name = fc.constantFrom('a', 'b', 'c', 'é');
 const path = fc.array(fc.constantFrom('a', 'b', 'c', '*'), { maxLength: 3 });
 const members = fc.subarray(['a', 'b', 'c', 'x y'], { minLength: 1 });
 const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
-  fc.record({ rule: fc.constant('unwrap' as const), member: name }),
-  fc.record({
-    rule: fc.constant('nest' as const),
-    members,
-    in: path,
-    under: fc.constantFrom('d', 'new one'),
-  }),
-  fc.record({
-    rule: fc.constant('rename' as const),
-    member: name,
-    in: path,
-    to: fc.constantFrom('d', 'x y'),
-  }),
+  ruleOf('unwrap', { member: name }),
+  ruleOf('nest', { members, in: path, under: fc.constantFrom('d', 'new one') }),
+  ruleOf('rename', { member: name, in: path, to: fc.constantFrom('d', 'x y') }),
   fc.record({ rule: fc.constantFrom('strip' as const, 'only' as const), members, in: path }),
   fc.record({
     rule: fc.constantFrom('set' as const, 'default' as const),
@@ -243,16 +234,12 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
     json: fc.constant('{"a":["x",{"b":"y"}]}'),
     value: fc.constant({ a: ['x', { b: 'y' }] }),
   }),
-  fc
-    .record({
-      rule: fc.constant('move' as const),
-      in: fc.constant([]),
-      from: fc.array(name, { minLength: 1, maxLength: 2 }),
-      to: fc.array(name, { minLength: 1, maxLength: 2 }),
-    })
-    .filter(({ from, to }) => from[0] !== to[0]),
-  fc.record({
-    rule: fc.constant('map' as const),
+  ruleOf('move', {
+    in: fc.constant([]),
+    from: fc.array(name, { minLength: 1, maxLength: 2 }),
+    to: fc.array(name, { minLength: 1, maxLength: 2 }),
+  }).filter(({ from, to }) => from[0] !== to[0]),
+  ruleOf('map', {
     member: name,
     in: path,
     values: fc.constant([

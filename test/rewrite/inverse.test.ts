@@ -10,7 +10,7 @@ import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { bookIn } from '../rules/reading.ts';
 import { bookOf } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
-import { anyDocument } from './documents.ts';
+import { anyDocument, ruleOf } from './documents.ts';
 import { bytesOf, textOf } from './notation.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { rows } from '../support/rows.ts';
@@ -66,18 +66,12 @@ const member = fc.constantFrom(...V1_NAMES);
 const inside = fc.array(fc.constantFrom('p', 'q', '*', 'N0', 'N1', 'R0', 'R1'), { maxLength: 3 });
 const rule = (k: number): fc.Arbitrary<RequestRule> =>
   fc.oneof(
-    fc.record({
-      rule: fc.constant('nest' as const),
+    ruleOf('nest', {
       members: fc.subarray([...V1_NAMES, 'R0', 'N0'], { minLength: 1 }),
       in: inside,
       under: fc.constant(`N${k}`),
     }),
-    fc.record({
-      rule: fc.constant('rename' as const),
-      member: fc.oneof(member, fc.constant('N0')),
-      in: inside,
-      to: fc.constant(`R${k}`),
-    }),
+    ruleOf('rename', { member: fc.oneof(member, fc.constant('N0')), in: inside, to: fc.constant(`R${k}`) }),
   );
 const rules = fc
   .integer({ min: 1, max: 5 })

@@ -7,7 +7,7 @@ import type { Plan } from '../../src/rewrite/plan.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
-import { anyDocument, brokenDocument, deepDocument } from './documents.ts';
+import { anyDocument, brokenDocument, deepDocument, ruleOf } from './documents.ts';
 import { bytesOf, textOf } from './notation.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
@@ -48,26 +48,15 @@ const name = fc.constantFrom('a', 'b', 'c');
 const path = fc.array(fc.constantFrom('a', 'b', 'c', '*'), { maxLength: 3 });
 const members = fc.subarray(['a', 'b', 'c'], { minLength: 1 });
 const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
-  fc.record({ rule: fc.constant('unwrap' as const), member: name }),
-  fc
-    .record({
-      rule: fc.constant('nest' as const),
-      members,
-      in: path,
-      under: fc.constantFrom('a', 'b', 'c', 'd'),
-    })
-    .filter(({ members, under }) => !members.includes(under)),
-  fc
-    .record({
-      rule: fc.constant('rename' as const),
-      member: name,
-      in: path,
-      to: fc.constantFrom('a', 'b', 'c', 'd'),
-    })
-    .filter(({ member, to }) => member !== to),
+  ruleOf('unwrap', { member: name }),
+  ruleOf('nest', { members, in: path, under: fc.constantFrom('a', 'b', 'c', 'd') }).filter(
+    ({ members, under }) => !members.includes(under),
+  ),
+  ruleOf('rename', { member: name, in: path, to: fc.constantFrom('a', 'b', 'c', 'd') }).filter(
+    ({ member, to }) => member !== to,
+  ),
   fc.record({ rule: fc.constantFrom('strip' as const, 'only' as const), members, in: path }),
-  fc.record({
-    rule: fc.constant('map' as const),
+  ruleOf('map', {
     member: fc.constantFrom('a', 'b', 'c', 'd'),
     in: path,
     values: fc.uniqueArray(fc.record({ from: mapped.map(readScalar), to: mapped.map(readScalar) }), {

@@ -5,6 +5,7 @@ import { queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { convertText } from '../support/value-model.ts';
+import { ruleOf } from './documents.ts';
 
 function planOf(rules: readonly QueryRule[]): QueryPlan {
   const plan = queryPlanOf([
@@ -164,15 +165,9 @@ const conversions: fc.Arbitrary<QueryRule> = fc
   .map(([parameter, conversion]) => ({ rule: conversion.rule, parameter, conversion }));
 type QueryConversion = Extract<QueryRule, { conversion: unknown }>;
 const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
-  fc
-    .record({ rule: fc.constant('rename' as const), parameter: name, to: name })
-    .filter(({ parameter, to }) => parameter !== to),
-  fc.record({
-    rule: fc.constant('strip' as const),
-    parameters: fc.uniqueArray(name, { minLength: 1, maxLength: 2 }),
-  }),
-  fc.record({
-    rule: fc.constant('map' as const),
+  ruleOf('rename', { parameter: name, to: name }).filter(({ parameter, to }) => parameter !== to),
+  ruleOf('strip', { parameters: fc.uniqueArray(name, { minLength: 1, maxLength: 2 }) }),
+  ruleOf('map', {
     parameter: name,
     values: fc.uniqueArray(
       fc.record({

@@ -16,6 +16,7 @@ import { bookOf, planOf, rewriteParts } from '../support/plan-of.ts';
 import { applyRules, meaning, parse, Refused, type Value } from '../support/value-model.ts';
 import { bytesOf, textOf } from './notation.ts';
 import { words } from '../support/rows.ts';
+import { ruleOf } from './documents.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const name = fc.constantFrom(...NAMES);
@@ -53,42 +54,33 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
   setRule,
   convertRule,
   convertRule,
-  fc
-    .record({ rule: fc.constant('move' as const), in: inside, from: path, to: path })
-    .filter(({ from, to }) => !startsWith(from, to)),
-  fc
-    .record({ rule: fc.constant('rename' as const), member: name, in: inside, to: name })
-    .filter(({ member, to }) => member !== to),
-  fc.record({ rule: fc.constant('list' as const), member: name, in: inside, to: name }),
-  fc.record({ rule: fc.constant('unwrap' as const), member: name }),
+  ruleOf('move', { in: inside, from: path, to: path }).filter(({ from, to }) => !startsWith(from, to)),
+  ruleOf('rename', { member: name, in: inside, to: name }).filter(({ member, to }) => member !== to),
+  ruleOf('list', { member: name, in: inside, to: name }),
+  ruleOf('unwrap', { member: name }),
   fc.record({
     rule: fc.constantFrom('strip' as const, 'only' as const),
     members: fc.shuffledSubarray(NAMES, { minLength: 1 }),
     in: inside,
   }),
-  fc
-    .record({
-      rule: fc.constant('nest' as const),
-      members: fc.shuffledSubarray(NAMES, { minLength: 1, maxLength: 3 }),
-      in: inside,
-      under: name,
-    })
-    .filter(({ members, under }) => !members.includes(under)),
+  ruleOf('nest', {
+    members: fc.shuffledSubarray(NAMES, { minLength: 1, maxLength: 3 }),
+    in: inside,
+    under: name,
+  }).filter(({ members, under }) => !members.includes(under)),
   fc
     .record({ from: fc.shuffledSubarray(MAPPED, { minLength: 1 }), to: scalars, member: name, in: inside })
     .map(({ from, to, ...place }): RequestRule => {
       const values = from.map((one, at) => ({ from: one, to: to[at] ?? one }));
       return { rule: 'map', ...place, values };
     }),
-  fc.record({
-    rule: fc.constant('join' as const),
+  ruleOf('join', {
     members: fc.shuffledSubarray(NAMES, { minLength: 2 }),
     in: inside,
     to: name,
     ...separated,
   }),
-  fc.record({
-    rule: fc.constant('split' as const),
+  ruleOf('split', {
     member: name,
     in: inside,
     to: fc.shuffledSubarray(NAMES, { minLength: 2, maxLength: 3 }),
@@ -360,14 +352,8 @@ const undoneRule = (k: number): fc.Arbitrary<RequestRule> =>
   fc.oneof(
     convertRule,
     convertRule,
-    fc.record({
-      rule: fc.constant('rename' as const),
-      member: name,
-      in: inside,
-      to: fc.constant(`R${k}`),
-    }),
-    fc.record({
-      rule: fc.constant('nest' as const),
+    ruleOf('rename', { member: name, in: inside, to: fc.constant(`R${k}`) }),
+    ruleOf('nest', {
       members: fc.shuffledSubarray(NAMES, { minLength: 1, maxLength: 3 }),
       in: inside,
       under: fc.constant(`U${k}`),
@@ -387,30 +373,23 @@ const undoneRule = (k: number): fc.Arbitrary<RequestRule> =>
         }));
         return { rule: 'map', ...place, values };
       }),
-    fc.record({
-      rule: fc.constant('join' as const),
+    ruleOf('join', {
       members: fc.shuffledSubarray(NAMES, { minLength: 2 }),
       in: inside,
       to: fc.constant(`J${k}`),
       ...separated,
     }),
-    fc.record({
-      rule: fc.constant('move' as const),
+    ruleOf('move', {
       in: inside,
       from: path,
       to: fc.constantFrom([`N${k}`], [`N${k}`, 'x'], ['N', `N${k}`], ['N', 'M', `N${k}`]),
     }),
-    fc.record({ rule: fc.constant('list' as const), member: name, in: inside, to: fc.constant(`L${k}`) }),
-    fc.record({
-      rule: fc.constant('split' as const),
-      member: name,
-      in: inside,
-      to: fc.constant([`F${k}`, `G${k}`]),
-      ...separated,
-    }),
-    fc
-      .record({ rule: fc.constant('set' as const), member: fc.constant(`S${k}`), in: inside, json })
-      .map((rule): RequestRule => ({ ...rule, value: JSON.parse(rule.json) as unknown })),
+    ruleOf('list', { member: name, in: inside, to: fc.constant(`L${k}`) }),
+    ruleOf('split', { member: name, in: inside, to: fc.constant([`F${k}`, `G${k}`]), ...separated }),
+    ruleOf('set', { member: fc.constant(`S${k}`), in: inside, json }).map((rule): RequestRule => ({
+      ...rule,
+      value: JSON.parse(rule.json) as unknown,
+    })),
   );
 const undoneRules = fc
   .integer({ min: 1, max: 4 })

@@ -1,13 +1,12 @@
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import type { Modes, Rollout } from '../../src/rules/rollout.ts';
-import { gatewayFor, type TestGateway, type TestGatewayOptions } from './gateway.ts';
+import type { TestGatewayOptions } from './gateway.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from './raw-server.ts';
+import { type Served, served } from './served.ts';
 
 /** A gateway under test between V1 and V2, both of bytes. */
-export interface TwoServices {
+export interface TwoServices extends Served {
   readonly v1: RawServer;
-  readonly v2: RawServer;
-  readonly gateway: TestGateway;
 }
 
 /** Starts all three in `modes`; each service responds with 200 unless told otherwise. They end with the test. */
@@ -17,16 +16,12 @@ export async function twoServices(
   { rollout = {}, ...options }: TestGatewayOptions & { readonly rollout?: Partial<Rollout> } = {},
 ): Promise<TwoServices> {
   const v1 = await rawServer(responses.v1 ?? ((socket) => socket.write(ok('{"from":"v1"}'))));
-  const v2 = await rawServer(responses.v2 ?? ((socket) => socket.write(ok('{"from":"v2"}'))));
-  const gateway = await gatewayFor(v2.origin, {
+  const all = await served(responses.v2 ?? ok('{"from":"v2"}'), {
     ...options,
-    ruleBook: {
-      rollout: rolloutOf(modes, rollout),
-      ...options.ruleBook,
-    },
+    ruleBook: { rollout: rolloutOf(modes, rollout), ...options.ruleBook },
     parts: { v1Origin: { origin: v1.origin, path: '' }, ...options.parts },
   });
-  return { v1, v2, gateway };
+  return { v1, ...all };
 }
 
 /** The rollout of a rule book with these modes. */

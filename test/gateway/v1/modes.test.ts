@@ -41,9 +41,9 @@ describe('a request that its service served before', () => {
   const written = (text: string) => Buffer.from(text, 'latin1');
 
   test.each(odd)('%s crosses byte for byte to V2, and to V1 while it is observed', async (_, rest, field) => {
-    const { v1, v2, gateway } = await serve(observe);
-    expect(statusOf(await exchange(gateway.port, written(get(`/api/v2${rest}`, field))))).toBe(200);
-    expect(statusOf(await exchange(gateway.port, written(get(`/api/v1${rest}`, field))))).toBe(200);
+    const { v1, v2, gateway, send } = await serve(observe);
+    expect(statusOf(await send(written(get(`/api/v2${rest}`, field))))).toBe(200);
+    expect(statusOf(await send(written(get(`/api/v1${rest}`, field))))).toBe(200);
     for (const [{ received }, version] of [
       [v2, 'v2'],
       [v1, 'v1'],
@@ -56,8 +56,8 @@ describe('a request that its service served before', () => {
   });
 
   test.each(odd)('%s is not migrated', async (_, rest, field) => {
-    const { v2, gateway } = await serve({});
-    expect((await exchange(gateway.port, written(get(`/api/v1${rest}`, field)))).text).toMatch(
+    const { v2, send } = await serve({});
+    expect((await send(written(get(`/api/v1${rest}`, field)))).text).toMatch(
       /^HTTP\/1\.1 400 [^]*x-gateway-error: bad-(?:target|request)\r\n/,
     );
     expect(v2.received).toEqual([]);
@@ -69,8 +69,8 @@ describe('observe', () => {
 
   test('a request that a brownout refuses did not go to V1, and is not said to', async () => {
     const brownout = { id: 'reminder', share: 100, status: 503 } as const;
-    const { v1, gateway } = await serve(observe, {}, { rollout: { brownouts: [brownout] } });
-    expect((await exchange(gateway.port, post())).text).toMatch(/^HTTP\/1\.1 503 /);
+    const { v1, gateway, send } = await serve(observe, {}, { rollout: { brownouts: [brownout] } });
+    expect((await send(post())).text).toMatch(/^HTTP\/1\.1 503 /);
     const entry = await gateway.entry();
     expect(entry).toMatchObject({
       verdict: 'refused',
@@ -83,11 +83,11 @@ describe('observe', () => {
   });
 
   test('trailers of a request that streams are forwarded to V1', async () => {
-    const { v1, gateway } = await serve(observe);
+    const { v1, gateway, send } = await serve(observe);
     const order = ORDER + ' '.repeat(300_000);
     const head = 'POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n';
     const chunks = `${order.length.toString(16)}\r\n${order}\r\n0\r\nX-Sum: 7\r\n\r\n`;
-    await exchange(gateway.port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
+    await send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
     await until(() => v1.received.join('').endsWith('\r\n0\r\nX-Sum: 7\r\n\r\n'));
     const { note, would } = await gateway.entry();
     expect(would).toEqual({ verdict: 'rewritten' });
@@ -95,8 +95,8 @@ describe('observe', () => {
   });
 
   test('V1 gets the request untouched and responds; the log says what migrating would have done', async () => {
-    const { v1, v2, gateway } = await serve(observe);
-    const response = await exchange(gateway.port, post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));
+    const { v1, v2, gateway, send } = await serve(observe);
+    const response = await send(post(ORDER, 'X-Own: a\r\nx-own: b\r\n'));
     expect(bodyOf(response.text)).toBe('{"from":"v1"}');
     expect(v1.received[0]).toBe(
       `POST /api/v1/orders/floor_plans HTTP/1.1\r\nhost: 127.0.0.1:${v1.port}\r\nconnection: keep-alive\r\nX-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\nvia: 1.1 capture-gateway\r\ncontent-length: ${ORDER.length}\r\n\r\n${ORDER}`,
@@ -122,8 +122,8 @@ describe('observe', () => {
   ])(
     'a request that would have been refused is forwarded, and the log says so: %s',
     async (_, body, refusal) => {
-      const { v1, gateway } = await serve(observe);
-      expect(statusOf(await exchange(gateway.port, post(body)))).toBe(200);
+      const { v1, gateway, send } = await serve(observe);
+      expect(statusOf(await send(post(body)))).toBe(200);
       expect(v1.received[0]).toMatch(new RegExp(`${body.replaceAll(/[{}]/g, String.raw`\$&`)}$`));
       const entry = await gateway.entry();
       expect(entry).toMatchObject({ verdict: 'passed', would: { verdict: 'refused', ...refusal } });
@@ -133,8 +133,8 @@ describe('observe', () => {
 
   test('an encoded body is looked into and sent as it came', async () => {
     const body = gzipSync(ORDER).toString('latin1');
-    const { v1, gateway } = await serve(observe);
-    await exchange(gateway.port, post(body, 'Content-Encoding: gzip\r\n'));
+    const { v1, gateway, send } = await serve(observe);
+    await send(post(body, 'Content-Encoding: gzip\r\n'));
     expect(v1.received[0]?.endsWith(body)).toBe(true);
     expect(await gateway.entry()).toMatchObject({ would: { verdict: 'rewritten' } });
   });
@@ -179,7 +179,7 @@ describe('observe', () => {
       200,
     ],
   ])('a %s body that the rewriter loses ends its exchange', async (_, request, status) => {
-    const { gateway } = await serve(observe, {
+    const { gateway, send } = await serve(observe, {
       v1: (socket, text) => {
         if (text.endsWith('0\r\n\r\n')) socket.write(ok('{"from":"v1"}'));
       },
@@ -190,7 +190,7 @@ describe('observe', () => {
       response: () => expect.unreachable(),
     };
     Object.assign(gateway.gateway, { rewriter });
-    expect(statusOf(await exchange(gateway.port, request))).toBe(status);
+    expect(statusOf(await send(request))).toBe(status);
     const entry = await gateway.entry();
     expect(entry).toMatchObject({ status, mode: 'observe' });
     expect(entry).not.toHaveProperty('would');
@@ -200,50 +200,49 @@ describe('observe', () => {
   });
 
   test('a body beyond the limit crosses, and would have been refused', async () => {
-    const { v1, gateway } = await serve(observe, {}, { ruleBook: bodyLimit(10) });
-    expect(statusOf(await exchange(gateway.port, post()))).toBe(200);
+    const { v1, gateway, send } = await serve(observe, {}, { ruleBook: bodyLimit(10) });
+    expect(statusOf(await send(post()))).toBe(200);
     expect(v1.received[0]).toContain(ORDER);
     expect(await gateway.entry()).toMatchObject({ would: { verdict: 'refused', failure: 'body-too-large' } });
   });
 
   test('addresses of V1 lead back to the gateway, and the end of V1 is announced', async () => {
     let origin = '';
-    const { v1, gateway } = await serve(
+    const { v1, send } = await serve(
       observe,
       { v1: (socket) => socket.write(ok('{}', `Location: ${origin}/api/v1/x\r\n`)) },
       { rollout: { signals: { attributes: true, since: 1_796_083_200_000, links: [] } } },
     );
     origin = v1.origin;
-    const { text } = await exchange(gateway.port, post());
+    const { text } = await send(post());
     expect(text).toContain('Location: http://g/api/v1/x\r\n');
     expect(text).toContain('Deprecation: @1796083200\r\n');
     expect(text).toContain('x-deprecated-attributes: property.suburb\r\n');
   });
 
   test('V2 requests go to V2', async () => {
-    const { gateway } = await serve(observe);
-    expect(bodyOf((await exchange(gateway.port, get('/api/v2/x'))).text)).toBe('{"from":"v2"}');
+    const { send } = await serve(observe);
+    expect((await send(get('/api/v2/x'))).body).toBe('{"from":"v2"}');
   });
 
   test('without a V1 origin the request is refused, and never migrated by surprise', async () => {
-    const { v2, gateway } = await serve(observe, {}, { parts: { v1Origin: undefined } });
-    const response = await exchange(gateway.port, post());
+    const { v2, send } = await serve(observe, {}, { parts: { v1Origin: undefined } });
+    const response = await send(post());
     expect(statusOf(response)).toBe(503);
     expect(response.text).toContain('x-gateway-error: no-v1-origin');
     expect(v2.received).toEqual([]);
   });
 
   test('a V1 that is down does not open the circuit of V2', async () => {
-    const { v1, gateway } = await serve(
+    const { v1, send } = await serve(
       { operations: { order_floor_plan: { mode: 'observe' } } },
       {},
       { flags: { 'breaker-failures': '2', 'upstream-connect-timeout': '300' } },
     );
     v1.server.close();
     for (const socket of v1.sockets) socket.destroy();
-    for (let n = 0; n < 4; n += 1)
-      expect(statusOf(await exchange(gateway.port, post()))).toBeGreaterThan(501);
-    expect(statusOf(await exchange(gateway.port, post(ORDER, '', '/api/v1/clients')))).toBe(200);
+    for (let n = 0; n < 4; n += 1) expect(statusOf(await send(post()))).toBeGreaterThan(501);
+    expect(statusOf(await send(post(ORDER, '', '/api/v1/clients')))).toBe(200);
   });
 });
 
@@ -275,8 +274,8 @@ describe('the route of each client', () => {
     [99, 'v1'],
     [100, 'v2'],
   ])('a request without a key is in no share but the whole: of %d %% it is at %s', async (share, origin) => {
-    const { gateway } = await serve({ default: { mode: 'canary', share } });
-    expect(bodyOf((await exchange(gateway.port, post())).text)).toContain(origin);
+    const { send } = await serve({ default: { mode: 'canary', share } });
+    expect((await send(post())).body).toContain(origin);
   });
 
   test('client before operation before default', async () => {
@@ -286,7 +285,7 @@ describe('the route of each client', () => {
       clients: { [clientOf('out')]: { mode: 'observe' }, [clientOf('in')]: { mode: 'migrate' } },
     });
     const origin = async (key: string, path: string): Promise<string> =>
-      bodyOf((await exchange(run.gateway.port, post(ORDER, as(key), path))).text).slice(9, 11);
+      (await run.send(post(ORDER, as(key), path))).body.slice(9, 11);
     expect(await origin('other', '/api/v1/orders/floor_plans')).toBe('v2');
     expect(await origin('other', '/api/v1/clients')).toBe('v1');
     expect(await origin('out', '/api/v1/orders/floor_plans')).toBe('v1');
@@ -308,7 +307,7 @@ describe('the route of each client', () => {
   });
 
   test('operations named like members of Object.prototype choose nothing', async () => {
-    const { gateway } = await serve(
+    const { send } = await serve(
       { default: { mode: 'observe' } },
       {},
       {
@@ -317,7 +316,7 @@ describe('the route of each client', () => {
         },
       },
     );
-    expect(bodyOf((await exchange(gateway.port, post(ORDER, '', '/api/v1/clients'))).text)).toContain('v1');
+    expect((await send(post(ORDER, '', '/api/v1/clients'))).body).toContain('v1');
   });
 });
 
@@ -333,11 +332,11 @@ describe('shadow', () => {
   const shadow = { default: { mode: 'shadow' } } as const;
 
   test('the client gets the response of V1, both are compared, and V1 gets the request again to learn the noise', async () => {
-    const { v1, v2, gateway } = await serve(shadow, {
+    const { v1, v2, gateway, send } = await serve(shadow, {
       v1: respondingWith('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
       v2: respondingWith('{"data":[{"id":1.0,"age":3,"name":"b","extra":true}]}'),
     });
-    expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"data":[{"id":1,"age":1,"name":"a"}]}');
+    expect((await send(get())).body).toBe('{"data":[{"id":1,"age":1,"name":"a"}]}');
     const entry = await gateway.entry();
     expect(entry).toMatchObject({
       mode: 'shadow',
@@ -367,8 +366,8 @@ describe('shadow', () => {
     const change = { id: 'c', summary: 's', on: ['read'], request: [], policies: {}, assumed: false };
     const alias = { rule: 'alias', path: ['new'], as: 'old', status: ['2xx'] } as const;
     const changes = [{ ...change, response: [alias] }];
-    const { gateway } = await serve(shadow, { v1, v2 }, { ruleBook: { operations, changes } });
-    await exchange(gateway.port, get('/api/v1/clients'));
+    const { gateway, send } = await serve(shadow, { v1, v2 }, { ruleBook: { operations, changes } });
+    await send(get('/api/v1/clients'));
     const entry = await gateway.entry();
     expect(entry).toMatchObject({ operation: 'read', comparison: { verdict: 'same', extra } });
     expect(entry).not.toHaveProperty('responseEdits');
@@ -376,7 +375,7 @@ describe('shadow', () => {
 
   test('statuses are compared too, and encoded responses are decoded', async () => {
     const packed = gzipSync('{"a":1}');
-    const { gateway } = await serve(shadow, {
+    const { gateway, send } = await serve(shadow, {
       v1: respondingWith('{"a":1}'),
       v2: (socket) => {
         socket.write(
@@ -385,7 +384,7 @@ describe('shadow', () => {
         socket.write(packed);
       },
     });
-    await exchange(gateway.port, get());
+    await send(get());
     expect(await gateway.entry()).toMatchObject({
       status: 200,
       comparison: { verdict: 'different', status: { v1: 200, v2: 404 }, differences: [] },
@@ -394,21 +393,21 @@ describe('shadow', () => {
 
   // Attack: nobody's, but the worst mistake a shadow can make: an order that is placed twice.
   test('a POST, PATCH, PUT or DELETE and a GET with a body go to V1 alone', async () => {
-    const { v1, v2, gateway } = await serve(shadow);
+    const { v1, v2, gateway, send } = await serve(shadow);
     const methods = ['POST', 'PATCH', 'PUT', 'DELETE', 'GET'];
-    for (const method of methods) await exchange(gateway.port, post().replace('POST', method));
+    for (const method of methods) await send(post().replace('POST', method));
     expect((await gateway.entry(methods.length)).mode).toBe('shadow');
     expect(v1.received.join('').match(/[A-Z]+(?= \S+ HTTP\/1\.1\r\n)/g)).toEqual(methods);
     expect(v2.received).toEqual([]);
   });
 
   test('a V2 that breaks or is silent harms nobody', async () => {
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       shadow,
       { v2: (socket) => socket.destroy() },
       { flags: { 'upstream-headers-timeout': '300' } },
     );
-    expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    expect(statusOf(await send(get()))).toBe(200);
     expect(await gateway.entry()).toMatchObject({
       status: 200,
       comparison: { verdict: 'unknown', why: 'closed' },
@@ -419,13 +418,12 @@ describe('shadow', () => {
 
   // Attack: nobody's, but a V2 that is only shadowed, and silent, must not take V1's clients with it.
   test('a silent V2 takes no place in flight and no time of the clients', async () => {
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       shadow,
       { v1: respondingWith('{"a":1}'), v2: () => {} },
       { flags: { 'upstream-headers-timeout': '2500', 'max-in-flight': '2' } },
     );
-    for (let count = 0; count < 6; count += 1)
-      expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    for (let count = 0; count < 6; count += 1) expect(statusOf(await send(get()))).toBe(200);
     expect(gateway.gateway.inFlight).toBe(0);
     const entry = await gateway.entry(6);
     expect(entry).toMatchObject({ status: 200, comparison: { verdict: 'unknown' } });
@@ -434,7 +432,7 @@ describe('shadow', () => {
   });
 
   test('a shadow that is under way is aborted for a client that needs its connection', async () => {
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       { operations: { read: { mode: 'shadow' } }, default: { mode: 'migrate' } },
       {
         v1: respondingWith('{"a":1}'),
@@ -449,32 +447,32 @@ describe('shadow', () => {
         },
       },
     );
-    expect(statusOf(await exchange(gateway.port, get('/api/v1/clients')))).toBe(200);
-    expect(statusOf(await exchange(gateway.port, post()))).toBe(200);
+    expect(statusOf(await send(get('/api/v1/clients')))).toBe(200);
+    expect(statusOf(await send(post()))).toBe(200);
     expect(gateway.entries().find(({ mode }) => mode === 'shadow')).toMatchObject({
       comparison: { verdict: 'unknown', why: 'crowded' },
     });
   });
 
   test('a shadow sends nothing through an open circuit', async () => {
-    const { v2, gateway } = await serve(shadow, {
+    const { v2, gateway, send } = await serve(shadow, {
       v1: respondingWith('{"a":1}'),
       v2: (socket) => socket.destroy(),
     });
     for (let count = 0; count < 20; count += 1) gateway.gateway.v2.breaker.failed();
-    await exchange(gateway.port, get());
+    await send(get());
     expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'unknown', why: 'unreachable' } });
     expect(v2.received).toEqual([]);
   });
 
   test('responses beyond limits.response are not compared', async () => {
     const large = `{"a":"${'x'.repeat(500)}"}`;
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       shadow,
       { v2: respondingWith(large) },
       { ruleBook: { limits: { depth: 9, body: 99, response: 100 } } },
     );
-    await exchange(gateway.port, get());
+    await send(get());
     expect(await gateway.entry()).toMatchObject({ comparison: { verdict: 'unknown', why: 'too-large' } });
   });
 });
@@ -483,11 +481,11 @@ describe('verify', () => {
   const verify = { default: { mode: 'verify', share: 100 } } as const;
 
   test('the client gets the response of V2, which is compared with what V1 responds to the same request', async () => {
-    const { v1, v2, gateway } = await serve(verify, {
+    const { v1, v2, gateway, send } = await serve(verify, {
       v1: respondingWith('{"data":[{"id":1,"age":1,"name":"a"}]}', '{"data":[{"id":1,"age":2,"name":"a"}]}'),
       v2: respondingWith('{"data":[{"id":1,"age":3,"name":"b","extra":true}]}'),
     });
-    expect(bodyOf((await exchange(gateway.port, get(undefined, as('k')))).text)).toContain('"name":"b"');
+    expect((await send(get(undefined, as('k')))).body).toContain('"name":"b"');
     const entry = await gateway.entry();
     expect(entry).toMatchObject({
       mode: 'verify',
@@ -516,13 +514,13 @@ describe('verify', () => {
   });
 
   test('a write, a GET with a body, for a part or with a condition goes to V2 alone', async () => {
-    const { v1, gateway } = await serve(verify);
+    const { v1, gateway, send } = await serve(verify);
     const requests = [
       ...['POST', 'PATCH', 'PUT', 'DELETE', 'GET'].map((method) => post().replace('POST', method)),
       get(undefined, 'Range: bytes=0-1\r\n'),
       get(undefined, 'If-None-Match: "1"\r\n'),
     ];
-    for (const request of requests) expect(statusOf(await exchange(gateway.port, request))).toBe(200);
+    for (const request of requests) expect(statusOf(await send(request))).toBe(200);
     await gateway.entry(requests.length);
     for (const entry of gateway.entries()) expect(entry).not.toHaveProperty('comparison');
     expect(v1.received).toEqual([]);
@@ -533,12 +531,12 @@ describe('verify', () => {
     ['is silent', () => {}, 'timeout'],
     ['breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{'), 'closed'],
   ])('a V1 that %s costs the client nothing', async (_, v1, why) => {
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       verify,
       { v1, v2: respondingWith('{"a":1}') },
       { flags: { 'upstream-headers-timeout': '300', 'max-in-flight': '2' } },
     );
-    for (let n = 0; n < 6; n += 1) expect(bodyOf((await exchange(gateway.port, get())).text)).toBe('{"a":1}');
+    for (let n = 0; n < 6; n += 1) expect((await send(get())).body).toBe('{"a":1}');
     expect(gateway.gateway.inFlight).toBe(0);
     const entry = await gateway.entry(6);
     expect(entry).toMatchObject({ status: 200, comparison: { verdict: 'unknown', why } });
@@ -548,18 +546,18 @@ describe('verify', () => {
   });
 
   test('a V1 that fails where V2 does not is a difference of the statuses', async () => {
-    const { gateway } = await serve(verify, { v1: failing });
-    expect(statusOf(await exchange(gateway.port, get()))).toBe(200);
+    const { gateway, send } = await serve(verify, { v1: failing });
+    expect(statusOf(await send(get()))).toBe(200);
     expect(await gateway.entry()).toMatchObject({ comparison: { status: { v1: 500, v2: 200 } } });
   });
 
   test('a slow V1 holds no more than 64 reads, and the others say so', async () => {
-    const { gateway } = await serve(
+    const { gateway, send } = await serve(
       verify,
       { v1: () => {} },
       { flags: { 'upstream-headers-timeout': '1500' } },
     );
-    for (let n = 0; n < 70; n += 1) await exchange(gateway.port, get());
+    for (let n = 0; n < 70; n += 1) await send(get());
     expect(gateway.gateway.comparisons.verifying).toBeLessThanOrEqual(64);
     await gateway.entry(70);
     const reasons = gateway.entries().map(({ comparison }) => comparison?.why);
@@ -568,8 +566,8 @@ describe('verify', () => {
   });
 
   test('only the share of the reads is verified', async () => {
-    const { v1, gateway } = await serve({ default: { mode: 'verify', share: 50 } });
-    for (let n = 0; n < 60; n += 1) await exchange(gateway.port, get());
+    const { v1, gateway, send } = await serve({ default: { mode: 'verify', share: 50 } });
+    for (let n = 0; n < 60; n += 1) await send(get());
     await gateway.entry(60);
     const compared = gateway.entries().filter(({ comparison }) => comparison !== undefined);
     expect(compared.length).toBeGreaterThan(5);
@@ -642,12 +640,12 @@ describe('roll-back', () => {
     };
     const run = await serve({ default: { mode: 'observe' }, rollback }, { v1: choosy, v2: choosy });
     const { rollout } = run.gateway.gateway;
-    for (let n = 0; n < 3; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad')));
+    for (let n = 0; n < 3; n += 1) await run.send(post(ORDER, as('bad')));
     rollout.command({ mode: { mode: 'canary', share: 100 } });
     await runAll(run);
-    for (let n = 0; n < 12; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad')));
+    for (let n = 0; n < 12; n += 1) await run.send(post(ORDER, as('bad')));
     expect(rollout.state.rollbacks).toEqual([]);
-    for (let n = 0; n < 60; n += 1) await exchange(run.gateway.port, post(ORDER, as('bad newcomer')));
+    for (let n = 0; n < 60; n += 1) await run.send(post(ORDER, as('bad newcomer')));
     expect(rollout.state.rollbacks).toMatchObject([
       { cause: { status: '422', operation: 'order_floor_plan' } },
     ]);

@@ -111,7 +111,7 @@ test('an edited component leaves other users of it alone', async () => {
     Owner: { type: 'object' },
   };
   const description = await derived(v2(ref('Thing'), schemas), on('{ rename: type, to: kind }'));
-  const { components, paths } = description as any;
+  const { components, paths } = description;
   expect(requestOf(description, '/api/v1/others')).toEqual(ref('Thing'));
   expect(requestOf(description)).toEqual(ref('ThingV1'));
   expect(components.schemas.Thing).toEqual(schemas.Thing);
