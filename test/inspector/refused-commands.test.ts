@@ -20,20 +20,20 @@ describe('a command that is refused', () => {
         headers: { 'content-type': type },
         body,
       });
-      expect(response.status).toBeGreaterThanOrEqual(400);
-      return ((await response.json()) as Refused).errors[0]?.detail ?? '';
+      return `${response.status} ${((await response.json()) as Refused).errors[0]?.detail}`;
     };
     for (const path of ['/rollout', '/clients', '/entries/1/resend'])
-      expect(await refused(path, '{}', 'text/plain')).toBe('Send application/json.');
+      expect(await refused(path, '{}', 'text/plain')).toBe('400 Send application/json.');
     expect(await refused('/clients', '{"client":"0123456789abcdef","name":"acme"}')).toBe(
-      'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.',
+      '422 The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.',
     );
     expect(await refused('/entries/1/resend', '{"key":"k"}')).toBe(
-      'Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.',
+      '403 Set GATEWAY_INSPECTOR_RESEND=v2 to allow this.',
     );
     expect(await refused('/rollout', '{"mode":"canary"}')).toBe(
-      'A canary needs a share of the clients in percent, and verify a share of the reads; no other mode has one.',
+      '422 A canary needs a share of the clients in percent, and verify a share of the reads; no other mode has one.',
     );
+    expect(await refused('/rollout', 'x'.repeat(5000))).toMatch(/^413 /);
     // Attack: a page of another site posts a form; what is no choice is none.
     for (const body of [
       '',
@@ -42,15 +42,15 @@ describe('a command that is refused', () => {
       '{"mode":"observe","else":1}',
       '{"mode":"canary","share":"10"}',
     ])
-      await refused('/rollout', body);
+      expect(await refused('/rollout', body)).toMatch(/^400 Send {"mode": /);
     expect(await refused('/rollout', '{"mode":"migrate","operation":"create_client","client":"x"}')).toBe(
-      'Name an operation or a client, not both.',
+      '422 Name an operation or a client, not both.',
     );
     expect(await refused('/rollout', '{"mode":"observe"}')).toBe(
-      'The mode observe sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.',
+      '422 The mode observe sends requests to V1; start the gateway with GATEWAY_V1_UPSTREAM.',
     );
     expect(await refused('/rollout', '{"mode":"migrate","client":"nobody"}')).toBe(
-      'No client is called nobody; give its hash of 16 hex digits, or name it in the rule book.',
+      '422 No client is called nobody; give its hash of 16 hex digits, or name it in the rule book.',
     );
     expect(await gateway.readJson<object>('/rollout')).toEqual(before);
     expect(gateway.v2.received).toHaveLength(1);
