@@ -497,13 +497,11 @@ function reverseMove(
   if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
   const { length } = inside;
   const rest = tokens.slice(length);
-  const isAround =
-    !loose &&
-    rest.length > 0 &&
-    rest.length < to.length &&
-    rest.every((name, step) => name === to[step]) &&
-    rest.at(-1) !== from[rest.length - 1];
-  return isAround && matchesPath(inside, tokens, length, false) ? tokens.slice(0, -1) : tokens;
+  const isAround = !loose && rest.length < to.length && rest.every((name, step) => name === to[step]);
+  const parted = rest.findIndex((name, step) => name !== from[step]);
+  return isAround && parted !== -1 && matchesPath(inside, tokens, length, false)
+    ? tokens.slice(0, length + parted)
+    : tokens;
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */

@@ -251,10 +251,10 @@ function standingIn({ clients }: Part, client: string): Standing {
   return clients.size >= MAX_CLIENTS ? 'not-known' : 'new';
 }
 
-/** Adds the clients of a text. If it began at another time, the store lost the former one, and gets the clients known here again. */
+/** Adds the clients of a text. The store gets those again that are known here and that it lacks, because it lost them. */
 function include(part: Part, text: string): void {
   const { since, clients } = listIn(text);
-  if (since !== part.since) for (const client of part.clients) part.pending.add(client);
+  for (const client of part.clients) if (!clients.has(client)) part.pending.add(client);
   part.since = since;
   for (const client of clients) part.clients.add(client);
 }

@@ -72,10 +72,14 @@ describe('the forwarding fields for the origin', () => {
     expect(headers).toEqual(after);
   });
 
-  test('an IPv6 address is quoted and bracketed', () => {
+  test.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['2001:db8::1', '"[2001:db8::1]"'],
+    ['::ffff:c000:207', '"[::ffff:c000:207]"'],
+  ])('%s is %s: an IPv6 address is quoted and bracketed', (address, node) => {
     const headers: string[] = [];
-    addForwarded(headers, 'rfc7239', { address: '2001:db8::1', secure: false, host: undefined });
-    expect(headers).toEqual(['forwarded', 'for="[2001:db8::1]";proto=http']);
+    addForwarded(headers, 'rfc7239', { address, secure: false, host: undefined });
+    expect(headers).toEqual(['forwarded', `for=${node};proto=http`]);
   });
 });
 

@@ -56,6 +56,12 @@ test.each([
   ]);
 });
 
+test('codings are those that the client named, where the platform has others in their place', () => {
+  const headers = new Headers({ 'accept-encoding': 'br, gzip', x: 'y' });
+  expect(requestHeaders(headers, 'identity')).toEqual(['accept-encoding', 'identity', 'x', 'y']);
+  expect(requestHeaders(headers, undefined)).toEqual(['accept-encoding', 'br, gzip', 'x', 'y']);
+});
+
 // A call has fewer arguments than such a field has bytes.
 test.each([10, 500_000])('a field of %i characters beyond ASCII comes back as it was', (length) => {
   const value = 'é'.repeat(length);

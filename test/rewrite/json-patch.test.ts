@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import fastJsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, test } from 'vitest';
+import { scalarOf } from '../../src/json/document.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { JsonPatchPlan } from '../../src/rewrite/json-patch.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
@@ -60,6 +61,13 @@ describe('pointers and values follow the rules', () => {
     {"op":"remove","path":"/property/lot","value":1} → {"op":"remove","path":"/property/lot","value":1}
   `)('%s becomes %s', (before, after) => {
     expect(outcomeOf(`[${before}]`)).toBe(`[${after}]`);
+  });
+
+  test('a place whose null has another value at V2 is the same place', () => {
+    const values = [{ from: scalarOf(null), to: scalarOf('none') }];
+    const plan = planFor({}, [{ rule: 'map', member: 'kind', in: [], values }]);
+    const operation = '[{"op":"remove","path":"/kind"}]';
+    expect(outcomeOf(operation, plan)).toBe(operation);
   });
 
   test('an operation on what V2 has not is dropped, with one comma', () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
-import type { ResponseContext, ResponseRewrite } from '../../src/rewrite/response-rules.ts';
+import type { ResponseContext, ResponseRecord, ResponseRewrite } from '../../src/rewrite/response-rules.ts';
+import { joinSteps } from '../../src/rewrite/response-steps.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';
@@ -248,4 +249,19 @@ test('a long object with a long list takes little memory, and what cannot be fol
   if (outcome.verdict !== 'rewritten') throw new Error(outcome.verdict);
   expect(outcome.records[0]).toMatchObject({ from: '/data/list/0/a', path: '/data/rows/0/b' });
   expect(outcome.records.length + outcome.omitted).toBe(2 * count + 1);
+});
+
+test('what is outside a list is followed through a group whose edits of the list are not all recorded', () => {
+  const outcome = { verdict: 'rewritten', body: bytesOf(''), edits: [], patch: [] } as const;
+  const renamed = (at: string): ResponseRecord => ({ change: 'c', rule: 'rename', from: at, path: `${at}s` });
+  const steps = [
+    {
+      outcome: { ...outcome, records: [renamed('/total'), renamed('/rows/1/a')], omitted: 0 },
+      list: undefined,
+    },
+    { outcome: { ...outcome, records: [], omitted: 5 }, list: '/rows' },
+  ];
+  const joined = joinSteps(steps, outcome.body);
+  expect(joined.records).toEqual([renamed('/total')]);
+  expect(joined.omitted).toBe(6);
 });

@@ -16,6 +16,8 @@ const REQUEST: readonly RequestRule[] = [
   },
   { rule: 'split', member: 'contactName', in: [], to: ['firstName', 'lastName'], with: ' ', at: 'last' },
   { rule: 'join', members: ['phone_area', 'phone_number'], in: [], to: 'phoneLine', with: ' ', at: 'last' },
+  { rule: 'move', from: ['ref'], to: ['ids', 'own', 'code'], in: ['site'] },
+  { rule: 'move', from: ['contact', 'no'], to: ['contact', 'own', 'no'], in: ['site'] },
   { rule: 'list', member: 'extraTag', in: [], to: 'tag_list' },
 ];
 const RULES: readonly ResponseRule[] = [responseRule('errors')];
@@ -36,6 +38,11 @@ test.each([
   ['#/highlight_type', '#/data/transition_type'],
   ['/property/address/suburb', '/data/property/suburb'],
   ['/property/address/streetAddress', '/data/property/streetAddress'],
+  ['/property/address', '/data/property'],
+  ['/site/ids', '/data/site'],
+  ['/site/ids/own', '/data/site'],
+  ['/site/ids/own/code', '/data/site/ref'],
+  ['/site/contact/own', '/data/site/contact'],
   ['/lines/0/kind', '/data/lines/0/unit'],
   ['/site/place_name', '/data/site/city'],
   ['/data/highlight_type', '/data/transition_type'],

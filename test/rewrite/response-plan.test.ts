@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
 import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
-import type { RequestRule } from '../../src/rules/rule.ts';
+import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, editsOf, textOf } from './notation.ts';
@@ -20,6 +20,17 @@ function rewritten(rules: readonly string[], text: string, context: Partial<Resp
   });
   return outcome.verdict === 'unchanged' ? 'unchanged' : textOf(outcome.body);
 }
+
+test.each(rows`
+  {"a":["x"]} → {"b":"x"}
+  {"a":[]} → {"b":null}
+  {"a":null} → {"b":null}
+  {"a":null,"b":1} → {"b":null}
+  {"a":7} → {"a":7}
+`)('the first element of a list: %s becomes %s', (text, expected) => {
+  const rule: ResponseRule = { rule: 'first', path: ['a'], to: 'b', status: ['2xx'] };
+  expect(textOf(responsePlanOf([rule]).rewrite(bytesOf(text), OK).body)).toBe(expected);
+});
 
 describe('alias', () => {
   const rules = ['alias data.highlight_type as transition_type'];

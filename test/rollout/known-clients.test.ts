@@ -199,6 +199,23 @@ test('a list that the store lost begins anew, with the clients that are known he
   expect(young.sinceOf(hashOf(7))).toBe(1_006_000);
 });
 
+test('the store gets a client back that it lost from a text that it kept', async () => {
+  const store = new MemoryStore(() => 0);
+  const { clock, list } = listsOn(store);
+  const known = list();
+  await known.standing(hashOf(7));
+  known.learn(hashOf(7));
+  await known.settled();
+  const key = 'clients-feed000000000000-7';
+  const text = await store.read(key);
+  expect(text).toBe(`since 1000000\n${hashOf(7)}`);
+  await store.compareAndSet(key, text, 'since 1000000');
+  clock.now += 60_000;
+  expect(known.standing(hashOf(7))).toBe('known');
+  await known.settled();
+  expect(await store.read(key)).toBe(text);
+});
+
 // A Redis with `maxmemory-policy allkeys-lru` loses any key, and never says so.
 test('whichever texts a store loses, nobody who was learned is new to a list that is old enough to refuse', async () => {
   await fc.assert(

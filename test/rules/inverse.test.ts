@@ -256,6 +256,8 @@ changes:
       operations "a" and "b" lead to the same requests: links to GET /n lead V1 clients to "a", which comes first
     a: { match: 'GET /a/{id}', to: 'GET /n?x=a{id}&y=1' }, b: { match: 'GET /b/{no}', to: 'GET /n?y=1&x=a{no}' }
       operations "a" and "b" lead to the same requests: links to GET /n?y=1&x=a{no} lead V1 clients to "a", which comes first
+    a: { match: GET /a, to: 'GET /n?x+y=1' }, b: { match: GET /b, to: 'GET /n?x%20y=1' }
+      operations "a" and "b" lead to the same requests: links to GET /n?x%20y=1 lead V1 clients to "a", which comes first
     a: { match: 'GET /a/{id}/{part}', to: 'GET /n/{part}' }
       operation "a": GET /n/{part} lacks {id}: links to it cannot lead back to GET /a/{id}/{part}
     a: { match: POST /a, to: GET /n }

@@ -591,6 +591,15 @@ limits: { depth: 0 }
     expect(await messagesIn(withChanges(`- { id: c, summary: s, ${change} }`))).toContain(message);
   });
 
+  test.each(['rename: X-A, to: X-B', 'query: k, to: X-A'])(
+    'a policy for conflicts is no fault beside the header rule { %s }',
+    async (rule) => {
+      const policies = 'policies: { conflict: refuse }';
+      const change = `- { id: c, summary: s, on: every, headers: [ { ${rule} } ], ${policies} }`;
+      expect(await messagesIn(withChanges(change))).toEqual([]);
+    },
+  );
+
   test('a change that has the id of another', async () => {
     const change = '- { id: c, summary: s, on: every, request: [] }\n';
     expect(await faultsIn(withChanges(change + change))).toEqual([

@@ -117,7 +117,7 @@ const PATIENCE_MS = 10_000;
  * ten seconds.
  */
 export async function lockFile(path: string): Promise<() => void> {
-  closeSync(openSync(path, 'a', 0o600));
+  createFile(path);
   // Loaded only here, because few gateways need it.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(path, { timeout: 0 });
@@ -129,6 +129,18 @@ export async function lockFile(path: string): Promise<() => void> {
     throw isLocked(error) ? new Error('another process holds the lock', { cause: error }) : error;
   }
   return () => database.close();
+}
+
+/**
+ * Creates a file that only its owner can read, and leaves one alone that is there: to open and close it would take the locks from this
+ * process that it holds on the file (fcntl(2): POSIX locks end with the first descriptor of the file that is closed).
+ */
+function createFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
 }
 
 /** Milliseconds between two attempts while another process writes, and until the last one. */
@@ -210,7 +222,7 @@ export class FileRecords implements RecordStore {
 
   private async open(): Promise<DatabaseSync> {
     if (this.database !== undefined) return this.database;
-    closeSync(openSync(this.path, 'a', 0o600));
+    createFile(this.path);
     // Loaded only here, because few gateways need it.
     const { DatabaseSync } = await import('node:sqlite');
     const database = new DatabaseSync(this.path, { timeout: 0 });

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { FileRecords, FileStore } from '../../../src/node/rollout/file-store.ts';
+import { FileRecords, FileStore, lockFile } from '../../../src/node/rollout/file-store.ts';
 import { recordContract } from '../../rollout/record-contract.ts';
 import { storeContract } from '../../rollout/store-contract.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -39,6 +40,21 @@ test('the counts of a replica that was killed count until they are over; then it
   // A call that was on its way leaves no file that nobody will remove.
   await other.count([{ key: 'w', windowMs: 120_000, add: [1] }]);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+// The kernel takes all locks of a process on a file from it when it closes any descriptor of that file (fcntl(2), POSIX locks).
+test('a lock is kept while the same process asks for it once more', async () => {
+  const path = join(temporaryFolder('lock'), 'text.lock');
+  const release = await lockFile(path);
+  const second = lockFile(path);
+  const take = `
+    import { DatabaseSync } from 'node:sqlite';
+    const database = new DatabaseSync(${JSON.stringify(path)}, { timeout: 0 });
+    try { database.exec('BEGIN IMMEDIATE'); console.log('taken'); } catch ({ message }) { console.log(message); }`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '--eval', take], { encoding: 'utf8' });
+  expect(said).toBe('database is locked\n');
+  release();
+  (await second)();
 });
 
 recordContract(async () => {
