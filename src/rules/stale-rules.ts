@@ -337,7 +337,8 @@ const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after
 function effectText(rule: ExplicitResponseRule): string {
   const [before, after = ''] = EFFECTS[rule.rule];
   if (rule.rule === 'errors') return before;
-  if (rule.rule === 'join') return before + rule.members.join(' and ');
+  if (rule.rule === 'join')
+    return before + rule.members.map((member) => printPath([...rule.path, member])).join(' and ');
   const rest = rule.rule === 'move' ? rule.from : [];
   const path = rule.rule === 'alias' ? [...rule.path.slice(0, -1), rule.as] : [...rule.path, ...rest];
   return before + printPath(path) + after;

@@ -20,6 +20,9 @@ const PLAIN = OPERATIONS.replaceAll(/^ {2}(?:house|street): .*\n/gm, '');
 const RENAME =
   '- { id: r, summary: s, on: [order], request: [ { rename: old, to: new } ], response: inverse }\n';
 
+const UNDONE =
+  '{ rename: old, to: new }, { nest: [x, y], under: n }, { split: whole, to: [first, last], with: " " }';
+
 /** The rules that `inverse` stands for, as text: `rename data.new to old`. */
 async function expanded(text: string, id: string | undefined): Promise<readonly string[]> {
   const { operations, changes } = await bookIn(text);
@@ -145,8 +148,9 @@ describe('faults', () => {
     ['{ flatten: data.new.part }', 'flatten', 'renames "data.new"'],
     ['{ unnest: data.n, members: [x] }', 'unnest', 'unnests "data.n"'],
     ['{ alias: data.n.x, as: other }', 'alias', 'unnests "data.n"'],
+    ['{ alias: data.first, as: other }', 'alias', 'joins "data.first" and "data.last"'],
   ])('a rule behind the inverse that names what is gone: %s', async (rule, word, effect) => {
-    const changes = `- { id: r, summary: s, on: [order], request: [ { rename: old, to: new }, { nest: [x, y], under: n } ], response: inverse }
+    const changes = `- { id: r, summary: s, on: [order], request: [ ${UNDONE} ], response: inverse }
 - { id: c, summary: s, on: [read_order], response: [ ${rule} ] }
 `;
     expect(await messagesIn(OPERATIONS + changes)).toEqual([
@@ -154,15 +158,18 @@ describe('faults', () => {
     ]);
   });
 
-  test.each(['{ alias: data.old, as: other }', '{ unnest: data.n }', '{ alias: data.n.z, as: other }'])(
-    'but not: %s',
-    async (rule) => {
-      const changes = `- { id: r, summary: s, on: [order], request: [ { rename: old, to: new }, { nest: [x, y], under: n } ], response: inverse }
+  test.each([
+    '{ alias: data.old, as: other }',
+    '{ unnest: data.n }',
+    '{ alias: data.n.z, as: other }',
+    '{ alias: data.whole, as: other }',
+    '{ alias: data.others, as: other }',
+  ])('but not: %s', async (rule) => {
+    const changes = `- { id: r, summary: s, on: [order], request: [ ${UNDONE} ], response: inverse }
 - { id: c, summary: s, on: [read_order], response: [ ${rule} ] }
 `;
-      expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
-    },
-  );
+    expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
+  });
 
   test.each([
     ['{ rename: new, to: newer }', '"new"'],

@@ -181,7 +181,11 @@ describe('a response rule is stale', () => {
       [
         ['{ list: d.x, to: y }, { list: d.x, to: z }', 'list', 'makes "d.x" a list'],
         ['{ first: d.x, to: y }, { first: d.x, to: z }', 'first', 'takes the first of "d.x"'],
-        ["{ join: [a, b], to: c, with: ' ' }, { join: [a, b], to: d, with: ' ' }", 'join', 'joins a and b'],
+        [
+          "{ join: [a, b], to: c, with: ' ' }, { join: [a, b], to: d, with: ' ' }",
+          'join',
+          'joins "a" and "b"',
+        ],
         [
           "{ split: d.x, to: [a, b], with: ' ' }, { split: d.x, to: [c, d], with: ' ' }",
           'split',
