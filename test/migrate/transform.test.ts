@@ -4,6 +4,7 @@ import {
   callWithin,
   lineOf,
   queryOf,
+  transformRecords,
   type TransformJob,
   transformJob,
   type TransformModule,
@@ -61,6 +62,19 @@ test.each<readonly [returned: unknown, why: string]>([
   [{ status: '200' }, `${RETURNED} a status outside 200 to 599`],
 ])('a transform that returns %j fails, and says why', async (returned, why) => {
   expect(await outcomeOf(() => returned)).toEqual({ why, detail: why });
+});
+
+test('its edits are one for each changed name of the query, and one for the body', () => {
+  const rule = { change: 'transform', rule: 'transform' };
+  const body = Buffer.from('{}');
+  expect(
+    transformRecords({ body, query: 'b=2&c=3&d=4&=x', status: undefined, patch: [] }, 'a=1&b=2&c=1&=y'),
+  ).toEqual([
+    { ...rule, from: '?a' },
+    { ...rule, from: '?c', path: '?c' },
+    { ...rule, path: '?d' },
+    { ...rule, from: '', path: '' },
+  ]);
 });
 
 test('a query is URLSearchParams, text or texts by name; anything else is a failure', async () => {

@@ -39,6 +39,8 @@ describe('a request rule is stale', () => {
       this only has no effect: change "one" leaves nothing else in the body; remove one of the two
     nest, then elements → { nest: [x], in: p, under: q }, strip: p.q.*.z
       this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it
+    move, then strip → { move: p.x, to: q.y }, strip: p.x
+      strip of "p.x" has no effect: change "one" moves "p.x" already: "p.x" is now "q.y"; name that, or put this rule before change "one"
     before unwrap, beside the wrapper → strip: x, unwrap: data
       strip of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one
     before unwrap, beside the wrapper, deeper → { rename: p.x, to: y }, unwrap: data
