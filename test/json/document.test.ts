@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasByteOrderMark, JsonDocument } from '../../src/json/document.ts';
+import { hasByteOrderMark, JsonDocument, JsonWalker } from '../../src/json/document.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 
 test.each([
@@ -68,4 +68,24 @@ test('edits are carried out in order, and everything else is kept', () => {
   expect(edit('0-0=a 2-2=b 10-10=c')).toBe('a01b23456789c');
   expect(edit('0-10=')).toBe('');
   expect(edit('3-4=long-insert 4-6=')).toBe('012long-insert6789');
+});
+
+test('a walker tells a text with too many values from one that is not JSON', () => {
+  const walker = new JsonWalker(3);
+  const visited = (text: string): number | 'too many' | 'not JSON' => {
+    let values = 0;
+    const enter = (): boolean => {
+      values += 1;
+      return true;
+    };
+    if (walker.walk(encoder.encode(text), { enter })) return values;
+    return walker.hasTooMany ? 'too many' : 'not JSON';
+  };
+  expect(['[1,2]', '[1,2,3]', '[1,', '[1]', ''].map(visited)).toEqual([
+    3,
+    'too many',
+    'not JSON',
+    2,
+    'not JSON',
+  ]);
 });
