@@ -11,7 +11,7 @@ import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
 import { type WatchedServices, watchedServices } from '../support/watched-services.ts';
 
-const ORDER = '{"data": {"property": {"suburb": "Enmore", "n": 1.50}}}';
+const ORDER = '{"data": {"property": {"suburb": "Enmore", "n": 81.6250}}}';
 const CREATED =
   'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"data":{"id":1}}';
 
@@ -99,7 +99,8 @@ describe('a text case', () => {
     const cases = readTextCases(text);
     expect(cases).toHaveLength(1);
     for (const one of cases) expect(await replay(one)).toEqual([]);
-    if (capture === 'off') for (const secret of ['Enmore', '1.50', '=7']) expect(text).not.toContain(secret);
+    if (capture === 'off')
+      for (const secret of ['Enmore', '81.6250', '=7']) expect(text).not.toContain(secret);
   });
 
   test.each([
@@ -171,7 +172,7 @@ describe('an archive', () => {
       `The request as the gateway made it for V2. ${note}`,
     ]);
     expect(text).not.toContain('Enmore');
-    expect(text).not.toContain('1.50');
+    expect(text).not.toContain('81.6250');
   });
 
   test('says of which times are not known that they are not, rather than 0 ms', async () => {
