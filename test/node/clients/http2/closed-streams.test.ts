@@ -1,6 +1,7 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ok } from '../../../support/raw-server.ts';
 import { sendRequest, session, securelyServed } from '../../../support/secure-gateway.ts';
 
@@ -13,11 +14,16 @@ const STREAM_BYTES = 7500;
 /** Requests after which the young generation is collected: what survives twice is old. */
 const BETWEEN = 20;
 
+const ATTEMPTS = 8;
+
 /** Bytes in the heap once the young generation is collected so often that what it still holds is old. */
 function heapBytes(): number {
   for (let count = 0; count < 3; count += 1) collect({ type: 'minor' });
   return process.memoryUsage().heapUsed;
 }
+
+const isMinor = (detail: unknown): boolean =>
+  (detail as { readonly kind: number }).kind === constants.NODE_PERFORMANCE_GC_MINOR;
 
 test('exchanges over HTTP/2 die young: nothing keeps them until the whole heap is searched', async () => {
   const { gateway } = await securelyServed(ok('{}'));
@@ -33,8 +39,21 @@ test('exchanges over HTTP/2 die young: nothing keeps them until the whole heap i
       if (count % BETWEEN === 0) collect({ type: 'minor' });
     }
   };
+  let searches = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if ('detail' in entry && !isMinor(entry.detail)) searches += 1;
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  onTestFinished(() => observer.disconnect());
   await play();
-  const before = heapBytes();
-  await play();
-  expect((heapBytes() - before) / REQUESTS).toBeLessThan(STREAM_BYTES);
+  // The process has played other files: what it compiles or collects meanwhile counts as well, but not each time.
+  const grown: number[] = [];
+  do {
+    const [before, searchesBefore] = [heapBytes(), searches];
+    await play();
+    const bytes = (heapBytes() - before) / REQUESTS;
+    // A search of the whole heap frees what was kept until then: such a measure says nothing.
+    grown.push(searches === searchesBefore ? bytes : Number.POSITIVE_INFINITY);
+  } while (Math.min(...grown) >= STREAM_BYTES && grown.length < ATTEMPTS);
+  expect(Math.min(...grown)).toBeLessThan(STREAM_BYTES);
 });
