@@ -395,6 +395,19 @@ function areCertificates(text: string): boolean {
   }
 }
 
+/**
+ * Creates a file that only its owner can read, and leaves one alone that is there: to open and close it would take the locks from this
+ * process that it holds on the file (fcntl(2): POSIX locks end with the first descriptor of the file that is closed).
+ * Throws where it cannot be created.
+ */
+export function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
+}
+
 /** Returns the code of the kernel's or Node's error, or `otherwise`. */
 export function errorCode(error: unknown, otherwise = 'unknown'): string {
   return error instanceof Error && 'code' in error ? String(error.code) : otherwise;

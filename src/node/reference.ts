@@ -1,8 +1,8 @@
-import { closeSync, openSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { getRequestListener } from '@hono/node-server';
 import { boundHost } from './clients/listen.ts';
+import { createPrivateFile } from './files.ts';
 import { editionOfV1, editionOfV2 } from '../reference/dialect.ts';
 import { Refusal, refusalResponse, toResponse } from '../reference/envelope.ts';
 import { createReference, type ReferenceParts } from '../reference/reference.ts';
@@ -143,7 +143,7 @@ export function openReferenceStore(path: string | undefined, busyTimeoutMs = 500
  */
 function makePrivate(path: string): void {
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    createPrivateFile(path);
   } catch {
     return;
   }

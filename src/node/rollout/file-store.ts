@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -20,7 +19,7 @@ import {
   type WindowPart,
 } from '../../rollout/store.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
-import { replaceFile, errorCode } from '../files.ts';
+import { createPrivateFile, errorCode, replaceFile } from '../files.ts';
 
 /** Milliseconds between two checks for changes by another replica. */
 const POLL_MS = 250;
@@ -117,7 +116,7 @@ const PATIENCE_MS = 10_000;
  * ten seconds.
  */
 export async function lockFile(path: string): Promise<() => void> {
-  createFile(path);
+  createPrivateFile(path);
   // Loaded only here, because few gateways need it.
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(path, { timeout: 0 });
@@ -129,18 +128,6 @@ export async function lockFile(path: string): Promise<() => void> {
     throw isLocked(error) ? new Error('another process holds the lock', { cause: error }) : error;
   }
   return () => database.close();
-}
-
-/**
- * Creates a file that only its owner can read, and leaves one alone that is there: to open and close it would take the locks from this
- * process that it holds on the file (fcntl(2): POSIX locks end with the first descriptor of the file that is closed).
- */
-function createFile(path: string): void {
-  try {
-    closeSync(openSync(path, 'ax', 0o600));
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  }
 }
 
 /** Milliseconds between two attempts while another process writes, and until the last one. */
@@ -222,7 +209,7 @@ export class FileRecords implements RecordStore {
 
   private async open(): Promise<DatabaseSync> {
     if (this.database !== undefined) return this.database;
-    createFile(this.path);
+    createPrivateFile(this.path);
     // Loaded only here, because few gateways need it.
     const { DatabaseSync } = await import('node:sqlite');
     const database = new DatabaseSync(this.path, { timeout: 0 });
