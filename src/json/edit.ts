@@ -12,7 +12,8 @@ const MAX_LOOP_COPY_BYTES = 32;
 
 /**
  * Applies `edits` to `bytes` and returns the result, in memory from `slab` or, if it is large, from `larger`; without a slab in
- * memory of its own. The edits must be in order and must not overlap.
+ * memory of its own. Edits that are out of order, overlap or lie outside of the bytes are a bug of the caller: it throws, for no bytes
+ * that came of them could be trusted.
  */
 export function applyEdits(
   bytes: Uint8Array,
@@ -21,7 +22,13 @@ export function applyEdits(
   larger?: (bytes: number) => Uint8Array,
 ): Uint8Array {
   let length = bytes.length;
-  for (const edit of edits) length += edit.insert.length - (edit.end - edit.start);
+  let last = 0;
+  for (const { start, end, insert } of edits) {
+    if (start < last || end < start) throw new Error(`An edit of ${start} to ${end} begins before ${last}.`);
+    last = end;
+    length += insert.length - (end - start);
+  }
+  if (last > bytes.length) throw new Error(`An edit ends at ${last}, behind ${bytes.length} bytes.`);
   const out = slab?.take(length, larger) ?? new Uint8Array(length);
   let from = 0;
   let at = 0;

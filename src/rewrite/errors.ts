@@ -396,11 +396,10 @@ export class RailsErrors {
    * the same with V1's name at its start.
    */
   edits(errors: Uint8Array, text: (raw: string, named: string) => string): readonly Edit[] {
-    const texts: Edit[] = [];
-    const keys: Edit[] = [];
+    const edits: Edit[] = [];
     const objects: Entry[][] = [];
     const leave = (node: WalkedNode): void => {
-      if (node.kind === 'object') keys.push(...mergedKeys(errors, objects.pop() ?? [], texts));
+      if (node.kind === 'object') edits.push(...mergedKeys(errors, objects.pop() ?? [], edits));
     };
     this.walker.walk(errors, {
       enter: (node) => {
@@ -412,12 +411,12 @@ export class RailsErrors {
         const isWhole = node.path.every((step) => typeof step === 'number');
         const changed = text(raw, isWhole ? this.sentence(raw) : raw);
         if (changed !== raw)
-          texts.push({ start: node.start + 1, end: node.end - 1, insert: encoder.encode(changed) });
+          edits.push({ start: node.start + 1, end: node.end - 1, insert: encoder.encode(changed) });
         return true;
       },
       leave,
     });
-    return withTexts(keys, texts);
+    return outermost(edits);
   }
 
   /**
@@ -426,9 +425,8 @@ export class RailsErrors {
    */
   anywhere(value: Uint8Array, root: string, names: AnyNames): readonly Edit[] {
     const edits: Edit[] = [];
-    const texts: Edit[] = [];
     const objects: Entry[][] = [];
-    const inside = new Map<number, readonly string[]>();
+    const inside = new Map<number, Inside>();
     this.walker.walk(value, {
       enter: (node) => {
         const { kind, path, start, end } = node;
@@ -446,49 +444,59 @@ export class RailsErrors {
         const raw = decoder.decode(value.subarray(start + 1, end - 1));
         const isPlace = /^#?(?:\/|\\\/)\S*$/.test(raw) || /^\$[.[]\S*$/.test(raw);
         const changed = isPlace ? names.place(raw) : names.text(raw, this.sentence(raw));
-        if (changed !== raw) texts.push({ start: start + 1, end: end - 1, insert: encoder.encode(changed) });
+        if (changed !== raw) edits.push({ start: start + 1, end: end - 1, insert: encoder.encode(changed) });
         return true;
       },
       leave: ({ kind, path, start }) => {
         if (kind !== 'object') return;
         const entries = objects.pop() ?? [];
-        inside.set(
-          start,
-          entries.map((entry) => entry.name),
-        );
         const steps = [root, ...path.filter((step) => typeof step === 'string')];
-        edits.push(
-          ...mergedKeys(value, entries, texts),
-          ...entries.flatMap((entry) => this.opened(value, entry, entries, steps, inside)),
-        );
+        const opened = this.opened(entries, steps, inside);
+        inside.set(start, {
+          members: entries,
+          v1: entries.flatMap((entry) => opened.get(entry) ?? [entry.v1]),
+        });
+        for (const { node } of opened.keys()) edits.push(...withoutBraces(value, node));
+        const kept = entries.filter((entry) => !opened.has(entry));
+        edits.push(...mergedKeys(value, kept, edits));
       },
     });
-    return withTexts(edits, texts);
+    return outermost(edits);
   }
 
-  /** The edits that take the braces off an object which V1 does not have, where V1 has all names in it around it. */
+  /**
+   * The members of an object that are objects which V1 does not have, with V1's names of what is in them: V1 has all of that around
+   * them, where no other member has such a name.
+   */
   private opened(
-    value: Uint8Array,
-    { node, name }: Entry,
-    siblings: readonly Entry[],
+    entries: readonly Entry[],
     steps: readonly string[],
-    inside: ReadonlyMap<number, readonly string[]>,
-  ): readonly Edit[] {
-    const names = node.kind === 'object' ? (inside.get(node.start) ?? []) : [];
-    const path = [...steps, name];
-    const isOpened = (child: string): boolean =>
-      path.some((_, from) => {
-        const place = [...path.slice(from), child];
-        const v1 = this.v1.loosely(place);
-        return v1.length === place.length - 1 && v1.at(-1) === child && !v1.includes(name);
-      });
-    const isTaken = siblings.some((sibling) => names.includes(sibling.name));
-    if (names.length === 0 || isTaken || !names.every(isOpened)) return [];
-    const first = value.findIndex((byte, at) => at > node.start && byte > SPACE);
-    return [
-      { start: node.keyStart, end: first, insert: new Uint8Array() },
-      { start: node.end - 1, end: node.end, insert: new Uint8Array() },
-    ];
+    inside: ReadonlyMap<number, Inside>,
+  ): ReadonlyMap<Entry, readonly string[]> {
+    const opened = new Map<Entry, readonly string[]>();
+    const taken = new Set<string>();
+    for (const entry of entries) {
+      const { members, v1 } =
+        (entry.node.kind === 'object' ? inside.get(entry.node.start) : undefined) ?? EMPTY;
+      const path = [...steps, entry.name];
+      const isOpened = (child: Entry): boolean =>
+        path.some((_, from) => {
+          const place = [...path.slice(from), child.name];
+          const turned = this.v1.loosely(place);
+          const isAround = turned.length === place.length - 1 && turned.at(-1) === child.v1;
+          return isAround && !turned.includes(entry.name);
+        });
+      const isTaken = v1.some(
+        (name) =>
+          taken.has(name) ||
+          entries.some((other) => other !== entry && (other.name === name || other.v1 === name)),
+      );
+      if (members.length === 0 || isTaken || new Set(v1).size < v1.length || !members.every(isOpened))
+        continue;
+      opened.set(entry, v1);
+      for (const name of v1) taken.add(name);
+    }
+    return opened;
   }
 
   /** The sentence with V1's name at its start, where that is one of V2. */
@@ -527,10 +535,33 @@ export class RailsErrors {
   }
 }
 
-/** Edits with those of texts that none of them takes up, in order. */
-function withTexts(edits: readonly Edit[], texts: readonly Edit[]): readonly Edit[] {
-  const free = texts.filter(({ start }) => !edits.some((edit) => edit.start <= start && start < edit.end));
-  return [...edits, ...free].sort((one, other) => one.start - other.start);
+/** The members of an object of errors, and V1's names of what it reads in its place. */
+interface Inside {
+  readonly members: readonly Entry[];
+  readonly v1: readonly string[];
+}
+
+const EMPTY: Inside = { members: [], v1: [] };
+
+/** The edits in order, without those inside another: what they say of bytes that go is said in what takes their place. */
+function outermost(edits: readonly Edit[]): readonly Edit[] {
+  let end = 0;
+  return edits
+    .toSorted((one, other) => one.start - other.start || other.end - one.end)
+    .filter((edit) => {
+      const isFree = edit.start >= end;
+      if (isFree) end = edit.end;
+      return isFree;
+    });
+}
+
+/** The edits that take the name and the braces off an object that has members. */
+function withoutBraces(value: Uint8Array, node: Entry['node']): readonly Edit[] {
+  const first = value.findIndex((byte, at) => at > node.start && byte > SPACE);
+  return [
+    { start: node.keyStart, end: first, insert: new Uint8Array() },
+    { start: node.end - 1, end: node.end, insert: new Uint8Array() },
+  ];
 }
 
 /** A list of names and indexes as JSON, as V1 has it; undefined for any other list, and for one that is the same. */
@@ -560,8 +591,10 @@ function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string 
 
 const SPACE = 0x20;
 
-/** The edits that give members V1's names. The lists of those that V1 has one name for become one. */
-function mergedKeys(errors: Uint8Array, entries: readonly Entry[], texts: readonly Edit[]): readonly Edit[] {
+/**
+ * The edits that give members V1's names. The lists of those that V1 has one name for become one, with the edits `within` them.
+ */
+function mergedKeys(errors: Uint8Array, entries: readonly Entry[], within: readonly Edit[]): readonly Edit[] {
   const edits: Edit[] = [];
   for (const named of Map.groupBy(entries, ({ v1 }) => v1).values()) {
     const [first, ...others] = named;
@@ -577,10 +610,10 @@ function mergedKeys(errors: Uint8Array, entries: readonly Entry[], texts: readon
     if (others.length === 0) continue;
     const at = first.node.end - 1;
     const added = others
-      .map(({ node }) => elementsOf(errors, node, texts))
+      .map(({ node }) => elementsOf(errors, node, within))
       .filter((elements) => elements.length > 0)
       .flatMap((elements, index) =>
-        index > 0 || elementsOf(errors, first.node, texts).length > 0 ? [COMMA, elements] : [elements],
+        index > 0 || elementsOf(errors, first.node, within).length > 0 ? [COMMA, elements] : [elements],
       );
     edits.push({ start: at, end: at, insert: concatBytes(added) });
     for (const { before, node } of others)
@@ -589,11 +622,13 @@ function mergedKeys(errors: Uint8Array, entries: readonly Entry[], texts: readon
   return edits;
 }
 
-/** The elements of a list with the texts turned back, without the brackets and the white space at both ends. */
-function elementsOf(errors: Uint8Array, { start, end }: Entry['node'], texts: readonly Edit[]): Uint8Array {
-  const inside = texts
-    .filter((edit) => edit.start > start && edit.end < end)
-    .map((edit) => ({ ...edit, start: edit.start - start - 1, end: edit.end - start - 1 }));
+/** The elements of a list with the edits within it, without the brackets and the white space at both ends. */
+function elementsOf(errors: Uint8Array, { start, end }: Entry['node'], within: readonly Edit[]): Uint8Array {
+  const inside = outermost(within.filter((edit) => edit.start > start && edit.end < end)).map((edit) => ({
+    ...edit,
+    start: edit.start - start - 1,
+    end: edit.end - start - 1,
+  }));
   const elements = errors.subarray(start + 1, end - 1);
   const edited = inside.length === 0 ? elements : applyEdits(elements, inside);
   const first = edited.findIndex((byte) => byte > SPACE);

@@ -132,3 +132,93 @@ test('the values are those that an independent reading finds, whatever the keys'
     { numRuns: fuzzRuns(3000) },
   );
 });
+
+const CHAIN = `
+operations: { order: POST /orders }
+changes:
+  - id: order
+    summary: s
+    on: [order]
+    request:
+      - { nest: [suburb, state], under: address }
+      - { rename: address.suburb, to: locality }
+      - { rename: address, to: location }
+      - { split: name, with: ' ', to: [first, last] }
+    response: [{ errors: true }]
+`;
+
+test.each(rows`
+  {"errors":{"location":{"locality":["is bad"]}}} → {"errors":{"suburb":["is bad"]}}
+  {"errors":{"location":{"locality":["a"],"state":["b"]}}} → {"errors":{"suburb":["a"],"state":["b"]}}
+  {"errors":{ "location" : { "locality" : ["a"] } ,"x":1}} → {"errors":{ "suburb" : ["a"]  ,"x":1}}
+  {"errors":{"location":{"locality":["a"]},"suburb":["b"]}} → {"errors":{"address":{"suburb":["a"]},"suburb":["b"]}}
+  {"errors":{"first":["a"],"last":["b"]}} → {"errors":{"name":["a","b"]}}
+  {"errors":{"first":[{"locality":["a"]}],"last":[{"locality":["location.locality"]}]}}
+    {"errors":{"name":[{"suburb":["a"]},{"suburb":["suburb"]}]}}
+  {"errors":{"x":{"first":[1],"last":[{"location":{"locality":["a"]}}]}}}
+    {"errors":{"x":{"name":[1,{"suburb":["a"]}]}}}
+  {"errors":{"location":{"first":["a"],"last":["b"]}}} → {"errors":{"address":{"name":["a","b"]}}}
+`)('a container that is renamed after it was made, and parts of one member: %s', async (v2, v1) => {
+  expect(turned(v2, await bookIn(CHAIN))).toBe(v1);
+});
+
+/** Rules that make, rename and empty the same few objects, in any order. */
+const anyRule = (() => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const inside = fc.constantFrom('', 'd.', 'e.');
+  return fc.oneof(
+    fc
+      .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), fc.constantFrom('d', 'e'))
+      .map(([members, under]) => `{ nest: [${members.join(', ')}], under: ${under} }`),
+    fc
+      .tuple(inside, name, fc.constantFrom('e', 'f', 'g'))
+      .map(([at, member, to]) => `{ rename: ${at}${member}, to: ${to} }`),
+    fc.tuple(name, fc.constantFrom('d.a', 'g.h', 'e.f')).map(([from, to]) => `{ move: ${from}, to: ${to} }`),
+    name.map((member) => `{ split: ${member}, with: ' ', to: [${member}1, f] }`),
+    fc.constantFrom('{ join: [a, b], with: " ", to: f }', '{ list: c, to: g }'),
+  );
+})();
+
+const anyErrors = (() => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'a1', 'b1', 'd.a', 'e[f]', 'loc');
+  const { errors } = fc.letrec<{ errors: unknown }>((tie) => ({
+    errors: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.constantFrom('d.a is bad', '/d/a', 'e[f]', 'f', 7, null),
+      fc.array(tie('errors'), { maxLength: 3 }),
+      fc.dictionary(name, tie('errors'), { maxKeys: 4 }),
+    ),
+  }));
+  return errors;
+})();
+
+/** How many strings and scalars stand in a value. */
+function leaves(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 1;
+  return Object.values(value).reduce<number>((count, inner) => count + leaves(inner), 0);
+}
+
+test('what any rules make of any errors is JSON that has lost none of them', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyRule, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom('json-api', 'rails', 'problem'),
+      fc.array(anyErrors, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom(undefined, 1),
+      async (rules, form, bodies, space) => {
+        const source = CHAIN.replace(
+          /(request:\n)[^]*?(?=\n {4}response)/,
+          `$1${rules.map((rule) => `      - ${rule}`).join('\n')}`,
+        );
+        const read = await bookIn(`errors: ${form}${source}`).catch(() => undefined);
+        fc.pre(read !== undefined);
+        for (const errors of bodies) {
+          const body = { errors, detail: 'd.a is bad', invalid_params: errors };
+          const found: unknown = JSON.parse(turned(JSON.stringify(body, undefined, space), read));
+          expect(leaves(found)).toBe(leaves(body));
+        }
+      },
+    ),
+    { numRuns: fuzzRuns(300) },
+  );
+});
