@@ -1,5 +1,5 @@
 import { latin1Bytes } from './byte-collector.ts';
-import { isForwarding } from './forwarding.ts';
+import { isForwarding, isOtherTrace } from './forwarding.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -238,7 +238,7 @@ function markOf(rules: string): string {
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
  * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
- * `signature` is about what its sender sent, and an `alias` may be read as another field.
+ * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, and an `alias` may be read as another field.
  */
 export type HeaderKind =
   | (typeof NAMED_KINDS)[number]
@@ -246,6 +246,7 @@ export type HeaderKind =
   | 'hop-by-hop'
   | 'body'
   | 'forwarding'
+  | 'other-trace'
   | 'alias'
   | 'other';
 
@@ -330,6 +331,7 @@ function kindOfLower(lower: string): HeaderKind {
   if (isHopByHop(lower)) return 'hop-by-hop';
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
+  if (isOtherTrace(lower)) return 'other-trace';
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }
 

@@ -141,11 +141,32 @@ export function readTraceparent(value: string | undefined): TraceContext | undef
   return { traceId, spanId: parentId, isSampled, header: value };
 }
 
-/** A new trace, of 48 random hex digits. Not sampled, because the gateway does not record it. */
-export function newTrace(hex: string): TraceContext {
-  const traceId = hex.slice(0, 32);
-  const spanId = hex.slice(32, 48);
-  return { traceId, spanId, isSampled: false, header: `00-${traceId}-${spanId}-00` };
+/** The `traceparent` of a span, with the flag that tells whether its sender records the trace. */
+export function traceparentOf(traceId: string, spanId: string, isSampled: boolean): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
+}
+
+/** Fields of other trace contexts than W3C's: Zipkin, AWS, Google, Jaeger, SkyWalking, gRPC, Elastic, New Relic, Instana, SAP, Sentry, Dynatrace. */
+const OTHER_TRACE_CONTEXTS: ReadonlySet<string> = new Set([
+  'b3',
+  'x-amzn-trace-id',
+  'x-cloud-trace-context',
+  'uber-trace-id',
+  'sw8',
+  'grpc-trace-bin',
+  'elastic-apm-traceparent',
+  'newrelic',
+  'x-instana-t',
+  'sap-passport',
+  'sentry-trace',
+  'x-dynatrace',
+]);
+
+const OTHER_TRACE_PREFIX = /^(?:x-b3-|x-datadog-|x-ot-span-|ot-tracer-)/;
+
+/** True for a field name, in lower case, that continues a trace in another form than W3C's. */
+export function isOtherTrace(lower: string): boolean {
+  return OTHER_TRACE_CONTEXTS.has(lower) || OTHER_TRACE_PREFIX.test(lower);
 }
 
 /** True for a request id that is safe in a log and a header: 1 to 128 visible ASCII characters. */

@@ -70,6 +70,8 @@ abstract class HeadReader implements ForwardedFields {
   requestId: string | undefined = undefined;
   /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   traceparent: string | undefined = undefined;
+  /** True when the request continues a trace in another form than `traceparent`, such as `b3`. */
+  hasOtherTrace = false;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
   /** All values of `Accept-Encoding`, joined with commas. */
@@ -189,6 +191,7 @@ abstract class HeadReader implements ForwardedFields {
     else if (kind === 'origin') this.origin = joined(this.origin, value, ',');
     else if (kind === 'preflight') this.preflightMethod = joined(this.preflightMethod, value, ',');
     else if (kind === 'trailer') this.namesTrailers = true;
+    else if (kind === 'other-trace') this.hasOtherTrace = true;
     else if (kind === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }
 

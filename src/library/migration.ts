@@ -1,7 +1,7 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { type Coding, looksLikeJson, type TextFormat } from '../http/content.ts';
 import { endToEnd, fieldsOfAnotherBody, markTags, rewrittenResponseFields } from '../http/fields.ts';
-import { isRequestId, readTraceparent } from '../http/forwarding.ts';
+import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
@@ -425,7 +425,6 @@ function migratedHead(
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
     isRewritten,
-    hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
     method: decision.v2Method,

@@ -631,9 +631,7 @@ export interface HeadMigration {
   readonly dropsOverride?: boolean | undefined;
   /** The id to send if the client's is absent or invalid; undefined leaves the field as received. */
   readonly requestId?: string | undefined;
-  /** True when the client's `traceparent` is valid, so that its trace continues. */
-  readonly hasTrace: boolean;
-  /** The `traceparent` to send if the client's is absent or invalid; undefined leaves the field as received. */
+  /** The `traceparent` of a trace that begins here, in place of any that the client sent; undefined leaves the client's as received. */
   readonly traceparent?: string | undefined;
   /**
    * The codings that the response may have, so that it can be rewritten; undefined where it is not, and leaves `Accept-Encoding` and
@@ -645,10 +643,7 @@ export interface HeadMigration {
 }
 
 /** The inputs of {@link migrateHead}. */
-interface MigratedHeadParts extends Pick<
-  HeadMigration,
-  'isRewritten' | 'requestId' | 'hasTrace' | 'traceparent'
-> {
+interface MigratedHeadParts extends Pick<HeadMigration, 'isRewritten' | 'requestId' | 'traceparent'> {
   readonly decision: Pick<MigrateDecision, 'headers' | 'body' | 'dropsOverride'>;
   readonly rules: CompiledRuleBook;
   readonly request: RequestFacts;
@@ -668,7 +663,7 @@ export function migrateHead(
   received: RequestHead,
   parts: MigratedHeadParts,
 ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-  const { rules, decision, request, now, pinned, isRewritten, requestId, hasTrace, traceparent } = parts;
+  const { rules, decision, request, now, pinned, isRewritten, requestId, traceparent } = parts;
   const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
   // Where nothing reads V2's response, it may have any coding.
   const isResponseRead =
@@ -682,7 +677,6 @@ export function migrateHead(
     isBodyMade: makesBody(decision.body) && isRewritten,
     dropsOverride: decision.dropsOverride,
     requestId,
-    hasTrace,
     traceparent,
     codings,
     rereadBy: isResponseRead && isRead(request.method) ? rules.ruleBook.hash : undefined,
@@ -700,7 +694,6 @@ export class MigratedHead implements ForwardedFields {
   private readonly dropsOverride: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly isPaged: boolean;
-  private readonly hasTrace: boolean;
   private readonly versionHeader: string;
   /** The fields that are set; undefined leaves one as received. */
   private readonly version: string | undefined;
@@ -714,7 +707,7 @@ export class MigratedHead implements ForwardedFields {
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
-    const { version, headers, isRewritten, requestId, hasTrace, traceparent, codings } = migration;
+    const { version, headers, isRewritten, requestId, traceparent, codings } = migration;
     this.received = received;
     // Lines that no rule changed are written as they came.
     this.ruled = headers === undefined || headers === received.forwardedHeaders ? undefined : headers;
@@ -724,11 +717,10 @@ export class MigratedHead implements ForwardedFields {
     this.dropsOverride = migration.dropsOverride === true;
     this.isResponseRewritten = codings !== undefined;
     this.isPaged = received.range !== undefined && !/^bytes[ \t]*=/i.test(received.range);
-    this.hasTrace = hasTrace;
     this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
     this.versionHeader = version?.field ?? VERSION_HEADER;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
-    this.traceparent = hasTrace ? undefined : traceparent;
+    this.traceparent = traceparent;
     const { acceptEncoding: accepted, ifMatch, ifNoneMatch } = received;
     const strong = ifMatch === undefined ? undefined : tagsOfState(ifMatch);
     this.ifMatch = strong === ifMatch ? undefined : strong;
@@ -768,7 +760,7 @@ export class MigratedHead implements ForwardedFields {
     if (this.isReread && kind === 'if-modified-since') return false;
     if (this.isReread && kind === 'if-none-match') return this.ifNoneMatch !== undefined;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
-    if (kind === 'tracestate') return this.hasTrace;
+    if (kind === 'tracestate') return this.traceparent === undefined;
     if (kind === 'method-override') return !this.dropsOverride;
     if ((this.isBodyDropped || this.isBodyMade) && kind === 'content-type') return false;
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);

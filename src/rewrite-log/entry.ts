@@ -47,7 +47,7 @@ export interface Entry {
   readonly time: string;
   readonly level: 'info' | 'warn' | 'error';
   readonly requestId: string;
-  /** W3C trace id, 32 hex digits; absent on V2 traffic without one. */
+  /** W3C trace id, 32 hex digits; absent where the client sent none and the gateway exports no spans. */
   readonly traceId?: string | undefined;
   /** 16 hex digits: the parent of V2's spans, which is the gateway's own span or the client's. */
   readonly spanId?: string | undefined;

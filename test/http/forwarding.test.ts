@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { addForwarded, isWithin, newTrace, readRange, readTraceparent } from '../../src/http/forwarding.ts';
+import {
+  addForwarded,
+  isOtherTrace,
+  isWithin,
+  readRange,
+  readTraceparent,
+  traceparentOf,
+} from '../../src/http/forwarding.ts';
 import { isHost } from '../../src/http/request-head.ts';
 import { words } from '../support/rows.ts';
 
@@ -113,7 +120,30 @@ test.each([
   expect(readTraceparent(value) !== undefined).toBe(valid);
 });
 
-test('a generated trace reads back as itself', () => {
-  const made = newTrace('c'.repeat(48));
-  expect(readTraceparent(made.header)).toEqual(made);
+test.each([true, false])('a made traceparent reads back as itself, sampled: %s', (isSampled) => {
+  const [traceId, spanId] = ['c'.repeat(32), 'd'.repeat(16)];
+  const header = traceparentOf(traceId, spanId, isSampled);
+  expect(readTraceparent(header)).toEqual({ traceId, spanId, isSampled, header });
+});
+
+test.each([
+  ['b3', true],
+  ['x-b3-traceid', true],
+  ['x-amzn-trace-id', true],
+  ['x-cloud-trace-context', true],
+  ['uber-trace-id', true],
+  ['sw8', true],
+  ['x-datadog-trace-id', true],
+  ['grpc-trace-bin', true],
+  ['elastic-apm-traceparent', true],
+  ['newrelic', true],
+  ['x-ot-span-context', true],
+  ['ot-tracer-traceid', true],
+  ['sentry-trace', true],
+  ['traceparent', false],
+  ['tracestate', false],
+  ['x-request-id', false],
+  ['b3x', false],
+])('%s continues a trace in another form: %s', (name, isTrace) => {
+  expect(isOtherTrace(name)).toBe(isTrace);
 });

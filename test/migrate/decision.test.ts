@@ -430,7 +430,6 @@ const migrations: fc.Arbitrary<HeadMigration> = fc.record({
   version: fc.constantFrom({ sent: '2025-01-01', why: 'absent' }, { sent: '2024-06-30', why: 'client' }),
   isRewritten: fc.boolean(),
   requestId: fc.constantFrom(undefined, '0192f0c1-5b1e-7c4a-8f2d-3a9b1c2d4e5f'),
-  hasTrace: fc.boolean(),
   traceparent: fc.constantFrom(undefined, TRACEPARENT),
   codings: fc.constantFrom(undefined, ALL_CODINGS),
 });
@@ -442,7 +441,6 @@ function migrated(lines: readonly string[], migration: Partial<HeadMigration>): 
   const usual: HeadMigration = {
     version: { sent: '2025-01-01', why: 'absent' },
     isRewritten: true,
-    hasTrace: true,
   };
   return new MigratedHead(readHead(lines, LIMITS, false), { ...usual, ...migration }).forwardedHeaders;
 }
@@ -472,7 +470,7 @@ test('the version, the id and the trace of the gateway replace those that are re
     'a b',
     ...words`Traceparent junk Tracestate a=1 Accept */*`,
   ];
-  const set = { requestId: 'id-1', hasTrace: false, traceparent: TRACEPARENT };
+  const set = { requestId: 'id-1', traceparent: TRACEPARENT };
   expect(migrated(received, set)).toEqual([
     'X-Api-Version',
     '2025-01-01',
@@ -488,7 +486,7 @@ test('the version, the id and the trace of the gateway replace those that are re
 test("the client's own version, id and trace stay as they came", () => {
   const trace = ['traceparent', TRACEPARENT.replace('-01', '-00'), 'tracestate', 'a=1'];
   const received = ['X-Api-Version', '2024-06-30', 'x-request-id', 'mine', ...trace];
-  const set = { version, requestId: 'id-1', hasTrace: true, traceparent: TRACEPARENT };
+  const set = { version, requestId: 'id-1' };
   expect(migrated(received, set)).toEqual(received);
 });
 
@@ -597,7 +595,6 @@ test.each([
         request,
         now: Date.now(),
         isRewritten: false,
-        hasTrace: true,
       });
       expect(fields.forwardedHeaders.slice(0, 2)).toEqual(['Accept-Encoding', asked]);
     }

@@ -1,9 +1,9 @@
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '../../http/content.ts';
 import { markTags } from '../../http/fields.ts';
-import { newTrace, readTraceparent } from '../../http/forwarding.ts';
-import { type HeaderList, headerValue, setField } from '../../http/header-list.ts';
-import { isRead } from '../../http/request-head.ts';
+import { readTraceparent, traceparentOf } from '../../http/forwarding.ts';
+import { FieldNames, type HeaderList, headerValue, setField, withoutFields } from '../../http/header-list.ts';
+import { isRead, type RequestHead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
 import {
@@ -107,18 +107,17 @@ export class V1Exchange
   start(): void {}
 
   protected override send(request: UpstreamRequest): void {
-    super.send(this.beginSpan() ? withSpan(request, this.entry) : request);
+    this.beginSpan();
+    super.send(withSpan(request, this.entry, this.received.head));
   }
 
-  /** Begins the span, once; returns true while spans are exported. */
-  private beginSpan(): boolean {
+  /** Begins the span, once, while spans are exported. */
+  private beginSpan(): void {
     const { observer, newTraceHex } = this.gateway.parts;
     const isSampled = observer?.isSampled;
-    if (isSampled === undefined) return false;
-    if (this.isTraceDecided) return true;
+    if (isSampled === undefined || this.isTraceDecided) return;
     this.isTraceDecided = true;
     beginSpan(this.entry, this.received.head.traceparent, { isSampled, newTraceHex });
-    return true;
   }
 
   protected override sampled(receiver: UpstreamReceiver): UpstreamReceiver {
@@ -224,18 +223,13 @@ export class V1Exchange
     this.refuse(new Failure(refusal));
   }
 
-  /** Returns the request for V2, and logs the version; starts a trace if there is none. */
+  /** Returns the request for V2, and logs the version; its trace begins here if spans are exported and the client has none. */
   protected v2Request(target: string, body: Body, isRewritten: boolean): UpstreamRequest {
     const { received } = this;
     const { head } = received;
     const { parts, options } = this.gateway;
     const { entry, rules, routing, decision } = this;
-    const hasTrace = entry.traceId !== undefined;
-    const trace = hasTrace ? undefined : newTrace(parts.newTraceHex());
-    if (trace !== undefined) {
-      entry.traceId = trace.traceId;
-      entry.spanId = trace.spanId;
-    }
+    this.beginSpan();
     const { version, fields } = migrateHead(head, {
       rules,
       decision: this.decision,
@@ -244,9 +238,8 @@ export class V1Exchange
       pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
       codings: options.codings,
       isRewritten,
-      hasTrace,
       requestId: entry.requestId,
-      traceparent: trace?.header,
+      traceparent: begunTraceparent(entry, head),
     });
     entry.apiVersion = version;
     return new ForwardedRequest(this.gateway, received, fields, target, body, decision.v2Method);
@@ -712,25 +705,45 @@ interface TraceParts {
 }
 
 /**
- * Inserts the gateway's own span between the client's and V2's when the trace is recorded: sets its id and the client's span as
- * its parent in `entry`. Called once per exchange; a trace that is not recorded stays unchanged.
+ * Sets the span of the gateway in `entry`, called once per exchange: below the client's span where its trace is recorded, or the first of
+ * a new trace where the client has none. A trace of the client that is not recorded stays unchanged.
  */
 function beginSpan(entry: OpenEntry, traceparent: string | undefined, parts: TraceParts): void {
   const hex = parts.newTraceHex();
   const parent = entry.spanOfClient === true ? readTraceparent(traceparent) : undefined;
-  const traceId = entry.traceId ?? newTrace(hex).traceId;
-  if (!parts.isSampled(traceId, parent?.isSampled)) return;
-  entry.isSampled = true;
+  const traceId = parent?.traceId ?? hex.slice(0, 32);
+  const isSampled = parts.isSampled(traceId, parent?.isSampled);
+  if (parent !== undefined && !isSampled) return;
+  if (isSampled) entry.isSampled = true;
   entry.traceId = traceId;
+  entry.spanId = hex.slice(32);
   entry.parentSpanId = parent?.spanId;
   entry.spanOfClient = undefined;
-  if (parent !== undefined || entry.spanId === undefined) entry.spanId = hex.slice(32);
 }
 
-/** Returns a request with the span of `entry` as its parent, sampled: V2 must not drop an exported trace. */
-function withSpan(request: UpstreamRequest, { traceId, spanId, isSampled }: OpenEntry): UpstreamRequest {
-  if (isSampled !== true) return request;
-  const traced = [...request.headers];
-  setField(traced, 'traceparent', `00-${traceId}-${spanId}-01`);
+/**
+ * The `traceparent` of a trace that begins here, with the sampler's flag; undefined where the client's own goes on. A client that traces
+ * in another form, such as B3, gets none beside it: its service would find two parents.
+ */
+function begunTraceparent(entry: OpenEntry, head: RequestHead): string | undefined {
+  const { traceId, spanId, spanOfClient, parentSpanId, isSampled } = entry;
+  if (traceId === undefined || spanId === undefined) return undefined;
+  if (spanOfClient === true || parentSpanId !== undefined || head.hasOtherTrace) return undefined;
+  return traceparentOf(traceId, spanId, isSampled === true);
+}
+
+/**
+ * Returns a request with the span of `entry` as its parent where the trace is recorded: the service must not drop an exported trace. State
+ * of a trace that does not go on is left out (W3C Trace Context §3.3).
+ */
+function withSpan(request: UpstreamRequest, entry: OpenEntry, head: RequestHead): UpstreamRequest {
+  const { traceId, spanId, parentSpanId, isSampled } = entry;
+  if (isSampled !== true || traceId === undefined || spanId === undefined) return request;
+  if (parentSpanId === undefined && head.hasOtherTrace) return request;
+  const traced =
+    parentSpanId === undefined ? withoutFields(request.headers, TRACE_STATE) : [...request.headers];
+  setField(traced, 'traceparent', traceparentOf(traceId, spanId, true));
   return withHeaders(request, traced);
 }
+
+const TRACE_STATE = new FieldNames(['tracestate']);

@@ -1,5 +1,4 @@
 import { type BodyFormat, boundaryOf, isForm, isOfTexts, isStreamed } from '../../http/content.ts';
-import { readTraceparent } from '../../http/forwarding.ts';
 import { type HeaderList, headerValue, isFieldName } from '../../http/header-list.ts';
 import { type HeadLimits, readHead } from '../../http/request-head.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
@@ -266,7 +265,6 @@ function sentRequest(
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
     isRewritten,
-    hasTrace: readTraceparent(head.traceparent) !== undefined,
   });
   return {
     target: decision.v2Target,

@@ -65,9 +65,36 @@ test.each([
   expect(spansOf(entry, DEFAULT_PREFIXES, () => 'aaaaaaaaaaaaaaaa')).toEqual([]);
 });
 
-test('a trace that begins here and is not exported is not sampled', async () => {
-  expect((await traced(() => false, '')).traceparent).toMatch(/-00$/);
-  expect((await traced(undefined, '')).traceparent).toMatch(/-00$/);
+test('a trace begins here only while spans are exported, with the flag of the sampler', async () => {
+  expect((await traced(() => false, '')).traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+  const { traceparent, entry } = await traced(undefined, '');
+  expect(traceparent).toBeUndefined();
+  expect(entry.traceId).toBeUndefined();
+});
+
+test('a trace that cannot be read is replaced, with its state, only while spans are exported', async () => {
+  const garbage = 'traceparent: garbage\r\ntracestate: a=b\r\n';
+  for (const isSampled of [true, false]) {
+    const { traceparent, tracestate } = await traced(() => isSampled, garbage);
+    expect(traceparent).toMatch(isSampled ? /^00-.*-01$/ : /^00-.*-00$/);
+    expect(tracestate).toBeUndefined();
+  }
+  expect(await traced(undefined, garbage)).toMatchObject({ traceparent: 'garbage', tracestate: 'a=b' });
+});
+
+test.each([
+  'b3: 0',
+  'X-B3-TraceId: 463ac35c9f6413ad48485a3953bb6124',
+  'X-Amzn-Trace-Id: Root=1-67891233-abcdef012345678912345678;Sampled=1',
+  'X-Cloud-Trace-Context: 105445aa7843bc8bf206b12000100000/1;o=1',
+  'Uber-Trace-Id: 5:3:0:1',
+  'sw8: 1-a-b-3-c-d-e-f',
+  'x-datadog-trace-id: 1',
+])('no trace begins beside that of a client with %s', async (field) => {
+  for (const isSampled of [parentBased, () => false, undefined]) {
+    expect((await traced(isSampled, `${field}\r\n`)).traceparent).toBeUndefined();
+    expect((await traced(isSampled, `${field}\r\n${FIELDS}`)).traceparent).toContain(TRACE);
+  }
 });
 
 test('V2 traffic crosses unchanged: its trace is none of ours', async () => {
