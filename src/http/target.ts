@@ -132,12 +132,51 @@ function pathFault(path: string, prefixes: Prefixes): string | undefined {
     return 'The path contains a percent sign without two hexadecimal digits.';
   if (/%5c/i.test(path)) return 'The path contains an encoded backslash.';
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path contains an encoded control character.';
-  if (/%(?:c[01]|e0%[89]|f0%8|f[5-9a-f])/i.test(path)) return 'The path contains an overlong encoding.';
-  if (/%25[0-9a-f]{2}/i.test(path)) return 'The path is encoded twice.';
+  if (OVERLONG.test(path)) return 'The path contains an overlong encoding of a dot, a slash or a backslash.';
   if (DOT_SEGMENT.test(path)) return 'The path contains a dot segment.';
-  if (isOtherPrefix(path, prefixes)) return 'Some servers treat the path as one under another prefix.';
+  const version = prefixes.versionOf(path);
+  if (isOtherPrefix(path, version, prefixes)) return OTHER_PREFIX;
+  return path.includes('%25') ? againDecodedFault(path, version, prefixes) : undefined;
+}
+
+/** Why a path is refused for readers that decode it more than once: a percent sign in a parameter is legal, a hidden dot segment is not. */
+function againDecodedFault(
+  path: string,
+  version: ApiPrefix | undefined,
+  prefixes: Prefixes,
+): string | undefined {
+  const read = decodedPercents(path);
+  if (read === undefined) return 'The path is encoded again and again.';
+  if (read === path) return undefined;
+  const slashed = read.replaceAll(/%5c/gi, '/');
+  if (DOT_SEGMENT.test(slashed) || OVERLONG.test(read))
+    return 'The path is encoded twice, and hides a dot segment.';
+  return isOtherPrefix(slashed, version, prefixes) ? OTHER_PREFIX : undefined;
+}
+
+/** The path without encoded percent signs before two hexadecimal digits, which may be encoded themselves; undefined for one that does not end. */
+function decodedPercents(path: string): string | undefined {
+  let read = path;
+  for (let round = 0; round < MAX_ENCODINGS; round += 1) {
+    const next = read
+      .replaceAll(HEXADECIMAL_DIGIT, (encoded) => String.fromCharCode(Number.parseInt(encoded.slice(1), 16)))
+      .replaceAll(/%(?:25)+(?=[0-9a-f]{2})/gi, '%');
+    if (next === read) return read;
+    read = next;
+  }
   return undefined;
 }
+
+/** Rounds of decoding: a path that was encoded more often is no client's. */
+const MAX_ENCODINGS = 8;
+
+/** An encoded hexadecimal digit. */
+const HEXADECIMAL_DIGIT = /%(?:3\d|[46][1-6])/g;
+
+const OTHER_PREFIX = 'Some servers treat the path as one under another prefix.';
+
+/** A dot, a slash or a backslash in more bytes of UTF-8 than it has, as lenient decoders take it. Other bytes are of any charset. */
+const OVERLONG = /%(?:c0%a[ef]|c1%9c|(?:e0|f0%80|f8%80%80|fc%80%80%80)%(?:80%a[ef]|81%9c))/i;
 
 /** A dot segment for any parser: encoded, between encoded slashes, or followed by path parameters. */
 const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
@@ -146,8 +185,7 @@ const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
  * True for a path that a URL parser resolves to another origin, or that is under another prefix for parsers that decode or merge
  * slashes or drop path parameters.
  */
-function isOtherPrefix(path: string, prefixes: Prefixes): boolean {
-  const version = prefixes.versionOf(path);
+function isOtherPrefix(path: string, version: ApiPrefix | undefined, prefixes: Prefixes): boolean {
   if (version === undefined && path.startsWith('//')) return true;
   return looseReadings(path).some((reading) => {
     const read = prefixes.versionOf(reading);
