@@ -34,6 +34,7 @@ import type { EditRecord, Rewrite } from '../rewrite/records.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import {
   isReleaseDate,
+  isReleaseOfV1,
   type Operation,
   type Policies,
   type RuleBook,
@@ -302,13 +303,10 @@ function decideMaxForwards(method: string, maxForwards: string | undefined): Dec
   return method === 'OPTIONS' ? { route: 'options' } : refuse(failure('not-implemented'));
 }
 
-/** True for a request that names a release itself: under a prefix that both versions share, nothing else tells V2's clients. */
+/** True for a request that names a release of V2 itself: under a prefix that both versions share, nothing else tells V2's clients. */
 function isNative(head: RequestHead, book: RuleBook): boolean {
   const release = requestedVersion(head, book);
-  const { versionField } = book;
-  return (
-    release !== undefined && (versionField?.form === 'text' || isReleaseDate(release, versionField?.header))
-  );
+  return release !== undefined && !isReleaseOfV1(release, book);
 }
 
 /** The failure for a path under neither prefix. */
@@ -838,16 +836,18 @@ const FIRST_ZONE_MS = 14 * 3_600_000;
  */
 export function chooseApiVersion(
   requested: string | undefined,
-  { version, versionField, policies }: Pick<RuleBook, 'version' | 'versionField' | 'policies'>,
+  book: Pick<RuleBook, 'from' | 'to' | 'version' | 'versionField' | 'policies'>,
   now: number,
   pinned?: string,
 ): ApiVersion | undefined {
+  const { version, versionField, policies } = book;
   if (version === undefined) return undefined;
   const { header = VERSION_HEADER, form = 'date' } = versionField ?? {};
   const chosen = (sent: string, why: ApiVersionReason): ApiVersion =>
     header === VERSION_HEADER ? { sent, why } : { sent, why, field: header };
   if (requested === undefined)
     return pinned === undefined ? chosen(version, 'absent') : chosen(pinned, 'pin');
+  if (isReleaseOfV1(requested, book)) return chosen(pinned ?? version, 'invalid');
   if (form === 'text') return chosen(requested, 'client');
   if (!isReleaseDate(requested, header)) return chosen(pinned ?? version, 'invalid');
   if (Date.parse(requested) <= now + FIRST_ZONE_MS) return chosen(requested, 'client');

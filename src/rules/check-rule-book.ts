@@ -488,7 +488,8 @@ export function readResource(text: string): Path {
 }
 
 /** What a V1 client may notice of V2 although the rule book is sound: one sentence each, with the remedy. */
-export function ruleBookWarnings({ changes, operations, policies }: RuleBook): readonly string[] {
+export function ruleBookWarnings(book: RuleBook): readonly string[] {
+  const { changes, operations, policies } = book;
   const contexts = operationContexts(
     changes.map((change) => ({ change })),
     operations,
@@ -501,6 +502,7 @@ export function ruleBookWarnings({ changes, operations, policies }: RuleBook): r
   });
   return [
     ...new Set(chains),
+    ...versionWarnings(book),
     ...moveWarnings(operations),
     ...operations.flatMap(opaqueShapes),
     ...changes.flatMap((change) => withoutInverse(change)),
@@ -516,6 +518,14 @@ function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
     `operation "${id}": nobody can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
+  ];
+}
+
+/** Values that nobody has said to be V1's, where the value alone tells the versions apart. */
+function versionWarnings({ from, to, version, versionField }: RuleBook): readonly string[] {
+  if (from !== to || versionField?.form !== 'text' || versionField.v1 !== undefined) return [];
+  return [
+    `version: requests with any ${versionField.header} but ${JSON.stringify(version)} are migrated as V1's, even those of a release after it; list V1's values under v1, and every other is V2's`,
   ];
 }
 

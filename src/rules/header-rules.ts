@@ -50,6 +50,7 @@ export function declareVersion({
     header = VERSION_HEADER,
     value,
     form = 'date',
+    v1,
   } = typeof version === 'string' ? { value: version } : version;
   const lower = header.toLowerCase();
   const reason =
@@ -74,6 +75,9 @@ export function declareVersion({
       );
   };
   if (typeof version === 'object') check(value, ['version', 'value'], 'version.value');
+  for (const [at, text] of (v1 ?? []).entries())
+    if (text === value)
+      fault(['version', 'v1', at], `version.v1 has ${JSON.stringify(text)}, which is V2's value; remove it`);
   for (const [at, pin] of pins.entries()) check(pin.version, ['pins', at, 'version'], `pins[${at}].version`);
   if (form === 'text' && policies.future !== undefined)
     fault(
@@ -82,7 +86,8 @@ export function declareVersion({
       'key',
     );
   const isUsual = lower === VERSION_HEADER && form === 'date';
-  return { version: value, versionField: isUsual ? undefined : { header: lower, form }, faults };
+  const field: VersionField = { header: lower, form, ...(v1 === undefined ? {} : { v1 }) };
+  return { version: value, versionField: isUsual && v1 === undefined ? undefined : field, faults };
 }
 
 /**

@@ -808,9 +808,13 @@ const version = z.union(
       header: optional(z.string(), 'The header field that names it; x-api-version when absent.'),
       value: z.string().describe('The release.'),
       form: optional(z.enum(['date', 'text']), 'Values that a client may send: a day, or any text.'),
+      v1: optional(
+        z.array(z.string()).nonempty(),
+        "The values that V1's clients send, if any. With one prefix for both versions, every other value is V2's.",
+      ),
     }),
   ],
-  { error: 'a day, such as 2025-01-01, or a mapping with header, value and form' },
+  { error: 'a day, such as 2025-01-01, or a mapping with header, value, form and v1' },
 );
 
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */

@@ -143,6 +143,8 @@ export interface VersionField {
   readonly header: string;
   /** `date` for a day; for a `text` any value of the client is valid. */
   readonly form: 'date' | 'text';
+  /** The values that V1's clients send: none of them is V2's own, and V2 gets none. Absent where the book lists none. */
+  readonly v1?: readonly string[];
 }
 
 /** The place of a client's key in V1 requests: a header field, as the book spells it, or a query parameter, decoded. */
@@ -343,6 +345,20 @@ export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
   const day = digits(text, 8, 10);
   const firstYear = field === VERSION_HEADER ? FIRST_YEAR : 1;
   return year >= firstYear && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+}
+
+/**
+ * True for a release that V1's clients name: one that the book lists for V1. Under one prefix for both versions, and without a list, all
+ * but V2's release itself, and days from that on: a request of a client that is V1's must never reach V2 as it is.
+ */
+export function isReleaseOfV1(
+  release: string,
+  { from, to, version, versionField }: Pick<RuleBook, 'from' | 'to' | 'version' | 'versionField'>,
+): boolean {
+  const { header = VERSION_HEADER, form = 'date', v1 } = versionField ?? {};
+  if (v1 !== undefined) return release === '' || v1.includes(release);
+  if (from !== to || version === undefined) return false;
+  return form === 'text' ? release !== version : !isReleaseDate(release, header) || release < version;
 }
 
 /** The number that the text writes in decimal digits there; `NaN` when anything else is among them. */

@@ -18,6 +18,7 @@ import {
 } from '../../src/migrate/decision.ts';
 import { HopFields } from '../../src/http/fields.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 import { arbitraryLines } from '../support/field-lines.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
@@ -205,7 +206,7 @@ describe('a request as it was received', () => {
     [SIGNED, 'GET /v1/x', 'Host: g|Authorization: Basic Og==', 'unnamed: forward'],
     [SIGNED, 'GET /v2/x', 'Host: g|Signature: s', 'pass'],
     [SHARED, 'GET /api/x', 'Host: g', 'unnamed: forward'],
-    [SHARED, 'GET /api/x', 'Host: g|X-Release: 2024-01-01', 'pass'],
+    [SHARED, 'GET /api/x', 'Host: g|X-Release: 2024-01-01', 'unnamed: forward'],
     [SHARED, 'GET /api/x', 'Host: g|X-Release: latest', 'unnamed: forward'],
     [SHARED, 'GET /api/x', 'Host: g|X-Release: 2024-02-30', 'unnamed: forward'],
     [OTHERS, 'GET /elsewhere', 'Host: g', 'pass'],
@@ -271,6 +272,8 @@ const NOW = Date.UTC(2028, 1, 29, 9, 59);
 
 function book(future: 'forward' | 'replace') {
   return {
+    from: '/api/v1',
+    to: '/api/v2',
     version: '2025-01-01',
     policies: { ...DEFAULT_POLICIES, future },
   };
@@ -600,3 +603,72 @@ test.each([
     }
   },
 );
+
+describe('one prefix for both versions', () => {
+  const V1_LISTED = "{ header: X-Version, value: '2', form: text, v1: ['1', '1.1'] }";
+  const ONE_VALUE = "{ header: X-Version, value: '2', form: text }";
+  const DAYS = '{ header: X-Version, value: 2024-06-01, v1: [beta, 2024-06-02] }';
+
+  test.each([
+    [V1_LISTED, undefined, 'absent'],
+    [V1_LISTED, '', 'invalid'],
+    [V1_LISTED, '1', 'invalid'],
+    [V1_LISTED, '1.1', 'invalid'],
+    [V1_LISTED, '2', 'pass'],
+    [V1_LISTED, '3', 'pass'],
+    [V1_LISTED, '1.0', 'pass'],
+    [ONE_VALUE, undefined, 'absent'],
+    [ONE_VALUE, '', 'invalid'],
+    [ONE_VALUE, '1', 'invalid'],
+    [ONE_VALUE, '3', 'invalid'],
+    [ONE_VALUE, '2', 'pass'],
+    ['{ header: X-Version, value: 2024-06-01 }', '2024-05-31', 'invalid'],
+    ['{ header: X-Version, value: 2024-06-01 }', '2024-06-01', 'pass'],
+    ['{ header: X-Version, value: 2024-06-01 }', '2031-01-01', 'pass'],
+    ['{ header: X-Version, value: 2024-06-01 }', '2', 'invalid'],
+    ['{ header: X-Version, value: 2024-06-01 }', undefined, 'absent'],
+    [DAYS, 'beta', 'invalid'],
+    [DAYS, '2024-06-02', 'invalid'],
+    [DAYS, '2024-05-31', 'pass'],
+  ])('%s, sent %j: %s', async (version, given, expected) => {
+    const rules = new CompiledRuleBook(
+      await bookIn(`{ from: /api, to: /api, version: ${version}, operations: { a: POST /a }, changes: [] }`),
+    );
+    const fields = given === undefined ? [] : ['X-Version', given];
+    const decision = decided('POST /api/a', [...JSON_TYPE, ...fields], {}, rules);
+    expect(decision.route).toBe(expected === 'pass' ? 'pass' : 'migrate');
+    if (expected === 'pass') return;
+    const { ruleBook } = rules;
+    expect(chooseApiVersion(given, ruleBook, NOW)).toEqual({
+      sent: ruleBook.version,
+      why: expected,
+      field: 'x-version',
+    });
+    expect(chooseApiVersion(given, ruleBook, NOW, '9')?.sent).toBe('9');
+  });
+
+  test('a value of V1 is replaced under two prefixes as well, and any other is the choice of the client', async () => {
+    const book = await bookIn(`{ version: ${V1_LISTED}, operations: { a: POST /a }, changes: [] }`);
+    expect(chooseApiVersion('1', book, NOW)).toMatchObject({ sent: '2', why: 'invalid' });
+    expect(chooseApiVersion('3', book, NOW)).toMatchObject({ sent: '3', why: 'client' });
+  });
+
+  test.each([
+    [ONE_VALUE, [expect.stringContaining("list V1's values under v1")]],
+    [V1_LISTED, []],
+    ['{ header: X-Version, value: 2024-06-01 }', []],
+  ])("warns where nobody says which values are V1's: %s", async (version, warnings) => {
+    const book = await bookIn(
+      `{ from: /api, to: /api, version: ${version}, operations: { a: POST /a }, changes: [] }`,
+    );
+    expect(ruleBookWarnings(book)).toEqual(warnings);
+  });
+
+  test.each([
+    ["{ value: '2', form: text, v1: ['1', '2'] }", /version\.v1 has "2", which is V2's value/],
+    ["{ value: '2', form: text, v1: [] }", /version\.v1 is an empty list/],
+  ])('a list that contradicts: %s', async (version, message) => {
+    const text = `{ version: ${version}, operations: { a: POST /a }, changes: [] }`;
+    await expect(bookIn(text)).rejects.toThrow(message);
+  });
+});

@@ -310,7 +310,7 @@ limits: { depth: 0 }
     version: 2024-12-31 → version "2024-12-31" must be a real day, not before 2025-01-01
     version: 2025-1-1 → version "2025-1-1" must be a day, YYYY-MM-DD
     version: 20250101
-      version must be a day, such as 2025-01-01, or a mapping with header, value and form, not 20250101; write version: 2025-01-01
+      version must be a day, such as 2025-01-01, or a mapping with header, value, form and v1, not 20250101; write version: 2025-01-01
     version: { value: v7 } → version.value "v7" must be a real day, not before 2025-01-01, or the form text
     version: { header: X-Rev, value: 2019-02-29 }
       version.value "2019-02-29" must be a real day, YYYY-MM-DD, or the form text
