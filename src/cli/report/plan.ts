@@ -254,9 +254,13 @@ export async function warningsOfLogs(
   });
 }
 
-/** The zone of this name, or else the machine's. */
+/** The zone of this name, or else the machine's; a note on stderr says so if that is not known, and UTC taken. */
 function zoneOf(name: string | undefined): Zone {
-  return name === undefined ? Zone.own() : new Zone(name);
+  if (name !== undefined) return new Zone(name);
+  const { zone, isKnown } = Zone.own();
+  if (!isKnown)
+    process.stderr.write('note: The machine names no time zone, so times are in UTC; --zone names one.\n');
+  return zone;
 }
 
 /** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */

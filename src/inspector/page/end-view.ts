@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { metByBrownouts } from '../../report/endings.ts';
 import type { PlanPart } from '../../report/plan/plan-text.ts';
+import { Zone } from '../../report/plan/zone.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { EndPlan, Report } from '../api.ts';
 import { brownoutSentences, endSentences, SMALL_LOG } from '../operator-view.ts';
@@ -15,14 +16,17 @@ const REFRESH = 10_000;
 const PLAN_REFRESH = 600_000;
 
 /** The operator's time zone. */
-const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
 
 /** The end of V1: the dates in the rule book with their effects, and a plan proposed from the log. */
 export function EndView({ go }: { readonly go: Go }): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   const [isSmall, setIsSmall] = useState(false);
-  const plan = useAsked<EndPlan>(`plan?zone=${encodeURIComponent(ZONE)}`, isSmall ? REFRESH : PLAN_REFRESH);
+  const plan = useAsked<EndPlan>(
+    `plan?zone=${encodeURIComponent(ZONE.name)}`,
+    isSmall ? REFRESH : PLAN_REFRESH,
+  );
   const exchanges = plan.response?.exchanges ?? SMALL_LOG;
   useEffect(() => setIsSmall(exchanges < SMALL_LOG), [exchanges < SMALL_LOG]);
   if (report === undefined) return part(Loading, { failure, subject: 'the end of V1' });
@@ -52,6 +56,7 @@ function planOf(plan: EndPlan, go: Go): readonly VNode[] {
           : []),
         ...(dates?.sentences ?? []),
         ...made,
+        ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
       ]),
       dates !== undefined && [
         tableOf(dates, plan, go),

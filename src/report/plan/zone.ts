@@ -1,4 +1,4 @@
-import { wallClock } from '../../rules/date-format.ts';
+import { isZone, wallClock } from '../../rules/date-format.ts';
 import { readInstant } from '../../rules/rollout.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 
@@ -26,9 +26,15 @@ export class Zone {
     this.name = name;
   }
 
-  /** The zone of the machine. */
-  static own(): Zone {
-    return new Zone(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+  /**
+   * The zone of the machine or browser. It is UTC, and not known, where the runtime has no name for it: with an empty `TZ`, `Etc/Unknown`,
+   * a path, or a POSIX rule, V8 reports `Etc/Unknown`, which it then refuses, or undefined.
+   */
+  static own(): { readonly zone: Zone; readonly isKnown: boolean } {
+    const name: unknown = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const isKnown = typeof name === 'string' && isZone(name);
+    // `TZ=GMT` is reported as an offset.
+    return { zone: new Zone(isKnown && name !== '+00:00' ? name : 'UTC'), isKnown };
   }
 
   /** The local time at a time in milliseconds since 1970. */

@@ -5,6 +5,7 @@ import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
 import { entryAt } from '../../report/plan/fleet.ts';
+import { commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
@@ -155,4 +156,54 @@ test('check --log warns of a hasty sunset and of clients that no brownout meets'
     expect.stringMatching(/^brownouts: none before the sunset is known to meet 1 client: aaaa/),
   ]);
   expect(await warningsOfLogs([join(path, 'none')], loaded.rules.ruleBook, when)).toHaveProperty('fault');
+});
+
+describe('a machine without a time zone', () => {
+  // V8 reports some of them as a name that it then refuses, and others as undefined.
+  test.each([
+    '',
+    'Etc/Unknown',
+    ':/etc/localtime',
+    '/usr/share/zoneinfo/Europe/Berlin',
+    'Nonsense',
+    'AEST-10',
+  ])('TZ=%j: plan, plan rehearse and the rule book say UTC, and a note says why', async (TZ) => {
+    writeFileSync(path, SHIPPED);
+    const log = join(path, '..', 'rewrite.log');
+    const now = at('2026-11-25T12:00Z');
+    writeFileSync(
+      log,
+      Array.from({ length: 480 }, (_, hour) =>
+        entryAt(now - (480 - hour) * 3_600_000, 'a'.repeat(16), 'create_client'),
+      )
+        .map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`)
+        .join(''),
+    );
+    const environment = { TZ };
+    const note = 'note: The machine names no time zone, so times are in UTC; --zone names one.\n';
+    const made = await commandRun(
+      ['plan', log, '--at', '2026-11-25T12:00:00Z', '--rules', path, '--into', path],
+      { environment },
+    );
+    expect([made.code, made.err]).toEqual([0, note]);
+    expect(made.out).toMatch(/All\s+times\s+are\s+those\s+of\s+UTC\./);
+    const book = readFileSync(path, 'utf8');
+    expect(book).toMatch(/ # \w{3} .* UTC\n/);
+    expect(book).not.toMatch(/undefined|Unknown/);
+    const window = ['--window', '2026-11-24T09:00/10:00'];
+    const played = await commandRun(['plan', 'rehearse', log, ...window, '--rules', path], { environment });
+    expect([played.code, played.err]).toEqual([0, note]);
+    const named = await commandRun(
+      ['plan', 'rehearse', log, ...window, '--rules', path, '--zone', 'Australia/Sydney'],
+      { environment },
+    );
+    expect([named.code, named.err]).toEqual([0, '']);
+  });
+
+  test('a machine that names one gets no note', async () => {
+    const none = await commandRun(['plan', '/dev/null', '--rules', path], {
+      environment: { TZ: 'Europe/Berlin' },
+    });
+    expect(none.err).not.toContain('note: The machine');
+  });
 });
