@@ -113,7 +113,11 @@ describe('report', () => {
     expect((await at('2026-11-02')).switchOff.verdict).toBe('no');
     expect((await at('2027-11-02')).classes.gone).toBeGreaterThan(10);
     expect((await run('report', path, '--at', 'soon')).code).toBe(2);
-    expect((await run('report', file('empty', ''))).out).toContain('No V1 request was seen yet.');
+    expect(await run('report', file('empty', ''))).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('does not show who uses V1'),
+    });
   });
 
   test('names clients, and writes the guide of one', async () => {

@@ -125,7 +125,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
       else lines.beyond += 1;
     }
   }
-  if (lines.entries === 0 && lines.others > 0) return noRewriteLog(path, lines.others);
+  if (lines.entries === 0) return noRewriteLog(path, lines.others);
   const requests = [...kinds.values()].map(({ request, count: times, label }) => ({
     name: times === 1 ? label : `${label} (${times} like it)`,
     request,

@@ -28,9 +28,9 @@ import {
   type CommandFault,
   editRuleBook,
   FAILURE,
+  faultOfLogs,
   isFault,
   lineAfter,
-  noRewriteLog,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
@@ -227,8 +227,7 @@ async function readLogs(
   } finally {
     bar.clear();
   }
-  const junk = lines.coverage.find((log) => log.entries === 0 && log.unreadable > 0);
-  return junk === undefined ? { gaps: lines.gaps } : noRewriteLog(junk.file, junk.unreadable);
+  return faultOfLogs(lines.coverage) ?? { gaps: lines.gaps };
 }
 
 /** Warnings from logs about a rule book's sunset and brownouts, for `check`. */

@@ -40,10 +40,10 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
+  faultOfLogs,
   freeName,
   isFault,
   lineAfter,
-  noRewriteLog,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
@@ -83,6 +83,9 @@ export async function runReport(
   } catch (error) {
     return unreadable('The log', error);
   }
+  // An empty log shows nothing about V1: a report would read as if nobody used it.
+  if (options.format !== 'json' && lines.coverage.every(({ entries }) => entries === 0))
+    return faultOfLogs(lines.coverage);
   const ruleBook = await ruleBookOf(options);
   const made = makeReport(tally, {
     names,
@@ -102,8 +105,7 @@ export async function runReport(
     const fault = await printDigests(made, options);
     if (fault !== undefined) return fault;
   } else await write(options.census === true ? printCensus(made, options) : printReport(made, options));
-  const junk = lines.coverage.find(({ entries, unreadable }) => entries === 0 && unreadable > 0);
-  return junk && noRewriteLog(junk.file, junk.unreadable);
+  return faultOfLogs(lines.coverage);
 }
 
 /** Reads the rule book, for operations that end before V1 and for handled members. Without a valid one the report leaves those out, and stderr says so. */
@@ -192,8 +194,11 @@ async function printGuide(
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const guide = new Guide(client.toLowerCase());
+  const read = new LineTally({ add: () => undefined });
+  for (const file of files) read.begin(nameOf(file));
   try {
-    await readAll(files, (bytes) => {
+    await readAll(files, (bytes, file) => {
+      read.add(bytes, nameOf(file));
       const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
       entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
     });
@@ -201,6 +206,8 @@ async function printGuide(
     return unreadable('The log', error);
   }
   const [only, second] = guide.clients;
+  const unread = only === undefined ? faultOfLogs(read.coverage) : undefined;
+  if (unread !== undefined) return unread;
   if (only === undefined)
     return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };
   if (second !== undefined)

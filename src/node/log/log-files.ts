@@ -4,9 +4,9 @@ import { glob, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress, ZstdDecompress } from 'node:zlib';
-import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { readEntry } from '../../rewrite-log/read-entry.ts';
+import { LogLines } from './log-lines.ts';
 
 /** Bytes per read by default. Two chunks are in memory at a time, however large the file is. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -15,7 +15,7 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads a log file in chunks and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or not.
- * It takes lines out of Cloudflare's records. `start` is the byte of a plain file to begin at, which may be within a line.
+ * Lines are the gateway's own, whatever a collector wrote around them (`LogLines`). `start` is the byte of a plain file to begin at, which may be within a line.
  */
 export function readLogFile(path: string, chunkBytes = CHUNK_BYTES, start = 0): AsyncGenerator<LogPiece> {
   return unwrapLog(readPacked(path, chunkBytes, start));
@@ -160,92 +160,15 @@ async function firstBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Maximum nesting at which lines are found; a queue's messages are at seven. */
-const MAX_DEPTH = 10;
-/** Maximum size of a record in characters; a longer one is passed on unchanged, and counts as unreadable. */
-const MAX_RECORD = 64 * 1024 * 1024;
-
-/**
- * Takes log lines out of Cloudflare's records: events of `wrangler tail --format json` and Logpush, results of a Workers Logs query,
- * messages pulled from a queue. A log that begins with one of the gateway's own lines is passed on unchanged.
- */
+/** Takes the gateway's lines out of what collectors wrote around them. */
 async function* unwrapLog(pieces: AsyncIterable<LogPiece>): AsyncGenerator<LogPiece> {
-  let records: Records | undefined;
-  let isFirst = true;
+  const lines = new LogLines();
   let read = 0;
   for await (const piece of pieces) {
-    if (isFirst) records = isWrapped(piece.bytes) ? new Records() : undefined;
-    isFirst = false;
     ({ read } = piece);
-    if (records === undefined) yield piece;
-    else yield { bytes: Buffer.from(records.add(piece.bytes.toString())), read };
+    yield { bytes: lines.add(piece.bytes), read };
   }
-  if (records !== undefined) yield { bytes: Buffer.from(records.end()), read };
-}
-
-/** True when the first line is not one of the gateway's, but begins a JSON value that may hold some. */
-function isWrapped(bytes: Buffer): boolean {
-  const feed = bytes.indexOf(0x0a);
-  const line = bytes
-    .subarray(0, feed === -1 ? bytes.length : feed)
-    .toString()
-    .trim();
-  if (!/^[[{]/.test(line)) return false;
-  const value = parsedJson(line);
-  // After an opening bracket alone, the value continues in the next lines.
-  if (value === undefined) return /^[[{]$/.test(line);
-  return !isLine(value) && linesWithin(value).length > 0;
-}
-
-/** Cuts text into records: one a line, or printed over many lines, of which the last has no indent. */
-class Records {
-  private record = '';
-
-  /** Returns the lines within complete records. */
-  add(text: string): string {
-    let found = '';
-    for (const line of text.split('\n')) {
-      this.record += `${line}\n`;
-      const isEnd = /^[\]}]/.test(line) || (/^[[{]./.test(line) && parsedJson(line) !== undefined);
-      if (isEnd || this.record.length > MAX_RECORD) found += this.end();
-    }
-    return found;
-  }
-
-  /** Returns the lines within the last record. */
-  end(): string {
-    const { record } = this;
-    this.record = '';
-    if (record.trim() === '') return '';
-    const value = parsedJson(record);
-    if (value === undefined) return record;
-    return linesWithin(value)
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join('');
-  }
-}
-
-/** Finds entries and process log lines anywhere within a value: as objects, JSON text, or Base64. */
-function linesWithin(value: unknown, depth = 0): readonly object[] {
-  if (depth > MAX_DEPTH) return [];
-  if (typeof value === 'string') {
-    const parsed = parsedText(value);
-    return parsed === undefined ? [] : linesWithin(parsed, depth + 1);
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  if (isLine(value)) return [value];
-  return Object.values(value).flatMap((member) => linesWithin(member, depth + 1));
-}
-
-function parsedText(text: string): unknown {
-  if (text.startsWith('{')) return parsedJson(text);
-  // `{"` in Base64.
-  return text.startsWith('eyJ') ? parsedJson(Buffer.from(text, 'base64').toString()) : undefined;
-}
-
-function isLine(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || !('time' in value)) return false;
-  return ('route' in value && 'verdict' in value) || ('event' in value && 'level' in value && 'msg' in value);
+  yield { bytes: lines.end(), read };
 }
 
 /** A chunk of a log. */
