@@ -183,10 +183,15 @@ export interface LogPiece {
 type LogSources = { readonly files: readonly string[] } | { readonly fault: string };
 
 /**
- * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns; stdin without any. A file that
+ * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns; stdin without any, unless that is a terminal. A file that
  * several arguments name, or a link to it, is listed once.
  */
-export async function logSources(given: readonly string[]): Promise<LogSources> {
+export async function logSources(
+  given: readonly string[],
+  isTerminal = process.stdin.isTTY,
+): Promise<LogSources> {
+  if (given.length === 0 && isTerminal)
+    return { fault: 'Name a log file, a folder of logs or a glob pattern, or pipe a log into the command.' };
   const files = new Map<string, string>();
   for (const argument of given.length === 0 ? ['-'] : given) {
     const found = await named(argument);

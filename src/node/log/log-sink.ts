@@ -1,4 +1,4 @@
-import { close, fstatSync, openSync, write } from 'node:fs';
+import { close, closeSync, fstatSync, openSync, readSync, write, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 /** Lines on their way to the log. */
@@ -29,6 +29,8 @@ export interface LogSinkOptions {
   readonly onNotice: (trouble: string) => void;
 }
 
+/** The byte that ends a line. */
+const FEED = 0x0a;
 /** Milliseconds for which lines are gathered into one write. */
 const GATHER_MS = 10;
 /** Bytes for a file that are written at once without gathering more: each write wakes a thread. */
@@ -62,12 +64,29 @@ function openTarget(target: string | number): Target {
   const kind = fstatSync(descriptor);
   const isFile = typeof target === 'string' && kind.isFile();
   const isPipe = kind.isFIFO() || kind.isSocket();
+  if (isFile && kind.size > 0) endLastLine(target, descriptor, kind.size);
   return {
     writer: isPipe ? pipeWriter(descriptor) : fileWriter(descriptor),
     batch: isPipe ? PIPE_BATCH_BYTES : FILE_BATCH_BYTES,
     openAgain: isFile ? () => openTarget(target) : undefined,
     close: () => close(descriptor, () => {}),
   };
+}
+
+/** Ends a line that a full disk or a killed process cut, so that the next one is not lost with it. */
+function endLastLine(path: string, descriptor: number, size: number): void {
+  try {
+    const reader = openSync(path, 'r');
+    const last = Buffer.alloc(1);
+    try {
+      readSync(reader, last, 0, 1, size - 1);
+    } finally {
+      closeSync(reader);
+    }
+    if (last[0] !== FEED) writeSync(descriptor, '\n');
+  } catch {
+    // A file that may only be written, or a disk that is still full: only the next line is at risk.
+  }
 }
 
 /** Writes bytes and calls back with an error, or with the number of bytes written. */

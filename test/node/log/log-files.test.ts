@@ -43,6 +43,12 @@ test('a pattern is every file that matches it, and a file is itself, whatever it
   expect(await logSources([at('**/*.ndjson*')])).toMatchObject({ files: { length: 2 } });
 });
 
+test('without a file, stdin is the log, but a terminal is not waited for', async () => {
+  expect(await logSources([], false)).toEqual({ files: ['-'] });
+  expect(await logSources([], true)).toEqual({ fault: expect.stringContaining('Name a log file') });
+  expect(await logSources(['-'], true)).toEqual({ files: ['-'] });
+});
+
 test('a file that is named twice, by a pattern or by a link, is read once', async () => {
   const sources = await logSources([at('b.log'), at('*.log'), folder, '-', '-']);
   expect(sources).toMatchObject({ files: { length: 6 } });

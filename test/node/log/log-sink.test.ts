@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openLogSink } from '../../../src/node/log/log-sink.ts';
@@ -24,6 +24,19 @@ test('texts and encoded lines are written in their order, however long they are'
   sink.write('last\n');
   await sink.flush(5000);
   expect(text()).toBe(`first \u00e9\nsecond\n${long}\nlast\n`);
+});
+
+test.each([
+  ['a cut line is ended', '{"time":"20', '{"time":"20\nnext\n'],
+  ['a whole line stays as it is', 'whole\n', 'whole\nnext\n'],
+  ['an empty file stays empty', '', 'next\n'],
+])('before the first line of a restart, %s', async (_, before, after) => {
+  const path = join(temporaryFolder('log-sink'), 'log');
+  writeFileSync(path, before);
+  const sink = openLogSink(path, { limit: 1000, onNotice: () => {} });
+  sink.write('next\n');
+  await sink.flush(5000);
+  expect(readFileSync(path, 'utf8')).toBe(after);
 });
 
 test('parts are copied: their memory may be used again', async () => {
