@@ -1,5 +1,6 @@
 import { methodLabel } from '../http/request-head.ts';
 import type { EditRecord } from '../rewrite/records.ts';
+import { isPreflight } from '../rollout/retirement.ts';
 import { AS_V2_SENT_IT, isOfV1, type Entry, type Route, type Verdict, type Would } from './entry.ts';
 
 /** A counter that is looked up once for many entries. */
@@ -60,7 +61,7 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 export class Metrics {
   /** Durations of rewriting bodies. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
-  /** Finished requests of V1 clients, and when the last one began (RFC 3339); empty before the first. */
+  /** Finished requests of V1 clients without preflights, which are nobody's, and when the last one began (RFC 3339); empty before the first. */
   v1Requests = 0;
   lastV1Time = '';
   /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */
@@ -76,7 +77,7 @@ export class Metrics {
     const series = this.seriesOf(entry);
     series.exchanges += 1;
     series.duration.add(entry.totalMs / 1000);
-    if (isOfV1(entry)) {
+    if (isOfV1(entry) && !isPreflight(entry)) {
       this.v1Requests += 1;
       if (entry.time > this.lastV1Time) this.lastV1Time = entry.time;
     }

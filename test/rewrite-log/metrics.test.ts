@@ -42,6 +42,13 @@ describe('metrics', () => {
     metrics.add({ ...sampleEntry(1, 0), route: 'pass', time: '2026-01-02T00:00:00.000Z' });
     metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:01.500Z' });
     metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:00.000Z' });
+    // A preflight is nobody's request.
+    metrics.add({
+      ...sampleEntry(1, 0),
+      route: 'migrate',
+      method: 'OPTIONS',
+      time: '2026-01-03T00:00:00.000Z',
+    });
     expect(printed(metrics)).toContain('\ngateway_v1_requests_total 2\n');
     expect(printed(metrics)).toContain('\ngateway_v1_last_request_timestamp_seconds 1767225601.5\n');
   });
