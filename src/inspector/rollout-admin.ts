@@ -84,6 +84,8 @@ interface RolloutAdminParts {
   readonly isSticky: boolean;
   /** Display names, by client hash. */
   readonly names: () => ReadonlyMap<string, string>;
+  /** Logs what an operator chose, in a sentence. */
+  readonly onCommand?: ((sentence: string) => void) | undefined;
 }
 
 /** A reload of the rule book. */
@@ -114,11 +116,19 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if (fault !== undefined) return { fault };
       if (request.check === true) return undefined;
       parts.control.command(command);
+      parts.onCommand?.(commandSentence(request));
       // Another operator may have chosen at the same time: the response shows the result.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
     },
   };
+}
+
+/** What an operator chose, with the name and the reason that the operator gave. */
+function commandSentence(request: RolloutRequest): string {
+  const { who = 'an operator who gave no name', why, force } = request;
+  const reason = why === undefined ? '' : ` (${why})`;
+  return `${commandTitle(request)}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;
 }
 
 function viewOf(parts: RolloutAdminParts): RolloutView {

@@ -291,6 +291,8 @@ function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gatewa
     reloads: () => ruleBooks.history,
     v1Origin,
     isSticky: settings.get(table.clientSecret) !== undefined,
+    onCommand: (sentence) =>
+      parts.log?.({ level: 'info', event: 'rollout-changed', message: `rollout: ${sentence}` }),
   });
 }
 

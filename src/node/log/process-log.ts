@@ -25,7 +25,7 @@ import type { LogSink } from './log-sink.ts';
  * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the previous one stays in force | |
  * | `v2-openapi-unchecked` | warn | V2's OpenAPI description has none of the rule book's operations, or a keyword that cannot be checked; one line each | |
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
- * | `rollout-changed` | info | another replica chose a mode | |
+ * | `rollout-changed` | info | an operator chose a mode, here or at another replica | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
