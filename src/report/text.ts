@@ -152,7 +152,7 @@ export function htmlLines(text: string): string {
 export function csvField(value: string | number): string {
   if (typeof value === 'number') return String(value);
   const text = terminalText(value);
-  const isFormula = /^\s*[=+@＝＋－＠-]./u.test(text);
+  const isFormula = /^\s*[=+@|＝＋－＠｜-]./u.test(text);
   const shown = isFormula ? `'${text}` : text;
   return /[",;]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

@@ -63,6 +63,8 @@ describe('untrusted text', () => {
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
     ['  =1', "'  =1"],
+    ['|calc', "'|calc"],
+    ['｜calc', "'｜calc"],
     ['-', '-'],
     ['a,"b"', '"a,""b"""'],
     ['a\r\nb', String.raw`a\u000d\u000ab`],
