@@ -286,6 +286,9 @@ describe('tail', () => {
     await tail.until(/000000000000"/);
     await appendFile(path, entryLine(sampleEntry(11, 0)));
     await tail.until(/-00000000000b"/);
+    const wrapped = { log: entryLine(sampleEntry(13, 0)), stream: 'stdout' };
+    await appendFile(path, `${JSON.stringify(wrapped)}\n`);
+    await tail.until(/-00000000000d"/);
     writeFileSync(path, entryLine(sampleEntry(12, 0)));
     expect(await tail.until(/-00000000000c"/)).not.toBeNull();
     await tail.stop();

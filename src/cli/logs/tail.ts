@@ -9,6 +9,7 @@ import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
+import { LogLines } from '../../node/log/log-lines.ts';
 
 /** Options of `tail`. */
 export interface TailOptions {
@@ -175,21 +176,23 @@ const POLL_INTERVAL_MS = 200;
 async function* followFile(path: string): AsyncGenerator<string> {
   let { ino } = await stat(path);
   let size = 0;
-  let rest = '';
-  const decoder = new TextDecoder();
+  let rest = Buffer.alloc(0);
+  let reader = new LogLines();
   for (;;) {
     const now = await stat(path).catch(() => undefined);
     if (now !== undefined && (now.ino !== ino || now.size < size)) {
       size = 0;
       ino = now.ino;
-      rest = '';
+      rest = Buffer.alloc(0);
+      reader = new LogLines();
     }
     if (now !== undefined && now.size > size) {
       const bytes = await readFrom(path, size, now.size);
       size += bytes.length;
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
+      const read = Buffer.concat([rest, bytes]);
+      const end = read.lastIndexOf('\n') + 1;
+      rest = read.subarray(end);
+      yield* reader.add(read.subarray(0, end)).toString().split('\n');
       continue;
     }
     await wait(POLL_INTERVAL_MS);
