@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici/index.js';
 import { readText } from '../node/files.ts';
 import { readSecret } from '../settings/read-settings.ts';
@@ -17,6 +18,9 @@ const CONNECT_TIMEOUT_MS = 5000;
 const HEADERS_TIMEOUT_MS = 30_000;
 /** Maximum milliseconds between two chunks of a response: a stream of entries sends something every 2 s. */
 const BODY_TIMEOUT_MS = 10_000;
+/** Maximum seconds to wait for a busy listener before one request, and how often. */
+const MAX_WAIT_SECONDS = 30;
+const MAX_WAITS = 10;
 
 /**
  * A client for an admin listener, with one kept-alive connection. Connecting, the response headers and each chunk of the body have
@@ -42,12 +46,27 @@ export class AdminClient {
   }
 
   /**
-   * Sends a GET, or a POST with a JSON `body`; rejects if the listener is unreachable. The caller must read the response body.
+   * Sends a GET, or a POST with a JSON `body`; rejects if the listener is unreachable. While the listener has too many requests, it
+   * waits as long as the listener says. The caller must read the response body.
    */
   async ask(
     path: string,
     headers: Readonly<Record<string, string>> = {},
     body?: string,
+  ): Promise<Dispatcher.ResponseData> {
+    for (let waits = 0; ; waits += 1) {
+      const response = await this.send(path, headers, body);
+      const seconds = response.statusCode === 429 ? Number(response.headers['retry-after']) : Number.NaN;
+      if (!(seconds >= 0 && seconds <= MAX_WAIT_SECONDS) || waits === MAX_WAITS) return response;
+      await response.body.dump();
+      await wait(seconds * 1000);
+    }
+  }
+
+  private async send(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: string | undefined,
   ): Promise<Dispatcher.ResponseData> {
     // Loaded late, because it takes 100 ms that other commands need not spend.
     const { Agent, request } = await import('undici/index.js');

@@ -21,6 +21,26 @@ test('requests share a connection, and carry the token; a body is told as JSON',
   expect(post).toMatch(/\r\ncontent-type: application\/json\r\n[^]*\r\n\r\n\{"mode":"migrate"\}$/);
 });
 
+test.each([
+  ['0', 200, 3],
+  ['soon', 429, 1],
+  ['3600', 429, 1],
+])('a busy listener is asked again after Retry-After: %s', async (after, status, times) => {
+  let asked = 0;
+  const listener = await rawServer((socket) => {
+    asked += 1;
+    socket.write(
+      asked < 3
+        ? `HTTP/1.1 429 Too Many Requests\r\nRetry-After: ${after}\r\nContent-Length: 2\r\n\r\n{}`
+        : ok('{"a":1}'),
+    );
+  });
+  const client = new AdminClient({ url: listener.origin, token: undefined });
+  const response = await client.ask('/entries');
+  await response.body.dump();
+  expect([response.statusCode, asked]).toEqual([status, times]);
+});
+
 test('a listener that is not there is told by its error', async () => {
   const client = new AdminClient({ url: 'http://127.0.0.1:1', token: undefined });
   await expect(client.ask('/entries')).rejects.toThrow('ECONNREFUSED');
