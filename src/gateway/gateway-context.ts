@@ -24,8 +24,8 @@ import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
 import { Comparisons } from './v1/compare.ts';
 import { HopFields } from '../http/fields.ts';
 import { type AddressRange, isWithin } from '../http/forwarding.ts';
-import { headerValue } from '../http/header-list.ts';
-import { type HeadLimits, isHost, readHead, type RequestHead } from '../http/request-head.ts';
+import { clientFacingAddress } from '../http/forwarded-address.ts';
+import { type HeadLimits, readHead, type RequestHead } from '../http/request-head.ts';
 import type { Failure } from '../migrate/failure.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -284,11 +284,11 @@ export class TrustedProxies {
   }
 }
 
-/** The gateway's address as the client sees it; a trusted proxy's headers take precedence over the connection. */
-export function gatewayAddress({ exchange, head }: ReceivedRequest): string | undefined {
-  const host = headerValue(head.forwardedHeaders, 'x-forwarded-host') ?? head.host;
-  if (host === undefined || !isHost(host)) return undefined;
-  const proto = headerValue(head.forwardedHeaders, 'x-forwarded-proto')?.toLowerCase();
-  const scheme = proto === 'http' || proto === 'https' ? proto : exchange.secure ? 'https' : 'http';
-  return `${scheme}://${host}`;
+/** The gateway's address as the client sees it; the fields of trusted proxies take precedence over the connection. */
+export function gatewayAddress(
+  { exchange, head }: ReceivedRequest,
+  proxies: TrustedProxies,
+): string | undefined {
+  const direct = { host: head.host, secure: exchange.secure };
+  return clientFacingAddress(head.forwardedHeaders, direct, (address) => proxies.has(address));
 }

@@ -162,7 +162,8 @@ class WebhookExchange extends ProxiedExchange {
     const { method } = operation;
     const { now } = this.gateway.parts;
     const before = now();
-    const gateway = this.decision.webhook.gateway ?? gatewayAddress(this.received);
+    const gateway =
+      this.decision.webhook.gateway ?? gatewayAddress(this.received, this.gateway.trustedProxies);
     const context = rules.deliveryContext(operation, this.gateway.v2, gateway);
     this.work((memory, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));

@@ -642,7 +642,7 @@ export class V1Exchange
       upstreamPath: path,
       prefix: rules.prefixes[version === 'v1' ? 'v1' : 'v2'],
       clientPrefix: rules.prefixes.v1,
-      gateway: gatewayAddress(this.received),
+      gateway: gatewayAddress(this.received, this.gateway.trustedProxies),
       base:
         this.isFromV2 && rules.moves ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,
     };
