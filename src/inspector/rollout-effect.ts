@@ -266,7 +266,7 @@ function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky
 /** Says when a canary is rolled back. */
 export function ruleWords({ margin, slower, certainty, requests }: Modes['rollback']): string {
   const slow = slower === false ? '' : `, or when their median or 99 % latency is ${slower} times V1's`;
-  return `back to observe by itself when migrated requests fail ${margin} % more often than V1's${slow}, with ${certainty} % certainty, from ${requests} requests on`;
+  return `back to observe by itself when migrated requests fail more often than V1's by ${margin} percentage points${slow}, with ${certainty} % certainty, from ${requests} requests on`;
 }
 
 /** The operations and clients with another mode than everything else, by name. */
