@@ -175,6 +175,11 @@ export interface RolloutCommand extends RolloutTarget {
 const MAX_ROLLBACKS = 20;
 const MAX_COMMANDS = 50;
 
+/** Returns the revision of the next state. It never exceeds what a store's text can hold exactly, even after one that was written by hand. */
+function revisionAfter({ revision }: RolloutState): number {
+  return Math.min(revision + 1, Number.MAX_SAFE_INTEGER);
+}
+
 /** State before any mode is set. */
 export const initialRollout: RolloutState = {
   revision: 0,
@@ -229,7 +234,7 @@ export function reasonSentence(
 export function commanded(state: RolloutState, command: RolloutCommand, now: string): RolloutState {
   const { mode, operation, client, by } = command;
   const history = [{ ...command, at: now }, ...(state.history ?? [])].slice(0, MAX_COMMANDS);
-  const sent = { ...changedBy(state, by), revision: state.revision + 1, changed: now, history };
+  const sent = { ...changedBy(state, by), revision: revisionAfter(state), changed: now, history };
   if (client !== undefined) return { ...sent, clients: withMode(state.clients, client, mode) };
   const before = operation === undefined ? state.default : ownMode(state.operations, operation);
   // The same choice again is the same stage.
@@ -254,7 +259,7 @@ export function rolledBack(state: RolloutState, rollback: Rollback): RolloutStat
   const mode: Mode = { mode: 'observe' };
   return {
     ...changedBy(state, by),
-    revision: state.revision + 1,
+    revision: revisionAfter(state),
     changed: at,
     rollbacks: [rollback, ...state.rollbacks].slice(0, MAX_ROLLBACKS),
     ...(operation === undefined

@@ -75,3 +75,18 @@ test('what is no state is not read, whatever it is', () => {
   ])
     expect(readRollout({ ...sound, ...damage })).toBe(undefined);
 });
+
+test('the next choice and the next roll-back are readable, however large the stored revision is', () => {
+  for (const revision of [1, 2 ** 31, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER]) {
+    const first = commanded(initialRollout, { mode: { mode: 'canary', share: 5 } }, AT);
+    const stored = { ...first, revision };
+    const count = { requests: 100, failures: 50 };
+    for (const next of [
+      commanded(stored, { mode: { mode: 'observe' } }, AT),
+      rolledBack(stored, { at: AT, share: 5, migrated: count, v1: count }),
+    ]) {
+      expect(readRollout(JSON.parse(rolloutText(next)))).toEqual(next);
+      expect(next.revision).toBeGreaterThanOrEqual(revision);
+    }
+  }
+});
