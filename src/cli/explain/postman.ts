@@ -124,6 +124,10 @@ const VARIABLE = /\{\{([^{}]*)\}\}/g;
 /** Maximum depth to which Postman fills in variables within variables. */
 const MAX_DEPTH = 20;
 
+/** Maximum characters that variables insert into one request: values that name further variables can otherwise grow exponentially. */
+const MAX_INSERTED = 1024 * 1024;
+const TOO_LONG = 'Its variables insert more than a million characters.';
+
 class CollectionReader implements ReadRequests {
   readonly requests: NamedRequest[] = [];
   readonly faults: { readonly name: string; readonly fault: string }[] = [];
@@ -192,6 +196,8 @@ class RequestReader {
   readonly #notes: Set<string>;
   /** Variables without a value so far. */
   readonly #unset = new Set<string>();
+  /** Characters that variables have inserted so far. */
+  #inserted = 0;
 
   constructor(scopes: Scopes, notes: Set<string>) {
     this.#scopes = scopes;
@@ -207,10 +213,12 @@ class RequestReader {
     const query: Field[] = [];
     this.#authorize(authOf(request['auth'], inherited), headers, query);
     const target = this.#target(request['url'], query, headers);
+    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
     if (typeof target !== 'string') return target.fault;
     const method = this.#fill(textOf(request['method'])).trim().toUpperCase() || 'GET';
     const known = fieldOf(headers, 'content-type');
     const body = BODILESS.has(method) && !keepsBody ? undefined : this.#body(request['body'], headers);
+    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
     if (typeof body === 'object') return body.fault;
     const isTypeOff = memberOf(behaviourOf(item, 'disabledSystemHeaders'), 'content-type') === true;
     const sent =
@@ -228,6 +236,8 @@ class RequestReader {
       filled = before.replaceAll(VARIABLE, (whole, written: string) => {
         const name = written.trim();
         const value = this.#scopes.find((scope) => scope.has(name))?.get(name);
+        this.#inserted += value?.length ?? 0;
+        if (this.#inserted > MAX_INSERTED) return '';
         return value ?? (name.startsWith('$') ? this.#dynamic(name) : whole);
       });
       if (filled === before) break;

@@ -413,3 +413,34 @@ test('an environment without values is told', () => {
   expect(readPostman('{"item":[]}', '{')).toHaveProperty('fault', expect.stringContaining('not JSON'));
   expect(readPostman('{"item":[]}', '{}')).toHaveProperty('fault', expect.stringContaining('no values'));
 });
+
+describe('variables that name one another', () => {
+  /** Variables of which each names the next one `times` times. */
+  function chain(times: number): object {
+    const names = Array.from({ length: 19 }, (_, index) => `v${index}`);
+    const variable = names.map((key, index) => ({ key, value: `{{v${index + 1}}}`.repeat(times) }));
+    return { variable: [...variable, { key: 'v19', value: 'x' }] };
+  }
+
+  test.each([
+    ['the URL', { url: `${URL}?q={{v0}}` }],
+    ['a header', { url: URL, header: [{ key: 'x-a', value: '{{v0}}' }] }],
+    ['the body', { method: 'POST', url: URL, body: { mode: 'raw', raw: '{{v0}}' } }],
+    ['credentials', { url: URL, auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{v0}}' }] } }],
+  ])('are bounded in %s, and the other requests are read', (_, request) => {
+    const items = [
+      { name: 'bomb', request },
+      { name: 'plain', request: { url: URL } },
+    ];
+    const { requests, faults } = readCollection({ item: items, ...chain(3) });
+    expect(faults).toEqual([
+      { name: 'bomb', fault: expect.stringContaining('more than a million characters') },
+    ]);
+    expect(requests.map(({ name }) => name)).toEqual(['plain']);
+  });
+
+  test('are filled in when they stay small', () => {
+    const { requests } = readCollection({ item: [{ name: 'n', request: `${URL}?q={{v0}}` }], ...chain(1) });
+    expect(requests[0]?.request.target).toBe('/api/v1/clients?q=x');
+  });
+});
