@@ -238,7 +238,8 @@ function markOf(rules: string): string {
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
  * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
- * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, and an `alias` may be read as another field.
+ * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, and an `alias` may be read
+ * as another field.
  */
 export type HeaderKind =
   | (typeof NAMED_KINDS)[number]

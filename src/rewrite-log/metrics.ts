@@ -61,7 +61,7 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 export class Metrics {
   /** Durations of rewriting bodies. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
-  /** Finished requests of V1 clients without preflights, which are nobody's, and when the last one began (RFC 3339); empty before the first. */
+  /** Finished requests of V1 clients, without preflights, and when the last one began (RFC 3339); empty before the first. */
   v1Requests = 0;
   lastV1Time = '';
   /** Dry runs by operation, verdict of the gateway and verdict of V2's schema. */

@@ -349,7 +349,7 @@ export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
 
 /**
  * True for a release that V1's clients name: one that the book lists for V1. Under one prefix for both versions, and without a list, all
- * but V2's release itself, and days from that on: a request of a client that is V1's must never reach V2 as it is.
+ * but V2's release itself, and days from that on, because a V1 client's request must never reach V2 unmigrated.
  */
 export function isReleaseOfV1(
   release: string,
