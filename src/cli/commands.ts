@@ -107,7 +107,7 @@ export function explain(command: Command): void {
     .optionsGroup('Other requests:')
     .option(
       '--curl <command>',
-      'requests as a command: curl (for bash, cmd or PowerShell), fetch(…) or Invoke-WebRequest',
+      'requests as a browser copies them: curl for bash, fetch(…), or the text of a request',
     )
     .option('--har <file>', 'every request of a HAR file')
     .option('--postman <file>', 'every request of a Postman collection')

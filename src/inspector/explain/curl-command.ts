@@ -7,7 +7,6 @@ import {
   fromBinary,
   plainWord,
   type ReadFile,
-  type ShellCommand,
   type ShellWord,
   textOf,
 } from './shell-words.ts';
@@ -104,11 +103,11 @@ const OTHER_SCHEMES: ReadonlySet<string> = new Set(['aws-sigv4', 'digest', 'ntlm
 const MAX_REQUESTS = 100;
 
 /** Reads the requests of a curl command: one for each address, with the options up to the next `--next`. `readFile` resolves `@file`. */
-export function readCurlCommand({ words, stdin }: ShellCommand, readFile: ReadFile): ReadRequests {
+export function readCurlCommand(words: readonly ShellWord[], readFile: ReadFile): ReadRequests {
   const requests: NamedRequest[] = [];
   const faults: { name: string; fault: string }[] = [];
   const notes = new Set<string>();
-  let transfer = new Transfer(stdin, readFile, notes);
+  let transfer = new Transfer(readFile, notes);
   const finish = (): void => {
     for (const read of transfer.finish())
       if ('fault' in read) faults.push(read);
@@ -132,7 +131,7 @@ export function readCurlCommand({ words, stdin }: ShellCommand, readFile: ReadFi
         } else if (name !== 'next') transfer.take(name, isOff, value);
         else if (transfer.isBegun || transfer.addresses.length > 0) {
           finish();
-          transfer = new Transfer(stdin, readFile, notes);
+          transfer = new Transfer(readFile, notes);
         }
     }
   }
@@ -243,7 +242,6 @@ class Transfer {
   readonly addresses: ShellWord[] = [];
   /** True once it has an option. */
   isBegun = false;
-  readonly #stdin: ShellWord | undefined;
   readonly #readFile: ReadFile;
   readonly #notes: Set<string>;
   #fault: string | undefined;
@@ -261,8 +259,7 @@ class Transfer {
   #user: string | undefined;
   #isBasic = true;
 
-  constructor(stdin: ShellWord | undefined, readFile: ReadFile, notes: Set<string>) {
-    this.#stdin = stdin;
+  constructor(readFile: ReadFile, notes: Set<string>) {
     this.#readFile = readFile;
     this.#notes = notes;
   }
@@ -366,13 +363,11 @@ class Transfer {
     return this.#file(textOf(path.bytes), option);
   }
 
-  /** The bytes of a file, or of standard input if they are in the text. */
+  /** The bytes of a file. */
   #file(path: string, option: string): string {
     if (isStandardInput(path)) {
-      if (this.#stdin === undefined)
-        this.#fault ??= `${option} of the curl command reads standard input, which is not available here: put the text into the command.`;
-      else this.#refuseUnknown(this.#stdin, 'The body');
-      return this.#stdin?.bytes ?? '';
+      this.#fault ??= `${option} of the curl command reads standard input, which is not available here: put the text into the command.`;
+      return '';
     }
     try {
       return binary(this.#readFile(path));
@@ -682,12 +677,7 @@ function mayBeOptions({ bytes, unknown, isQuoted }: ShellWord): boolean {
 }
 
 function unknownSentence(what: string, name: string): string {
-  if (name.startsWith('< ')) return `${what} is in the file ${name.slice(2)}, which cannot be read.`;
-  if (name.startsWith('|'))
-    return `${what} is the output of ${name.slice(2)}, which is not run here: write its result into the command.`;
-  return name.startsWith('$(') || name.startsWith('`')
-    ? `${what} is made by ${name}, which is not run here: write its result into the command.`
-    : `${what} uses the variable ${name}, whose value is not known here: set it before the command, or write the value.`;
+  return `${what} uses the variable ${name}, whose value is not known here: set it before the command, or write the value.`;
 }
 
 /** The fields in a file, one per line; a line that begins with # is a comment. */

@@ -93,7 +93,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         id: 'explain-paste',
         rows: 3,
         spellcheck: false,
-        placeholder: 'curl …, fetch(…) or Invoke-WebRequest, as copied from a browser',
+        placeholder: 'curl … (for bash) or fetch(…), as copied from a browser',
         value: pasted,
         onInput: ({ currentTarget }) => setPasted(currentTarget.value),
       }),

@@ -33,10 +33,6 @@ test.each(MEASURED_COMMANDS)('curl sends for $command what is read', ({ command,
 
 describe('what browsers copy', () => {
   const posix = BODY.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('!', '\\u0021');
-  const backquoted = (text: string): string =>
-    text
-      .replaceAll(/[`$"]/g, '`$&')
-      .replaceAll(/[^\u0020-\u007e]/g, (unit) => `$([char]${unit.charCodeAt(0)})`);
   test.each([
     [
       'Chrome, cURL (bash)',
@@ -47,18 +43,6 @@ describe('what browsers copy', () => {
       `curl '${URL}' --compressed -X POST -H 'content-type: application/json' --data-raw $'${posix}'`,
     ],
     [
-      'Chrome, PowerShell',
-      `$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n$session.UserAgent = "Mozilla/5.0"\nInvoke-WebRequest -UseBasicParsing -Uri "${URL}" \`\n-Method "POST" \`\n-WebSession $session \`\n-Headers @{\n"accept"="*/*"\n  "sec-ch-ua"="\`"Chromium\`";v=\`"126\`""\n} \`\n-ContentType "application/json" \`\n-Body ([System.Text.Encoding]::UTF8.GetBytes("${backquoted(BODY)}"))`,
-    ],
-    [
-      'PowerShell by hand',
-      `$r = Invoke-RestMethod -Method Post -Uri '${URL}' -Headers @{ 'X-A' = 'b'; Accept = "c" } -ContentType 'application/json' -Body '${BODY.replaceAll("'", "''")}' | ConvertTo-Json`,
-    ],
-    [
-      'a here-string of PowerShell',
-      `irm -Uri "${URL}" -Method POST -ContentType application/json -Body @'\n${BODY}\n'@`,
-    ],
-    [
       'Chrome, fetch',
       `fetch("${URL}", {\n  "headers": {\n    "accept": "*/*",\n    "content-type": "application/json"\n  },\n  "referrer": "https://a.example/",\n  "referrerPolicy": "strict-origin",\n  "body": ${JSON.stringify(BODY)},\n  "method": "POST",\n  "mode": "cors",\n  "credentials": "include"\n});`,
     ],
@@ -67,20 +51,8 @@ describe('what browsers copy', () => {
       `await fetch("${URL}", {\n    "credentials": "include",\n    "headers": {\n        "Content-Type": "application/json"\n    },\n    "body": ${JSON.stringify(BODY)},\n    "method": "POST"\n});`,
     ],
     [
-      'fetch by hand',
-      `const response = await fetch('${URL}', {\n  method: 'post', // create\n  headers: { 'content-type': 'application/json', },\n  body: JSON.stringify({ data: { name: ${JSON.stringify(BODY.slice(17, -3).replaceAll('\\"', '"'))} } }),\n})\n.then(r => r.json())`,
-    ],
-    [
       'the text of a request',
       `POST /api/v1/clients?a=1%20b&c=d HTTP/1.1\r\nHost: api.example\r\nContent-Type: application/json\r\n\r\n${BODY}`,
-    ],
-    [
-      'parameters by the beginning of their names',
-      `irm '${URL}' -Me Post -H:@{ 'content-type' = 'application/json' } -TimeoutSec 5 -UseBasic -b '${BODY.replaceAll("'", "''")}'`,
-    ],
-    [
-      'fetch with an address that the browser resolves',
-      `export const r = globalThis.fetch (\n  "//api.example/api/v1/x/../clients?a=1 b&c=d", {method: 'POST', headers: [['Content-Type', 'application/json']], body: ${JSON.stringify(BODY)}})`,
     ],
     [
       'the text of a request without a version, as editors keep it',
@@ -120,7 +92,7 @@ const FOR_CMD: Readonly<Record<string, (text: string) => string>> = (() => {
   };
 })();
 
-test.each(Object.keys(FOR_CMD))('%s copies for cmd.exe what is read as it was sent', (browser) => {
+test.each(Object.keys(FOR_CMD))('%s copies for cmd.exe what is named, or is the same to bash', (browser) => {
   const quote = FOR_CMD[browser] ?? String;
   for (const body of [
     '{"a":"O\'Neil & \\"Co\\" 100% é!","e":"","f":[{}]}',
@@ -131,15 +103,14 @@ test.each(Object.keys(FOR_CMD))('%s copies for cmd.exe what is read as it was se
     for (const joint of [' ', ' ^\n  ', ' ^\r\n  ']) {
       const fields = ['content-type: application/json', 'sec-ch-ua: "Chromium";v="126"'];
       const parts = [`curl ${quote(URL)}`, ...fields.map((field) => `-H ${quote(field)}`)];
-      const { requests, faults } = read([...parts, `--data-raw ${quote(body)}`].join(joint));
-      expect(faults).toEqual([]);
-      expect(requests.map(({ request }) => request)).toMatchObject([
-        {
-          target: '/api/v1/clients?a=1%20b&c=d',
-          body,
-          headers: expect.arrayContaining([['sec-ch-ua', '"Chromium";v="126"']]),
-        },
-      ]);
+      const text = [...parts, `--data-raw ${quote(body)}`].join(joint);
+      const { requests } = read(text);
+      if (requests.length === 0)
+        expect(said(text)).toContain('This is a command for cmd.exe, which is not read');
+      else
+        expect(requests.map(({ request }) => request)).toMatchObject([
+          { body, headers: expect.arrayContaining([['sec-ch-ua', '"Chromium";v="126"']]) },
+        ]);
     }
 });
 
@@ -149,15 +120,42 @@ describe('a text that is another form', () => {
     ['wget https://x/api/v1/a', 'begins with wget'],
     ['http POST https://x/api/v1/a a=b', 'begins with http'],
     ['https://x/api/v1/a', 'Write curl before it'],
-    ["fetch('https://x/api/v1/a', options)", 'not all plain values (at options)'],
-    ['fetch(`https://${host}/api/v1/a`)', 'not all plain values'],
-    ['Invoke-WebRequest -Uri $url -Method POST', 'whose -uri is not a plain value ($url)'],
-    ['irm https://x/a -Body ($body | ConvertTo-Json)', 'whose -body is not a plain value'],
+    ["fetch('https://x/api/v1/a', options)", 'a program around a call to fetch'],
+    ['fetch("https://x/api/v1/a", options)', 'not fetch("…", {…}) with JSON'],
+    ['fetch("https://x/api/v1/a", {"body": JSON.stringify(a)})', 'are not JSON'],
+    ['fetch("https://x/api/v1/a", {body: "a"})', 'are not JSON'],
+    ['fetch("https://x/a", {"headers": [["a", "b"]]})', 'headers of the call to fetch are not an object'],
+    ['fetch("https://x/a", {"method": "PUT", "body": {}})', 'body of the call to fetch is not a text'],
+    ['fetch(`https://${host}/api/v1/a`)', 'a program around a call to fetch'],
+    ['Invoke-WebRequest -Uri $url -Method POST', 'a command for PowerShell'],
+    ['$r = irm https://x/a -Body ($body | ConvertTo-Json)', 'a command for PowerShell'],
+    ['$session.UserAgent = "a"\nInvoke-WebRequest `\n-Uri "https://x/a"', 'a command for PowerShell'],
+    ['curl -Uri https://x/a -Method Post', 'a command for PowerShell'],
+    ["curl.exe -X POST https://x/a `\n  -d '{}'", 'a command for PowerShell'],
+    ['curl.exe https://x/a -d \'{\\"a\\":1}\'', 'a command for PowerShell'],
+    ["curl -X POST 'https://x/a' ^\n-d '{}'", 'a command for cmd.exe'],
+    ['curl %BASE%/api/v1/a ^\n -H ^"a: b^"', 'a command for cmd.exe'],
+    ['for i in 1 2; do curl https://x/a/$i; done', 'a loop, a condition or a function of a shell'],
+    ['if true; then curl http://h/a; fi', 'a loop, a condition or a function of a shell'],
+    ['post() { curl -d "$1" https://x/a; }; post {}', 'a loop, a condition or a function of a shell'],
+    ['function get { curl https://x/a; }\nget', 'a loop, a condition or a function of a shell'],
+    ['cd x\nwhile read l; do curl https://x/a; done', 'a script with while'],
+    ['eval "curl http://h/a"', 'a script with eval'],
+    ["bash -c 'curl http://h/a'", 'curl is an argument of bash'],
+    ['ssh host curl http://h/a', 'curl is an argument of ssh'],
+    ['(curl http://h/a)', 'parentheses outside quotes'],
+    ['A=(http://h/a -H "A: b"); curl "${A[@]}"', 'parentheses outside quotes'],
+    ['curl https://x/a -d @<(echo 1)', 'reads a file with <'],
+    ['curl https://x/a -d "$(cat f)"', 'The command has $(…) or `…`'],
+    ['curl https://x/a -d `cat f`', 'The command has $(…) or `…`'],
+    ['TOKEN=$(curl http://h/login); curl http://h/a', 'The command has $(…) or `…`'],
+    ['curl -d @- http://h/a <<EOF\n{}\nEOF', 'here-document'],
+    ["curl -d @- http://h/a <<< '{}'", 'here-document'],
+    ['curl -d @- http://h/a < f', 'reads a file with <'],
+    ['cat f | curl http://h/a -d @-', 'A pipe gives curl its input'],
+    ['echo x |& curl http://h/a -d @-', 'A pipe gives curl its input'],
     ['import requests\nrequests.get("https://x")', 'requests'],
     ['> POST /api/v1/a HTTP/1.1\n> Host: x', 'This is the output of curl -v'],
-    ['iwr https://x/a -InFile b.json -Method Put', 'a PowerShell command with -InFile'],
-    ['iwr https://x/a -Form @{a=1}', 'a PowerShell command with -Form'],
-    ['iwr https://x/a -C x', 'a PowerShell command with -C'],
     ['for %i in (1 2) do curl http://h/a/%i', 'This is a loop of cmd.exe'],
     ['FOR /L %%i IN (1,1,3) DO curl http://h/a', 'This is a loop of cmd.exe'],
     ['seq 3 | xargs -I{} curl http://h/a/{}', 'curl is an argument of xargs, which is not run'],
@@ -166,8 +164,8 @@ describe('a text that is another form', () => {
     ["ids.forEach(i => fetch('http://h/a'))", 'a program around a call to fetch'],
     ["(async () => { await fetch('http://h/a') })()", 'a program around a call to fetch'],
     ["const b = {};\nfetch('http://h/a', { body: b })", 'a program around a call to fetch'],
-    ["fetch('https://x/a', {body: 'x'})", 'fetch sends no GET with a body'],
-    ["fetch('ftp://x/a')", 'ftp://x/a is not an HTTP address'],
+    ['fetch("https://x/a", {"body": "x"})', 'fetch sends no GET with a body'],
+    ['fetch("ftp://x/a")', 'ftp://x/a is not an HTTP address'],
     ['', 'There is no command.'],
   ])('%s is named', (text, sentence) => {
     expect(said(text)).toContain(sentence);
@@ -183,7 +181,6 @@ describe('what nobody can know', () => {
       'The value of $BASE is not known: it is taken as scheme and host',
     ],
     ['curl "${BASE}/api/v1/a?b=c"', '/api/v1/a?b=c', '${BASE}'],
-    ['curl %BASE%/api/v1/a ^\n -H ^"a: b^"', '/api/v1/a', '%BASE%'],
     ['BASE=https://x; curl "$BASE/api/v1/a"', '/api/v1/a', ''],
     ['export BASE="https://x"\ncurl "$BASE/api/v1/a"', '/api/v1/a', ''],
     ['curl https://$HOST/a', '/a', 'The value of $HOST'],
@@ -195,8 +192,6 @@ describe('what nobody can know', () => {
       '/a',
       'The header field $AUTH is not known: the request is read without it.',
     ],
-    ['while :; do curl https://x/a; sleep 1; done', '/a', ''],
-    ['function get { curl https://x/a; }\nget', '/a', ''],
     ['curl https://x/a -H "Authorization: Bearer $TOKEN"', '/a', ''],
     ['curl https://x/a -H "X-A: $V"', '/a', 'The value of $V in X-A is not known: it is used as written.'],
     ['curl https://x/a?b=1&c=2', '/a?b=1', 'In a shell, & ends the command'],
@@ -215,22 +210,15 @@ describe('what nobody can know', () => {
     ['curl "$URL"', 'The address uses the variable $URL'],
     ['curl $OPTS https://x/a', 'The command uses the variable $OPTS'],
     ['curl "${OPTS[@]}" https://x/a', 'The command uses the variable ${OPTS[@]}'],
-    ['for i in 1 2; do curl https://x/a/$i; done', 'The address uses the variable $i'],
-    ['post() { curl -d "$1" https://x/a; }; post {}', 'The body uses the variable $1'],
-    ['function post { curl -d "$1" https://x/a; }\npost x', 'The body uses the variable $1'],
-    ['while read -r l; do curl -d "$l" https://x/a; done < f', 'The body uses the variable $l'],
+    ['A=x; A+=y; curl -d $A https://x/a', 'The body uses the variable $A'],
+    ["A='x  y'; curl -d $A https://x/a", 'The body uses the variable $A'],
+    ['curl https://x/a -d "${A:-b}"', 'The body uses the variable ${A:-b}'],
     ['curl "https://$HOST/a?b=$C"', 'The address uses the variable $C'],
     ['curl -T ~/f https://x/a', 'The file uses the variable ~'],
     ['curl https://{{host}}/a', 'The address has {{host}}, which another tool fills in'],
     ['curl //x/a', 'curl does not take //x/a as an address'],
     ['curl https://x/a -H “Accept: text/csv”', 'text/csv” ends with a typographic quote'],
     ['curl https://x/a -d "{\\"a\\":$N}"', 'The body uses the variable $N'],
-    ['curl https://x/a -d "$(cat f)"', 'The body is made by $(cat f), which is not run here'],
-    ['curl https://x/a -d `cat f`', 'The body is made by `cat f`'],
-    ['curl https://x/a -d "$(jq -n {} | cat)"', 'The body is made by $(jq -n {} | cat)'],
-    ['cat f | curl https://x/a -d @-', 'The body is the output of cat f'],
-    ['curl https://x/a -d @- < f', 'The body is in the file f, which cannot be read'],
-    ['curl https://x/a -d @<(echo 1)', 'The command has <(…) or >(…)'],
     ['curl https://x/a -d a{1..3}', 'braces outside quotes'],
     ['curl https://x/a{1..3}', 'braces outside quotes'],
     ['curl https://x/a -H Accept: application/json', 'application/json is neither an option'],
@@ -256,10 +244,8 @@ describe('what nobody can know', () => {
   });
 
   test.each([
-    ['arrays', `fetch("https://x/a", ${'['.repeat(200_000)}`, 'not all plain values'],
-    ['calls', `fetch("https://x/a", ${'JSON.stringify('.repeat(20_000)}`, 'not all plain values'],
-    ['comments', `fetch("https://x/a", ${'//\n'.repeat(100_000)}`, 'it ends too early'],
-    ['substitutions', `curl -d "${'$('.repeat(200_000)}"`, 'The curl command has no address'],
+    ['objects', `fetch("https://x/a", ${'{'.repeat(200_000)}`, 'not fetch("…", {…}) with JSON'],
+    ['calls', `${'fetch("http://h/a");'.repeat(20_000)}fetch(`, 'not fetch("…", {…}) with JSON'],
     ['expansions', `curl ${'${a:-'.repeat(90_000)}`, 'is not a pattern that curl expands'],
     ['variables', `curl ${'$$'.repeat(200_000)}`, 'The address uses the variable $$'],
     ['assignments', `curl ${'='.repeat(500_000)}`, 'is neither an option of curl nor an address'],
@@ -283,18 +269,13 @@ test.each([
   ['sudo /usr/bin/curl https://x/a', 'GET /a'],
   ['time -p nice -n 5 curl https://x/a', 'GET /a'],
   ['docker run --rm curlimages/curl https://x/a', 'GET /a'],
-  [`ssh host "sudo -u me bash -lc 'curl -d 1 https://x/a'"; sh -c "curl -d '1' https://x/a"`, 'POST /a'],
   ['X=1 time curl.exe https://x/a 2>/dev/null', 'GET /a'],
-  ["curl.exe -X POST https://x/a `\n  -d '{}'", 'POST /a'],
-  ["curl -X POST 'https://x/a' ^\n-H 'sec-ch-ua: \"Chromium\"' ^\r\n-d '{}'", 'POST /a'],
   ['C:\\Users\\me>curl https://x/a', 'GET /a'],
   ['PS C:\\> curl.exe https://x/a', 'GET /a'],
   ['root@host:~# curl https://x/a', 'GET /a'],
   ['[me@host dir]$ curl https://x/a', 'GET /a'],
-  ['curl.exe https://x/a -d \'{\\"a\\":1}\'', 'POST /a'],
   ['curl /api/v1/clients', 'GET /api/v1/clients'],
   ['curl localhost:8080/api/v1/clients', 'GET /api/v1/clients'],
-  ['curl -d @- https://x/a <<EOF | jq\n{}\nEOF', 'POST /a'],
 ])('%s is %s', (text, name) => {
   const { requests, faults } = read(text);
   expect(faults).toEqual([]);
@@ -389,7 +370,7 @@ test('words in single quotes are their bytes, and nothing makes a reader throw',
       expect(read(text)).toBeDefined();
       expect(read(`fetch(${text}`)).toBeDefined();
       expect(read(`iwr ${text}`)).toBeDefined();
-      const commands = readBash(`'${word.replaceAll("'", `'\\''`)}'`, readFile);
+      const commands = readBash(`'${word.replaceAll("'", `'\\''`)}'`);
       if ('fault' in commands) throw new Error(commands.fault);
       expect(commands.map(({ words }) => words.map(({ bytes }) => bytes))).toEqual([
         [bytesOf(word.replaceAll('\r\n', '\n'))],
@@ -406,23 +387,7 @@ describe('texts that are pasted as they stand somewhere', () => {
       'fetch("http://h/api/v1/a", {\n  "headers": { "x": "y" },\n  "method": "GET"\n}); ;\nfetch("http://h/api/v1/b", { "method": "DELETE" });',
       ['GET /api/v1/a x: y', 'DELETE /api/v1/b'],
     ],
-    [
-      'fetch in a chain, and another behind it',
-      "await fetch('http://h/api/v1/a').then((r) => r.json());\nawait fetch('http://h/api/v1/b');",
-      ['GET /api/v1/a', 'GET /api/v1/b'],
-    ],
-    [
-      'fetch with pairs',
-      'fetch("http://h/api/v1/a", {headers: [["x", "y"], ["z", "1"]]})',
-      ['GET /api/v1/a x: y, z: 1'],
-    ],
-    ['a command in backquotes', 'OUT=`curl -s h/api/v1/a`; echo $OUT', ['GET /api/v1/a']],
     ['a fence of a page', '```bash\ncurl h/api/v1/a\n```', ['GET /api/v1/a']],
-    [
-      'the cookies of a PowerShell session',
-      '$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n$session.Cookies.Add((New-Object System.Net.Cookie("a", "b=c", "/", "h")))\n$session.Cookies.Add((New-Object System.Net.Cookie("d", "", "/", "h")))\nInvoke-WebRequest -UseBasicParsing -Uri "http://h/api/v1/a" `\n-WebSession $session',
-      ['GET /api/v1/a Cookie: a=b=c; d='],
-    ],
   ])('%s', (_what, text, expected) => {
     const { requests, faults } = read(text);
     expect(faults).toEqual([]);
@@ -434,43 +399,15 @@ describe('texts that are pasted as they stand somewhere', () => {
   });
 
   test.each([
-    [`echo '{"a":1}' | curl --data-binary @- h/api/v1/a`, '{"a":1}\n'],
-    [`echo -n '{"a":1}' | curl --data-binary @- h/api/v1/a`, '{"a":1}'],
-    [`A=1; echo "{\\"a\\":$A}" | curl -d @- h/api/v1/a`, '{"a":1}'],
-    ["cat <<'EOF' | curl -d @- h/api/v1/a\n{\n}\nEOF", '{}'],
-    [`echo x | curl -d @- h/api/v1/a <<< y`, 'y'],
-  ])('%s pipes %j', (text, body) => {
-    const { requests, faults } = read(text);
-    expect([faults, requests.map(({ request }) => request.body)]).toEqual([[], [body]]);
-  });
-
-  test.each([
-    ["jq -n '{}' | curl -d @- h/api/v1/a", 'The body is the output of jq -n {}'],
-    ["echo -e 'a' | curl -d @- h/api/v1/a", 'The body is the output of echo -e a'],
-    ["printf '%x' 12 | curl -d @- h/api/v1/a", 'The body is the output of printf %x 12'],
     ['curl -d @- h/api/v1/a', 'reads standard input, which is not available here'],
     ['curl h/api/v1/clients/<id>', 'write a value in place of <…>'],
     ['curl h/api/v1/clients >', 'followed by the name of a file, which is missing'],
     ['curl\u00a0h/api/v1/clients', 'curl[U+00A0]h/api/v1/clients'],
-    ['fetch("http://h/api/v1/a", {headers: "x"})', 'write them as an object'],
-    [
-      '$s.Cookies.Add((New-Object System.Net.Cookie("a", $b)))\nInvoke-WebRequest -Uri "http://h/api/v1/a"',
-      'A cookie of the PowerShell session is not a plain value',
-    ],
+    ['fetch("http://h/api/v1/a", {"headers": "x"})', 'are not an object'],
   ])('%s says: %s', (text, sentence) => {
     expect(read(text).requests).toEqual([]);
     expect(said(text)).toContain(sentence);
   });
-});
-
-// Attack: each shell inside another one is read anew, for seconds in all, and a stack ends.
-test.each([
-  ['eval', `${'eval '.repeat(5000)}curl http://h/x`],
-  ['substitutions', `curl http://h/x -d "${'$(echo '.repeat(2000)}a${')'.repeat(2000)}"`],
-])('as many %s inside one another as fit into a request are refused', (_, text) => {
-  const { requests, faults } = read(text);
-  expect(requests).toEqual([]);
-  expect(faults).toHaveLength(1);
 });
 
 test('the line ends of a file change nothing of the credentials', () => {
