@@ -119,7 +119,7 @@ export const settings = {
     'client-headers-timeout',
     milliseconds,
     '10000',
-    'Maximum time to receive request headers.',
+    'Maximum time to receive request headers; and, from accept, a PROXY header and the TLS handshake.',
   ),
   clientBodyTimeout: withDefault(
     'client-body-timeout',

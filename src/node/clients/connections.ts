@@ -25,7 +25,7 @@ export interface ConnectionProtocol {
  *
  * | state | held in | at the limit of connections | when the server drains | ends |
  * |---|---|---|---|---|
- * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | goes on | after the headers timeout |
+ * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | closes after two seconds | the headers timeout after accept, whatever arrives |
  * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
  * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
@@ -39,8 +39,10 @@ export class ClientConnection {
   /** The socket for HTTP: the TLS socket once the handshake is over. */
   socket: Socket;
   protocol: ConnectionProtocol | undefined = undefined;
-  /** When its protocol began, by the clock of `performance`. */
-  since = 0;
+  /** When its protocol began, and before that when it was accepted, by the clock of `performance`. */
+  since = performance.now();
+  /** Counts that its PROXY header or TLS handshake was not complete in time; the connection then closes. */
+  onLate: (() => void) | undefined = undefined;
   lingering: Lingering | undefined = undefined;
   // Its place in a list.
   list: ConnectionList | undefined = undefined;
@@ -109,6 +111,8 @@ class ConnectionList {
 export interface ConnectionsHandler {
   /** Maximum number of connections. */
   readonly limit: number;
+  /** Maximum milliseconds from accept to `serve`; 0 is no limit. */
+  readonly openTimeout: number;
   /**
    * Reads the bytes before HTTP, such as a PROXY header or a TLS handshake, and then calls `serve`, or over TLS `secured`: at once,
    * later, or never.
@@ -129,6 +133,8 @@ const CHECKS = 20_000;
 const STRETCH_MS = 100;
 /** Milliseconds for which a new connection stays open without a request while the server drains: its first request may be on its way. */
 const FIRST_REQUEST_GRACE_MS = 500;
+/** Milliseconds for which a new connection may complete its TLS handshake while the server drains: three round trips of a slow network. */
+const OPENING_GRACE_MS = 2000;
 /** Maximum number of lingering connections; beyond it the oldest is closed. */
 const MAX_LINGERING = 512;
 /** Maximum bytes that are read and dropped after the last response, unless the protocol has a lower limit. */
@@ -196,12 +202,16 @@ export class ClientConnections {
     this.serving.visit(({ protocol }) => protocol?.drain?.());
   }
 
-  /** Closes the connections with nothing in flight, except new ones, whose first request may be on its way. */
+  /** Closes the connections with nothing in flight, except new ones, whose handshake or first request may be on its way. */
   closeIdle(): void {
     const now = performance.now();
-    this.serving.visit(({ protocol, since }) => {
-      const isNew = protocol?.isUsed === false && now - since < FIRST_REQUEST_GRACE_MS;
-      if (!isNew) protocol?.closeIdle();
+    this.serving.visit(({ accepted, protocol, since }) => {
+      const age = now - since;
+      if (protocol === undefined) {
+        if (age >= OPENING_GRACE_MS) accepted.destroy();
+      } else if (protocol.isUsed || age >= FIRST_REQUEST_GRACE_MS) {
+        protocol.closeIdle();
+      }
     });
   }
 
@@ -290,7 +300,10 @@ export class ClientConnections {
   /** Closes connections that take too long or were reset. */
   private check(): void {
     const now = performance.now();
-    this.serving.visit(({ protocol }) => protocol?.checkTimes(now));
+    this.serving.visit((connection) => {
+      if (connection.protocol === undefined) this.checkOpening(connection, now);
+      else connection.protocol.checkTimes(now);
+    });
     this.lingering.visit(({ lingering }) => lingering?.checkTimes(now));
     this.checksUntilReset -= 1;
     if (this.checksUntilReset === 0) {
@@ -300,6 +313,14 @@ export class ClientConnections {
     if (this.size > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
+  }
+
+  /** Closes a connection that is not open in time: bytes that trickle in buy it no more. */
+  private checkOpening({ accepted, since, onLate }: ClientConnection, now: number): void {
+    const { openTimeout } = this.handler;
+    if (openTimeout === 0 || now - since < openTimeout || accepted.destroyed) return;
+    onLate?.();
+    accepted.destroy();
   }
 
   private static check(this: void, connections: ClientConnections): void {

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { type AddressRange, isWithin } from '../../http/forwarding.ts';
 import type { ClientConnection } from './connections.ts';
-import { onCheckPhase } from '../fair-turns.ts';
 
 /** Why a connection has no PROXY header. */
 type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';
@@ -10,8 +9,6 @@ type ProxyHeaderFault = 'malformed' | 'timeout' | 'closed';
 interface ProxiedOptions {
   /** Peers whose connections must begin with a header; others' never do. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Maximum time in milliseconds to receive the header; 0 is no limit. */
-  readonly headersTimeout: number;
   /** Called when a connection closes because it does not begin with a header, except one without a byte, which only checked the port. */
   readonly onFault: (reason: ProxyHeaderFault) => void;
 }
@@ -21,24 +18,19 @@ interface ProxiedOptions {
  * it on the socket. Only a trusted peer may name its client, and it must: the gateway never guesses whether a header is present.
  */
 export function readProxied(connection: ClientConnection, options: ProxiedOptions, serve: () => void): void {
-  const { trustedProxies, headersTimeout, onFault } = options;
+  const { trustedProxies, onFault } = options;
   if (!isWithin(connection.remote, trustedProxies)) {
     serve();
     return;
   }
   const socket = connection.accepted;
   let isRead = false;
-  const expire = (): void => {
-    if (isRead) return;
+  connection.onLate = () => {
     isRead = true;
     onFault('timeout');
-    socket.destroy();
   };
-  // After a stall of the process, read first the bytes that arrived in time.
-  const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
   let received: Buffer | undefined;
   const close = (): void => {
-    clearTimeout(timer);
     if (!isRead && received !== undefined) onFault('closed');
   };
   const malformed = (): void => {
@@ -57,7 +49,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     const header = readProxyHeader(received);
     if (header === 'partial') return;
     isRead = true;
-    clearTimeout(timer);
+    connection.onLate = undefined;
     socket.off('data', take);
     socket.off('end', end);
     socket.off('error', ignore);

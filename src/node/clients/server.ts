@@ -9,6 +9,7 @@ import { type Failure, failure } from '../../migrate/failure.ts';
 import type { EarlyEnds, CountsByReason } from '../../rewrite-log/metric-families.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
+import { socketBelowTls } from '../node-internals.ts';
 import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../files.ts';
 import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
@@ -59,6 +60,8 @@ const WAIT_PER_CHUNK_MS = 0.0005;
 const CHUNKS_PER_TURN = 32_768;
 /** ALPN names (RFC 7301 §6), the preferred one first; `curl -0` offers only `http/1.0`. The request line has the real version. */
 const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
+/** Milliseconds of Node's longest timer: to Node, 0 means its own default. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Options for TLS sessions that clients resume. */
 const SESSIONS = {
   // Node's default is a hash of the command line: a gateway restarted with other flags would resume none.
@@ -120,6 +123,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     ];
     this.connections = new ClientConnections({
       limit: options.connections,
+      openTimeout: options.headersTimeout,
       open:
         options.tls === undefined && !options.proxyProtocol
           ? (connection) => this.connections.serve(connection)
@@ -239,8 +243,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       onHandshake();
       return;
     }
+    connection.onLate = () => this.handshakes.timedOut(accepted);
     this.handshakes.readFirstByte(accepted, {
-      headersTimeout: this.options.headersTimeout,
       onPlain: () => this.refuse(connection, failure('bad-request', PLAIN_HTTP), false),
       onHandshake,
     });
@@ -259,7 +263,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       // Other runtimes take a list instead; Deno then refuses a client that offers only HTTP/1.0.
       ...(IS_NODE ? { ALPNCallback: chooseProtocol } : { ALPNProtocols: PROTOCOLS }),
       noDelay: true,
-      handshakeTimeout: this.options.headersTimeout,
+      // Each byte would start Node's timeout anew, and it only reports: `ClientConnections` counts from accept.
+      handshakeTimeout: NO_TIMEOUT_MS,
       ...SESSIONS,
     });
     server.on('secureConnection', (socket: TLSSocket) => this.connections.secured(socket));
@@ -342,7 +347,6 @@ function ignore(): void {}
 const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'closed',
   EPIPE: 'closed',
-  ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout',
   ERR_SSL_HTTP_REQUEST: 'plain-http',
   ERR_SSL_WRONG_VERSION_NUMBER: 'not-tls',
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'unsupported-version',
@@ -355,13 +359,11 @@ const CERTIFICATE_ALERT =
   /ALERT_(?:BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(?:REVOKED|EXPIRED|UNKNOWN|REQUIRED)|UNKNOWN_CA)$/;
 
 const ALL_REASONS: readonly string[] = [
-  ...new Set([...Object.values(REASONS), 'certificate-rejected', 'other']),
+  ...new Set([...Object.values(REASONS), 'timeout', 'certificate-rejected', 'other']),
 ];
 
-/** Limits and callbacks for a connection's first byte. */
-interface FirstByteOptions {
-  /** Maximum time in milliseconds to receive it; 0 is no limit. */
-  readonly headersTimeout: number;
+/** Callbacks for a connection's first byte. */
+interface FirstByteHandler {
   /** Called when the client speaks plain HTTP. */
   readonly onPlain: () => void;
   /** Called when the client begins a handshake, with all its bytes unread. */
@@ -373,9 +375,21 @@ class HandshakeFailures {
   /** Failures for each reason, including those that never occurred. */
   readonly counts: CountsByReason = Object.fromEntries(ALL_REASONS.map((reason) => [reason, 0]));
 
+  /** Sockets, below TLS, whose handshake was too slow: Node reports their close once more. */
+  private readonly late = new WeakSet<Socket>();
+
   /** Counts the failures that Node's server reports. */
   watch(server: Server): void {
-    server.on('tlsClientError', (error: Error) => this.add(reasonOf(error)));
+    server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+      const below = socketBelowTls(socket);
+      if (below === undefined || !this.late.has(below)) this.add(reasonOf(error));
+    });
+  }
+
+  /** Counts a handshake that was not complete in time, or not begun; its socket then closes. */
+  timedOut(accepted: Socket): void {
+    this.late.add(accepted);
+    this.add('timeout');
   }
 
   /**
@@ -383,23 +397,11 @@ class HandshakeFailures {
    * only after the socket is closed, too late to tell the client why. A connection without a byte, such as a load balancer's check of the
    * port, is not counted.
    */
-  readFirstByte(socket: Socket, { headersTimeout, onPlain, onHandshake }: FirstByteOptions): void {
-    let isRead = false;
-    const expire = (): void => {
-      if (isRead) return;
-      this.add('timeout');
-      socket.destroy();
-    };
-    const timer = headersTimeout > 0 ? setTimeout(() => onCheckPhase(expire), headersTimeout) : undefined;
-    const stop = (): void => clearTimeout(timer);
-    const end = (): void => {
-      // The client ended its side without a byte; a half-open server would wait for ever.
-      if (!isRead) socket.destroy();
-    };
+  readFirstByte(socket: Socket, { onPlain, onHandshake }: FirstByteHandler): void {
+    // The client ended its side without a byte; a half-open server would wait for ever.
+    const end = (): void => void socket.destroy();
     const take = (chunk: Buffer): void => {
-      isRead = true;
-      stop();
-      socket.off('data', take).off('end', end).off('error', ignore).off('close', stop);
+      socket.off('data', take).off('end', end).off('error', ignore);
       socket.pause();
       if (isLetter(chunk[0])) {
         this.add('plain-http');
@@ -410,7 +412,7 @@ class HandshakeFailures {
       socket.unshift(chunk);
       onHandshake();
     };
-    socket.on('data', take).on('end', end).on('error', ignore).on('close', stop);
+    socket.on('data', take).on('end', end).on('error', ignore);
   }
 
   private add(reason: string): void {

@@ -88,7 +88,6 @@ test('a connection does not keep its first bytes once the PROXY header is read',
   const loopback = readRange('127.0.0.0/8');
   const options = {
     trustedProxies: loopback === undefined ? [] : [loopback],
-    headersTimeout: 0,
     onFault: () => {},
   };
   const served = new Promise<void>((resolve) => {

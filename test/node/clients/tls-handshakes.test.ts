@@ -1,6 +1,8 @@
 /** @module-tag openssl */
 import { spawn } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect as tlsConnect } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import type { TestGateway } from '../../support/gateway.ts';
@@ -74,6 +76,73 @@ test('a connection without a byte is no handshake: it is not counted when it end
   await new Promise((resolve) => void silent.on('close', resolve));
   const { handshakes = {} } = gateway.server.earlyEnds ?? {};
   expect(Object.entries(handshakes).filter(([, count]) => count > 0)).toEqual([['timeout', 1]]);
+});
+
+/** Writes bytes one by one, slower than any client on a slow network. */
+function trickle(socket: Socket, bytes: Buffer): void {
+  let at = 0;
+  const timer = setInterval(() => void socket.write(bytes.subarray(at, (at += 1))), 50);
+  socket.on('close', () => clearInterval(timer));
+}
+
+/** How a handshake begins, and is never over. */
+const UNFINISHED: Readonly<Record<string, (port: number) => Socket>> = {
+  'no byte': (port) => plain(port),
+  'its first byte': (port) => plain(port, PART_OF_HELLO.subarray(0, 1)),
+  'part of a hello': (port) => plain(port, PART_OF_HELLO),
+  'a hello that trickles in': (port) => {
+    const socket = plain(port);
+    trickle(socket, Buffer.concat([PART_OF_HELLO, Buffer.alloc(500)]));
+    return socket;
+  },
+  'a hello, and nothing to what the gateway said': (port) => {
+    const socket = plain(port);
+    const client = tlsConnect({ socket: helloOnly(socket), servername: 'localhost' });
+    onTestFinished(() => void client.destroy());
+    client.on('error', () => {});
+    return socket;
+  },
+};
+
+/** Passes on what is written, and nothing that is read. */
+function helloOnly(socket: Socket): Duplex {
+  socket.resume();
+  return new Duplex({
+    read: () => {},
+    write: (bytes: Buffer, _, done) => void socket.write(bytes, () => done()),
+  });
+}
+
+test.for(Object.entries(UNFINISHED))(
+  'a handshake has the time of a head from accept: %s',
+  async ([, begin]) => {
+    const gateway = await gatewayWithTls();
+    const socket = begin(gateway.port);
+    await new Promise((resolve) => void socket.on('close', resolve));
+    // Node reports the close of the socket in a later turn.
+    await delay(50);
+    const { handshakes = {} } = gateway.server.earlyEnds ?? {};
+    expect(Object.entries(handshakes).filter(([, count]) => count > 0)).toEqual([['timeout', 1]]);
+  },
+);
+
+test('a stop does not wait for a handshake that is never over, and waits for one that will be', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const gateway = await secureGateway(v2.origin, { 'client-headers-timeout': '60000', drain: '60000' });
+  const stalled = plain(gateway.port, PART_OF_HELLO);
+  const slow = plain(gateway.port);
+  for (const socket of [stalled, slow]) await new Promise((resolve) => void socket.on('connect', resolve));
+  const stopped = gateway.stop();
+  await delay(600);
+  const client = tlsConnect({ socket: slow, host: 'localhost', ca: ca.cert });
+  client.on('error', () => {});
+  let received = '';
+  client.on('data', (bytes: Buffer) => (received += bytes.toString()));
+  client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  await new Promise((resolve) => void client.on('close', resolve));
+  expect(statusOf({ text: received })).toBe(200);
+  await new Promise((resolve) => void stalled.on('close', resolve));
+  await stopped;
 });
 
 test('plain HTTP on the port of TLS gets 400 with a sentence, and is in the log', async () => {
