@@ -40,7 +40,7 @@ export function isOfTexts(format: BodyFormat): format is TextFormat {
   return format === 'ndjson' || format === 'json-seq' || format === 'texts';
 }
 
-/** The boundary between the parts of a multipart body; empty where its type names none that can be read. */
+/** The boundary between the parts of a multipart body. */
 export function boundaryOf(format: MultipartFormat): string {
   return format.slice(format.indexOf(';') + 1);
 }
@@ -70,35 +70,51 @@ export function isStreamed(format: BodyFormat): format is StreamedFormat {
   return format !== 'json' && format !== 'json-patch' && format !== 'merge-patch' && !isForm(format);
 }
 
+/** Why rules cannot read a body: its text is not in UTF-8, or readers find different things in the type of texts or of fields. */
+type FormatFault = 'charset' | 'ambiguous' | 'malformed';
+
 /**
- * Reads a `Content-Type` that is not JSON's: the format of the body, `charset` for one whose text is not in UTF-8, or undefined where
- * rules read no body of the type. With `fields` false, forms and multipart bodies are not read.
+ * Reads a `Content-Type` that is not JSON's: the format of the body, why it cannot be read, or undefined where rules read no body of
+ * the type. With `fields` false, forms and multipart bodies are not read. Parameters are read as clients write them, which is not
+ * always as a media type has them; a type of which nothing else can be made is never taken for another one.
  */
 export function readFormat(
   value: string | undefined,
   fields = true,
-): Exclude<BodyFormat, 'json'> | 'charset' | undefined {
-  if (value === undefined || !mediaType.test(value)) return undefined;
-  if (!fields) return readTextFormat(value);
-  const format = isFormType.test(value) ? 'form' : undefined;
-  return format === undefined ? (readTextFormat(value) ?? readMultipart(value)) : inUtf8(format, value);
+): Exclude<BodyFormat, 'json'> | FormatFault | undefined {
+  if (value === undefined) return undefined;
+  const [, type, rest = ''] = (fields && fieldsType.exec(value)) || [];
+  if (type === undefined) return readTextFormat(value);
+  const parameters = readParameters(rest);
+  if (parameters === undefined || /[ \t]/.test(type)) return 'malformed';
+  return /^a/i.test(type) ? inUtf8('form', parameters) : readMultipart(parameters);
 }
 
 /** Reads a `Content-Type` of JSON texts that follow one another, as {@link readFormat} does. */
-export function readTextFormat(value: string | undefined): TextFormat | 'charset' | undefined {
-  const format = value !== undefined && mediaType.test(value) ? textFormatOf(value) : undefined;
-  return format && inUtf8(format, value ?? '');
+export function readTextFormat(
+  value: string | undefined,
+): TextFormat | Exclude<FormatFault, 'malformed'> | undefined {
+  const format = value === undefined ? undefined : textFormatOf(value);
+  if (value === undefined || format === undefined) return undefined;
+  const end = value.indexOf(';');
+  const parameters = readParameters(end === -1 ? '' : value.slice(end));
+  return parameters === undefined ? 'ambiguous' : inUtf8(format, parameters);
 }
 
-function inUtf8<Format extends 'form' | TextFormat>(format: Format, value: string): Format | 'charset' {
-  const end = value.indexOf(';');
-  return end === -1 || charsetsAreUtf8(value.slice(end)) ? format : 'charset';
+function inUtf8<Format extends 'form' | TextFormat>(
+  format: Format,
+  parameters: Parameters,
+): Format | 'charset' {
+  const isRead = parameters.every(([name, value]) => name !== 'charset' || value === '' || isUtf8(value));
+  return isRead ? format : 'charset';
 }
 
 /** Returns the format of a body that was read, by its `Content-Type`. */
 export function formatOfType(value: string | undefined): BodyFormat {
   const format = readFormat(value);
-  return format === undefined || format === 'charset' ? jsonFormat(value) : format;
+  if (format === undefined || format === 'charset' || format === 'ambiguous' || format === 'malformed')
+    return jsonFormat(value);
+  return format;
 }
 
 /** What JSON says by its type: a resource, operations on one (RFC 6902), or the members of one that change (RFC 7396). */
@@ -140,19 +156,42 @@ const LINES: ReadonlySet<string> = new Set([
 /** Longest boundary that is read; RFC 2046 §5.1.1 allows 70 characters. */
 const MAX_BOUNDARY = 200;
 
-/** Without a boundary that all readers take for the same one, the boundary is empty: such a body cannot be read. */
-function readMultipart(value: string): `multipart;${string}` | undefined {
-  if (!/^multipart\/form-data[ \t]*(?:;|$)/i.test(value)) return undefined;
-  const boundaries: string[] = [];
-  for (const [, name, given = ''] of value.matchAll(parameter))
-    if (name?.toLowerCase() === 'boundary') boundaries.push(given);
-  const [given = ''] = boundaries;
-  const boundary = given.startsWith('"') ? given.slice(1, -1).replaceAll(/\\(.)/g, '$1') : given;
+/** Without a boundary that all readers take for the same one, such a body cannot be read. */
+function readMultipart(parameters: Parameters): `multipart;${string}` | 'malformed' {
+  // RFC 2231 has it in pieces or encoded, which hardly anybody reads.
+  if (parameters.some(([name]) => name.startsWith('boundary*'))) return 'malformed';
+  const [boundary = '', ...others] = new Set(
+    parameters.flatMap(([name, value]) => (name === 'boundary' ? [value] : [])),
+  );
   const isPlain = /^[ -~]*[!-~]$/.test(boundary) && boundary.length <= MAX_BOUNDARY;
-  return boundaries.length === 1 && isPlain ? `multipart;${boundary}` : 'multipart;';
+  return others.length === 0 && isPlain ? `multipart;${boundary}` : 'malformed';
 }
 
-const isFormType = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i;
+/** The types of fields, with blanks where none belong; what follows is no character of a name. */
+const fieldsType =
+  /^(application[ \t]*\/[ \t]*x-www-form-urlencoded|multipart[ \t]*\/[ \t]*form-data)(?![!#$%&'*+.^_`|~0-9A-Za-z-])(.*)$/i;
+
+/** Names in lower case, and values without quotes: an empty one where there is none. */
+type Parameters = readonly (readonly [name: string, value: string])[];
+
+/**
+ * Reads the parameters behind a type leniently: a value may have any visible character that ends nothing, as boundaries do (RFC 2046
+ * §5.1.1), and what has no value says nothing. Undefined where two readers could find different ones.
+ */
+function readParameters(text: string): Parameters | undefined {
+  const rest = text.trim();
+  const found: [string, string][] = [];
+  for (let at = 0; at < rest.length;) {
+    lenientParameter.lastIndex = at;
+    const [whole = '', name, quotedValue, plain] = lenientParameter.exec(rest) ?? [];
+    if (whole === '') return undefined;
+    at += whole.length;
+    const value = quotedValue?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
+    if (name !== undefined) found.push([name.toLowerCase(), value]);
+  }
+  return found;
+}
+
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
 /** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */
@@ -165,6 +204,8 @@ const otherType = new RegExp(
   'i',
 );
 const parameter = new RegExp(`;[ \\t]*(${token})=(${token}|${quoted})`, 'g');
+const lenientParameter =
+  /;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"[ \t]*|([!#-:<-[\]-~\x80-\xff]+)[ \t]*)?)?)?/y;
 
 function isJson(essence: string): boolean {
   return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
@@ -226,12 +267,15 @@ export function isWhiteSpace(byte: number | undefined): boolean {
 /** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */
 function charsetsAreUtf8(parameters: string): boolean {
   for (const [, name, value] of parameters.matchAll(parameter)) {
-    if (name?.toLowerCase() !== 'charset') continue;
-    // Some clients write it in single quotes, which are none to HTTP.
-    const charset = (value ?? '').replaceAll(/["'\\]/g, '').toLowerCase();
-    if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
+    if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return false;
   }
   return true;
+}
+
+function isUtf8(value: string): boolean {
+  // Some clients write it in single quotes, which are none to HTTP.
+  const charset = value.replaceAll(/["'\\]/g, '').toLowerCase();
+  return charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
 }
 
 /** A content coding (RFC 9110 §8.4.1) that a body can be decoded from. */

@@ -494,7 +494,8 @@ export function decideBody(
       form === undefined || format === undefined ? NO_METHODS : methodsElsewhere(form, rules, operation);
     if (format === undefined || (rules?.requestPlan(operation).isEmpty === true && others.length === 0))
       return { action: 'forward', note: 'media-type' };
-    type = format === 'charset' ? format : withoutMethods(format, others);
+    if (format === 'malformed') return unreadType(policies);
+    type = format === 'charset' || format === 'ambiguous' ? format : withoutMethods(format, others);
   }
   if (type === 'json') type = jsonFormat(head.contentType);
   if (type === 'ambiguous')
@@ -513,6 +514,12 @@ export function decideBody(
   if (isWhole && head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
   return { action: 'rewrite', coding, format: type };
+}
+
+/** A type that is nearly one of fields: V2 may find fields where the rules find none. */
+function unreadType({ malformed }: Policies): BodyDecision {
+  if (malformed === 'forward') return { action: 'forward', note: 'malformed-form' };
+  return { action: 'refuse', failure: failure('malformed-form') };
 }
 
 function methodsElsewhere(

@@ -204,6 +204,11 @@ const FAILURES = {
   ],
   'bad-target': [400, 'Bad Request', 'The request target is not valid.'],
   'bad-framing': [400, 'Bad Request', 'The body of the request is framed incorrectly.'],
+  'malformed-form': [
+    400,
+    'Bad Request',
+    'The Content-Type cannot be read in one way: it names no boundary, or two, or has parameters that are not separated by semicolons.',
+  ],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
   'no-api-key': [401, 'Unauthorized', 'Send the API key as Authorization: Bearer.'],
   'bad-signature': [401, 'Unauthorized', "The delivery's signature is not valid."],

@@ -146,12 +146,6 @@ export class MultipartStream implements BodyStream {
   }
 
   push(part: Uint8Array): StreamOutput {
-    if (this.rules.boundary === '' && this.state === 'preamble') {
-      const refusal = this.malformed(
-        'the media type has no boundary, or one that two readers could read differently',
-      );
-      if (refusal !== undefined) return { bytes: EMPTY, refusal };
-    }
     this.append(part);
     for (;;) {
       const next = this.step();

@@ -33,6 +33,7 @@ const STATUSES: Readonly<Record<FailureCode, number>> = {
   signed: 400,
   'bad-target': 400,
   'bad-framing': 400,
+  'malformed-form': 400,
   'undecodable-body': 400,
   'no-api-key': 401,
   'bad-signature': 401,

@@ -97,7 +97,7 @@ const MAX_VALUE_CHARACTERS = 40;
 /** How a client's owner corrects a refused request, by failure code. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['malformed-json', 'Send valid JSON in UTF-8.'],
-  ['malformed-form', 'Send fields in UTF-8, percent-encoded.'],
+  ['malformed-form', 'Send a form whose Content-Type and body are well-formed, with fields in UTF-8.'],
   ['duplicate-member', 'Send each member of an object once.'],
   ['wrapper-not-object', 'Send the parameters as an object.'],
   ['body-too-large', 'Send a smaller body.'],

@@ -530,6 +530,17 @@ describe('multipart/form-data is rewritten as it comes', () => {
     expect(await gateway.entry()).toMatchObject({ failure: 'malformed-form', status: 400 });
   });
 
+  test('one whose type has no boundary crosses byte for byte with the policy malformed: forward, and a note', async () => {
+    const { policies } = testRuleBook();
+    const { v2, gateway, send } = await served(ok(), {
+      ruleBook: { policies: { ...policies, malformed: 'forward' } },
+    });
+    const body = `${field('data[name]', 'A')}--B--\r\n`;
+    await send(post('/api/v1/clients', TWO, body));
+    expect(v2.received.join('').endsWith(`\r\n\r\n${body}`)).toBe(true);
+    expect(await gateway.entry()).toMatchObject({ verdict: 'unchanged', note: 'malformed-form' });
+  });
+
   test('with the policy forms: forward it crosses byte for byte', async () => {
     const { policies } = testRuleBook();
     const { v2, gateway, send } = await served(ok(), {
