@@ -28,8 +28,9 @@ LABEL org.opencontainers.image.title="capture-gateway" \
       org.opencontainers.image.base.name="gcr.io/distroless/nodejs24-debian13:nonroot"
 WORKDIR /app
 COPY --from=modules /app/node_modules node_modules
-# An optional peer of the package, for a store at redis://.
+# Optional peers of the package: for a store at redis://, and for spans over OTLP/HTTP.
 COPY --from=build /app/node_modules/@redis/client node_modules/@redis/client
+COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config/rules.yaml config/rules.schema.json config/

@@ -34,7 +34,7 @@ export async function bundlePrograms(dist: string, exported: readonly string[]):
     // The package says that its modules have no side effects, for whoever imports them; the check of Node's version has one.
     ignoreAnnotations: true,
     // Loaded by few commands and settings, and not before they are used.
-    external: ['undici/*', '@redis/client', 'fast-check'],
+    external: ['undici/*', '@redis/client', '@opentelemetry/*', 'fast-check'],
     // Dependencies in CommonJS call it.
     banner: {
       js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",

@@ -1,4 +1,4 @@
-import { isTraced, readSampler } from '../node/log/otlp.ts';
+import { isTraced, openSampler } from '../node/log/tracing.ts';
 import { captureBodyLimit, readSetting } from '../settings/read-settings.ts';
 import { constants, settings as table } from '../settings/settings.ts';
 import { watchProcess } from '../node/admin/admin-server.ts';
@@ -46,7 +46,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
     send,
     ownReport: (client, type) => reports.of(client, type),
     store,
-    isSampled: isTraced(process.env) ? readSampler(process.env) : undefined,
+    isSampled: isTraced(process.env) ? await openSampler() : undefined,
     bodyLimit: captureBodyLimit(readSetting(table.captureMemory, sources) ?? 0),
     wanted: () => (level === 'bodies' ? 'bodies' : rate.next()),
   });

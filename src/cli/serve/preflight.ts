@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adminFault } from '../../node/admin/operators.ts';
+import { tracingPackages } from '../../node/log/tracing.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
@@ -57,6 +58,7 @@ export async function preflight(
     ...faults,
     ...checks.flatMap((check) => trueFaults(settings, invalid, check)),
     ...((await namesFault(settings)) ?? []),
+    ...(tracingFault(given.environment) ?? []),
     ...[upstreamTls, clientTls, storeFiles(settings)].flatMap((outcome) =>
       'fault' in outcome ? [outcome.fault] : [],
     ),
@@ -110,12 +112,25 @@ export function clientFiles(settings: Settings): ReturnType<typeof readTlsFiles>
 /** Returns the fault that the Redis client is missing: an optional peer dependency, because it is as large as all the rest. */
 function redisFault(settings: Settings): string | undefined {
   const store = settings.get(table.store);
-  if (store.kind !== 'redis') return undefined;
+  if (store.kind !== 'redis' || isInstalled('@redis/client')) return undefined;
+  return `${settings.nameOf(table.store)} ${store.url} needs the package @redis/client, which is not installed: run npm install @redis/client@6 beside capture-gateway.`;
+}
+
+/** Returns the fault that packages of OpenTelemetry are missing, which are optional peers. */
+function tracingFault(environment: GivenSettings['environment']): readonly string[] | undefined {
+  const missing = tracingPackages(environment).filter((name) => !isInstalled(name));
+  if (missing.length === 0) return undefined;
+  return [
+    `OTEL_EXPORTER_OTLP_ENDPOINT is set, and the export of spans needs ${missing.join(', ')}: run npm install ${missing.join(' ')} beside capture-gateway, or set OTEL_SDK_DISABLED=true.`,
+  ];
+}
+
+function isInstalled(name: string): boolean {
   try {
-    createRequire(import.meta.url).resolve('@redis/client');
-    return undefined;
+    createRequire(import.meta.url).resolve(name);
+    return true;
   } catch {
-    return `${settings.nameOf(table.store)} ${store.url} needs the package @redis/client, which is not installed: run npm install @redis/client@6 beside capture-gateway.`;
+    return false;
   }
 }
 

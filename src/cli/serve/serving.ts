@@ -4,7 +4,7 @@ import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
 import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
-import { openTraces, type Traces } from '../../node/log/otlp.ts';
+import { openTraces, type Traces } from '../../node/log/tracing.ts';
 import { LimitedLines, type ProcessLine, type WriteProcessLine } from '../../node/log/process-log.ts';
 import type { RunningReference } from '../../node/reference.ts';
 import { rehearse } from '../../node/rehearsal.ts';
@@ -285,13 +285,10 @@ function openRuleBooks({ checked, allowsQuestions, rollout, given }: Opened): Ru
   return new RuleBooks(ruleBook, load, () => Date.now());
 }
 
-function tracesOf(
-  { given: { environment }, log }: Opened,
-  ruleBooks: RuleBooks,
-): Promise<Traces | undefined> {
+function tracesOf({ log }: Opened, ruleBooks: RuleBooks): Promise<Traces | undefined> {
   const tell = (trouble: string): void =>
     log.write({ level: 'warn', event: 'trace-trouble', message: `traces: ${trouble}.` });
-  return openTraces(environment, packageVersion(), tell, () => ruleBooks.current.prefixes);
+  return openTraces(packageVersion(), tell, () => ruleBooks.current.prefixes);
 }
 
 function operatorParts(

@@ -38,7 +38,7 @@ import type { LogSink } from './log-sink.ts';
  * | `worker-ended` | error | a worker process ended and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
- * | `trace-trouble` | warn | spans are lost, or wait for an unreachable collector | |
+ * | `trace-trouble` | warn | spans are lost, or OpenTelemetry's packages warn | |
  * | `reference-error` | error | the embedded V2 met a bug | `stack` |
  * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
  * | `runtime-warning` | warn | a warning from Node | |
