@@ -25,7 +25,7 @@ export interface ConnectionProtocol {
  *
  * | state | held in | at the limit of connections | when the server drains | ends |
  * |---|---|---|---|---|
- * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | closes after two seconds | the headers timeout after accept, whatever arrives |
+ * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | goes on for two seconds | after the headers timeout from accept, whatever arrives |
  * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
  * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
