@@ -33,8 +33,6 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
-const COOKIE = 'inspector';
-
 /** Seconds after which a session ends, even one in use: a working day. */
 const SESSION_SECONDS = 12 * 60 * 60;
 
@@ -110,7 +108,8 @@ const socketAddress: AddressOf = ({ env }) => addressOf(env);
 
 /**
  * Sessions of the page. A session is a random id with an end, signed with a key derived from the token. Every process and replica
- * with the token can thus check it without a store, and a new token ends all sessions.
+ * with the token can thus check it without a store, and a new token ends all sessions. Browsers send a cookie to every port of a host,
+ * so its name also depends on the token: gateways with other tokens on one host keep their sessions apart.
  */
 export class Sessions {
   private readonly time: () => number;
@@ -130,7 +129,8 @@ export class Sessions {
   async begin(secure: boolean): Promise<string> {
     const id = hexOf(crypto.getRandomValues(new Uint8Array(16)));
     const named = `${Math.floor(this.time() / 1000) + SESSION_SECONDS}.${id}`;
-    return setCookie(`${named}.${await this.signature(named)}`, SESSION_SECONDS, secure);
+    const value = `${named}.${await this.signature(named)}`;
+    return setCookie(await this.cookieName(), value, SESSION_SECONDS, secure);
   }
 
   /** Whether a `Cookie` field has a session that has not ended. */
@@ -144,15 +144,19 @@ export class Sessions {
     if (id !== undefined) this.ended.add(id);
     const [oldest] = this.ended;
     if (this.ended.size > MAX_ENDED && oldest !== undefined) this.ended.delete(oldest);
-    return setCookie('', 0, secure);
+    return setCookie(await this.cookieName(), '', 0, secure);
   }
 
   private async idIn(header: string | undefined): Promise<string | undefined> {
-    const cookie = cookieValue(header);
+    const cookie = cookieValue(header, await this.cookieName());
     const [, named, end, id, signature] = SESSION.exec(cookie ?? '') ?? [];
     if (named === undefined || id === undefined || signature === undefined) return undefined;
     if (!(await isSame(signature, await this.signature(named)))) return undefined;
     return Number(end) * 1000 > this.time() && !this.ended.has(id) ? id : undefined;
+  }
+
+  private async cookieName(): Promise<string> {
+    return `inspector-${(await this.signature('the name of the cookie')).slice(0, 8)}`;
   }
 
   private async signature(named: string): Promise<string> {
@@ -165,16 +169,20 @@ export class Sessions {
   }
 }
 
-function setCookie(value: string, maxAge: number, secure: boolean): string {
-  return `${COOKIE}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+/**
+ * Without a `Path`, browsers take the folder of the login (RFC 6265 §5.1.4): behind a proxy that serves the page below a path, the
+ * cookie goes neither to another page on that host nor to another application.
+ */
+function setCookie(name: string, value: string, maxAge: number, secure: boolean): string {
+  return `${name}=${value}; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
-function cookieValue(header: string | undefined): string | undefined {
+function cookieValue(header: string | undefined, name: string): string | undefined {
   return header
     ?.split(';')
     .map((pair) => pair.trim())
-    .find((pair) => pair.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
 }
 
 async function signingKey(token: string): Promise<CryptoKey> {

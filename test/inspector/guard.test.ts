@@ -135,7 +135,12 @@ describe('the admin listener with a token', () => {
     expect(cookie).not.toContain(TOKEN);
     const pair = cookie.split(';', 1)[0] ?? '';
     expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: `a=b; ${pair}` } })).status).toBe(200);
-    for (const forged of [`${pair.slice(0, -1)}0x`, pair.replace('=', '=9'), 'inspector=', `${pair}.`])
+    for (const forged of [
+      `${pair.slice(0, -1)}0x`,
+      pair.replace('=', '=9'),
+      pair.replace(/=.*/, '='),
+      `${pair}.`,
+    ])
       expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: forged } })).status).toBe(401);
   });
 
@@ -156,7 +161,7 @@ describe('the admin listener with a token', () => {
     const ended = await fetch(`${adminOrigin}/logout`, { method: 'POST', headers: { cookie: one } });
     expect([ended.status, ended.headers.getSetCookie()]).toEqual([
       204,
-      ['inspector=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict'],
+      [`${one.split('=', 1)[0]}=; Max-Age=0; HttpOnly; SameSite=Strict`],
     ]);
     expect([await state(one), await state(other)]).toEqual([401, 200]);
     const foreign = await fetch(`${adminOrigin}/logout`, {
@@ -164,6 +169,25 @@ describe('the admin listener with a token', () => {
       headers: { cookie: other, origin: 'https://evil.example' },
     });
     expect([foreign.status, await state(other)]).toEqual([403, 200]);
+  });
+
+  test('begins sessions beside those of gateways on other ports or paths of the host', async () => {
+    const tokens = [TOKEN, 'another-token-of-16'];
+    const gateways = await Promise.all(tokens.map((token) => inspected({ 'admin-token': token })));
+    const granted = await Promise.all(
+      gateways.map(({ adminOrigin }, at) =>
+        fetch(`${adminOrigin}/login`, { method: 'POST', body: JSON.stringify({ token: tokens[at] }) }),
+      ),
+    );
+    const cookies = granted.flatMap(({ headers }) => headers.getSetCookie());
+    // The folder of the login is the default (RFC 6265 §5.1.4), which only the browser knows.
+    expect(cookies.filter((cookie) => /path=/i.test(cookie))).toEqual([]);
+    const jar = new Map(cookies.map((cookie) => [cookie.split('=', 1)[0], cookie.split(';', 1)[0]]));
+    const headers = { cookie: [...jar.values()].join('; ') };
+    const states = gateways.map(
+      async ({ adminOrigin }) => (await fetch(`${adminOrigin}/state`, { headers })).status,
+    );
+    expect(await Promise.all(states)).toEqual([200, 200]);
   });
 
   test('begins sessions that end by themselves, hold on every replica with the token, and with no other', async () => {
