@@ -12,7 +12,7 @@ import type { TwinOptions } from './twin.ts';
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(command: Command): void {
   command.description(
-    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file. Each flag is also a variable (--max-in-flight: GATEWAY_MAX_IN_FLIGHT) and a line of the file --config. Defaults are in brackets; docs/settings.md says more.',
+    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file (and stops a gateway whose terminal has closed). Each flag is also a variable (--max-in-flight: GATEWAY_MAX_IN_FLIGHT) and a line of the file --config. Defaults are in brackets; docs/settings.md says more.',
   );
   addSettings(command, allSettings)
     .addOption(new Option('--force', 'start although the rule book has TODO lines').helpGroup(RULES_GROUP))

@@ -1,3 +1,5 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import type { ReloadedFile } from '../node/clients/listen.ts';
 import type { WatchedFiles } from '../node/files.ts';
 import { openLogSink } from '../node/log/log-sink.ts';
@@ -26,12 +28,12 @@ export interface LifeCycle {
   readonly drain: number;
 }
 
-/** Runs until SIGTERM or SIGINT, and resolves to the exit code; a second signal exits at once. */
+/** Runs until SIGTERM, SIGINT or the end of its terminal, and resolves to the exit code; a second signal exits at once. */
 export function liveUntilSignal(life: LifeCycle): Promise<number> {
   // By default SIGUSR1 opens a debugger on a port: any user of the machine could run code in the gateway.
   process.on('SIGUSR1', () => {});
   process.on('uncaughtException', life.onUnexpectedError);
-  process.on('SIGHUP', () => void life.onHangup());
+  const isTerminalGone = watchTerminal();
   life.watched.start();
   return new Promise((resolve, reject) => {
     let stopping = false;
@@ -50,7 +52,41 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
     };
     process.on('SIGTERM', end);
     process.on('SIGINT', end);
+    process.on('SIGHUP', () => {
+      if (isTerminalGone()) {
+        if (!stopping) end();
+        return;
+      }
+      void life.onHangup();
+      // The kernel may send the signal a moment before the terminal refuses to be opened.
+      setTimeout(() => {
+        if (isTerminalGone() && !stopping) end();
+      }, TERMINAL_MS).unref();
+    });
   });
+}
+
+/** Milliseconds after which a terminal that closes surely refuses to be opened. */
+const TERMINAL_MS = 500;
+
+/**
+ * Returns whether the terminal that started the process has closed since. Its SIGHUP ends the process, which would otherwise keep its ports
+ * while nobody sees it; any other SIGHUP is for reloading. A process without a terminal (a service), and one whose streams all lead
+ * elsewhere (nohup), has none to lose.
+ */
+function watchTerminal(): () => boolean {
+  const isStartedByTerminal = [0, 1, 2].some((stream) => isatty(stream)) && hasTerminal();
+  return () => isStartedByTerminal && !hasTerminal();
+}
+
+/** True while the process has a controlling terminal. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', constants.O_RDWR | constants.O_NOCTTY));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Milliseconds by which the timer may be late before the process counts as stalled. */

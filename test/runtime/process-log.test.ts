@@ -1,11 +1,14 @@
 /** @module-tag script */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../support/command.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { PROGRAM } from '../support/product.ts';
 import { constants } from '../../src/settings/settings.ts';
@@ -123,6 +126,58 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
     /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z info stopping: .*\r\n/,
   );
 });
+
+test('a gateway ends with the terminal that started it, and not by another hangup', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
+  const child = spawn('script', ['-qefc', `exec ${line}`, '/dev/null'], {
+    cwd: new URL('../../', import.meta.url).pathname,
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  onTestFinished(() => void child.kill('SIGTERM'));
+  await until(() => text.includes("-d '"));
+  const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
+  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  process.kill(pid, 'SIGHUP');
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect(statusOf(await exchange(port, GET))).toBe(200);
+  // The other end of the terminal closes with its holder.
+  child.kill('SIGKILL');
+  await until(() => !isAlive(pid));
+});
+
+test('a gateway whose streams lead elsewhere goes on when its terminal closes, as nohup wants', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const output = join(temporaryFolder('nohup'), 'output');
+  const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
+  const child = spawn('script', ['-qefc', `exec ${line} < /dev/null > ${output} 2>&1`, '/dev/null'], {
+    cwd: new URL('../../', import.meta.url).pathname,
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', GATEWAY_LOG_FORMAT: 'json' },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const read = (): string => (existsSync(output) ? readFileSync(output, 'utf8') : '');
+  await until(() => read().includes('"event":"started"'));
+  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect(statusOf(await exchange(portOf(read()), GET))).toBe(200);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 async function childrenOf(parent: number): Promise<readonly number[]> {
   const listed = spawn('ps', ['-o', 'pid=', '--ppid', String(parent)]);
