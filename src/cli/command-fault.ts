@@ -31,7 +31,7 @@ export function unreadable(name: string, error: unknown): CommandFault {
 }
 
 /** Writes a file that the user named; the fault says why it cannot be written. */
-export function writeOutput(path: string, text: string): CommandFault | undefined {
+export function writeOutput(path: string, text: string | Uint8Array): CommandFault | undefined {
   try {
     writeFileSync(path, text);
     return undefined;
@@ -86,11 +86,12 @@ export async function editRuleBook(
   path: string,
   edit: (text: string, book: RuleBook) => string | CommandFault,
 ): Promise<{ readonly ruleBook: RuleBook } | { readonly faults: readonly string[] }> {
-  const [{ readRuleBook }, { printFault }, { errorCode, readText, replaceFileSync }] = await Promise.all([
-    import('../rules/read-rule-book.ts'),
-    import('../rules/rule-book-fault.ts'),
-    import('../node/files.ts'),
-  ]);
+  const [{ readRuleBook }, { printFault }, { errorCode, inFormOf, readText, replaceFileSync }] =
+    await Promise.all([
+      import('../rules/read-rule-book.ts'),
+      import('../rules/rule-book-fault.ts'),
+      import('../node/files.ts'),
+    ]);
   let text: string;
   try {
     text = readText(path);
@@ -107,7 +108,7 @@ export async function editRuleBook(
   const after = await readRuleBook(next, path);
   if (!after.ok) return { faults: after.faults.map((fault) => printFault(fault)) };
   try {
-    replaceFileSync(path, next);
+    replaceFileSync(path, inFormOf(path, next));
   } catch (error) {
     return { faults: [`${path} cannot be written (${errorCode(error)}).`] };
   }

@@ -1,6 +1,7 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fchmodSync,
   fchownSync,
   fsyncSync,
@@ -48,6 +49,23 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 const UNMARKED = 'it has NUL characters, like UTF-16 without a byte order mark: save it as UTF-8';
+
+/**
+ * A new text for an existing file in the form of the old one: its encoding, its byte order mark and, if all its lines end with CR LF, its
+ * line ends. A file that does not exist takes the text as it is.
+ */
+export function inFormOf(path: string, text: string): Uint8Array {
+  if (!existsSync(path)) return Buffer.from(text);
+  const bytes = readFileSync(path);
+  const old = decodeText(bytes);
+  const hasCrLf = old.includes('\r\n') && !/(?<!\r)\n/.test(old);
+  const lines = hasCrLf ? text.replaceAll(/\r?\n/g, '\r\n') : text;
+  const [first, second] = bytes;
+  if (first === 0xef && second === 0xbb && bytes[2] === 0xbf) return Buffer.from(`\uFEFF${lines}`);
+  if (first === 0xff && second === 0xfe) return Buffer.from(`\uFEFF${lines}`, 'utf16le');
+  if (first === 0xfe && second === 0xff) return Buffer.from(`\uFEFF${lines}`, 'utf16le').swap16();
+  return Buffer.from(lines);
+}
 
 /** Describes the first byte that is not UTF-8, with its line. */
 function placeOfFault(bytes: Uint8Array, encoding: string): string {
@@ -224,7 +242,11 @@ export async function replaceFile(path: string, text: string, how: Replacement =
 }
 
 /** `replaceFile` for text that was just read, with nothing running in between. */
-export function replaceFileSync(path: string, text: string, { mode = 0o600 }: Replacement = {}): void {
+export function replaceFileSync(
+  path: string,
+  text: string | Uint8Array,
+  { mode = 0o600 }: Replacement = {},
+): void {
   const target = realpathOf(path);
   const known = statSync(target, { throwIfNoEntry: false });
   const made = draftPath(target);

@@ -131,3 +131,12 @@ test('what cannot be put in place leaves nothing behind', async () => {
   expect(() => replaceFileSync(join(folder, 'file', 'inside'), 'x')).toThrow('ENOTDIR');
   expect(readdirSync(folder)).toEqual(['file']);
 });
+
+test('a file of names keeps its line ends', () => {
+  const path = join(folder, 'names.yaml');
+  writeFileSync(path, '# ours\r\n3fa94c1d0e5b7a21: Acme # the first\r\n');
+  expect(nameClient(path, '4fa94c1d0e5b7a21', 'Bell')).toBeUndefined();
+  expect(readFileSync(path, 'utf8')).toBe(
+    '# ours\r\n3fa94c1d0e5b7a21: Acme # the first\r\n4fa94c1d0e5b7a21: Bell\r\n',
+  );
+});

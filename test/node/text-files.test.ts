@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { decodeText, readText } from '../../src/node/files.ts';
+import { decodeText, inFormOf, readText } from '../../src/node/files.ts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'text-files-'));
@@ -71,4 +71,23 @@ test('a rule book is read by its mark, and refused with the place of the fault',
   expect(await loadRuleBook(other)).toEqual({
     faults: [expect.stringMatching(/latin\.yaml: it is not UTF-8 \(byte 0xE9 in line 2;/)],
   });
+});
+
+test.each([
+  ['line feeds', Buffer.from('a\nb'), Buffer.from('a\nc\n')],
+  ['CR LF', Buffer.from('a\r\nb\r\n'), Buffer.from('a\r\nc\r\n')],
+  ['both', Buffer.from('a\r\nb\n'), Buffer.from('a\nc\n')],
+  ['no line end', Buffer.from('a'), Buffer.from('a\nc\n')],
+  ['a byte order mark', Buffer.from('\uFEFFa\r\n'), Buffer.from('\uFEFFa\r\nc\r\n')],
+  ['UTF-16', wide('a\r\n', 'le'), wide('a\r\nc\r\n', 'le')],
+  ['UTF-16, the other way round', wide('a\n', 'be'), wide('a\nc\n', 'be')],
+])('a new text has the form of a file with %s', (name, before, after) => {
+  const path = join(folder, name);
+  writeFileSync(path, before);
+  expect(Buffer.from(inFormOf(path, 'a\nc\n'))).toEqual(after);
+  expect(decodeText(inFormOf(path, 'a\r\nc\n')).replaceAll('\r', '')).toBe('a\nc\n');
+});
+
+test('a text for a new file stays as it is', () => {
+  expect(Buffer.from(inFormOf(join(folder, 'none'), 'a\r\nb\n')).toString()).toBe('a\r\nb\n');
 });

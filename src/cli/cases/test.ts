@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
 import { lineDiff } from '../../inspector/diff/diff.ts';
-import { readText } from '../../node/files.ts';
+import { inFormOf, readText } from '../../node/files.ts';
 import { counted, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
@@ -76,7 +76,7 @@ export async function runTest(
   if (update === true) {
     for (const { file, updated, cases } of outcomes) {
       if (cases.every(({ differences }) => differences.length === 0)) continue;
-      const unwritten = writeOutput(file, updated);
+      const unwritten = writeOutput(file, inFormOf(file, updated));
       if (unwritten !== undefined) return unwritten;
     }
   }

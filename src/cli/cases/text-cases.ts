@@ -61,7 +61,7 @@ export class TextCaseFault extends Error {
 
 /** Reads the text cases of a file. Each starts with a title; text before the first title is a comment. Throws `TextCaseFault`. */
 export function readTextCases(text: string): readonly TextCase[] {
-  const lines = text.split('\n');
+  const lines = text.split(/\r?\n/);
   const starts = lines.flatMap((line, index) => (line.startsWith('# ') ? [index] : []));
   return starts.map((start, index) => readTextCase(lines.slice(start, starts[index + 1]), start + 1));
 }
@@ -73,7 +73,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   for (const [index, line] of lines.entries()) {
     const number = at + 1 + index;
     const mark = line.charAt(0);
-    if (mark === '' || mark === '\r' || mark === '#') continue;
+    if (mark === '' || mark === '#') continue;
     if (mark === '!') {
       const [name = '', value = ''] = line.slice(1).split(/:(.*)/s);
       options[name.trim()] = value.trim();

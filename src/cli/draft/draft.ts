@@ -4,7 +4,7 @@ import { readJsonType } from '../../http/content.ts';
 import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
-import { readText } from '../../node/files.ts';
+import { inFormOf, readText } from '../../node/files.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
 import { type Description, printJsonText, readJsonText } from '../../openapi/description.ts';
@@ -70,7 +70,10 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
       ? await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests)
       : undefined;
   const isSame = merged !== undefined && merged.text === present?.text;
-  const unwritten = out === undefined || isSame ? undefined : writeOutput(out, text);
+  const unwritten =
+    out === undefined || isSame
+      ? undefined
+      : writeOutput(out, merged === undefined ? text : inFormOf(out, text));
   if (unwritten !== undefined) return unwritten;
   if (options.json === true) {
     const { text: _, ...tried } = trial ?? { text: '' };

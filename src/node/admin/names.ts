@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
-import { readText, replaceFileSync, errorCode } from '../files.ts';
+import { errorCode, inFormOf, readText, replaceFileSync } from '../files.ts';
 
 /** Why the file of client names cannot be used, as a sentence. */
 export interface NamesFault {
@@ -113,7 +113,7 @@ function textWith(text: string, path: string, hash: string, name: string | undef
 
 function write(path: string, text: string): NamesFault | undefined {
   try {
-    replaceFileSync(path, text, { mode: 0o666 });
+    replaceFileSync(path, inFormOf(path, text), { mode: 0o666 });
     return undefined;
   } catch (error) {
     const code = errorCode(error);

@@ -127,6 +127,17 @@ test('--update writes what came, and leaves comments, requests and bodies that a
   expect((await run(path)).code).toBe(0);
 });
 
+test('a file with CR LF, as Git checks it out on Windows, passes, and keeps its line ends in --update', async () => {
+  const crLf = (text: string): string => text.replaceAll('\n', '\r\n');
+  expect((await run(file('crlf.txt', crLf(PASSING)))).out).toContain('all pass');
+  const path = file('crlf-updated.txt', crLf(FAILING));
+  expect((await run(path)).out).not.toContain('\r');
+  await run(path, '--update');
+  const updated = file('lf-updated.txt', FAILING);
+  await run(updated, '--update');
+  expect(readFileSync(path, 'utf8')).toBe(crLf(readFileSync(updated, 'utf8')));
+});
+
 test('a request that V2 should not get, and one that it should', async () => {
   const refused = PASSING.replace('{"data":{"name":"Acme"}}', '[');
   const path = file('reached.txt', `${PASSING.replaceAll(/^=.*\n/gm, '')}\n${refused}`);

@@ -105,6 +105,11 @@ links: { deprecation: https://x.test/ }
     expect(await written(`${SHIPPED}\n${before}\nlinks: {}\n`)).toContain(`${after}\nlinks: {}\n`);
   });
 
+  test('keeps the line ends and the byte order mark of the file', async () => {
+    const inWindows = (text: string): string => `\uFEFF${text.replaceAll('\n', '\r\n')}`;
+    expect(await written(inWindows(SHIPPED))).toBe(inWindows(await written(SHIPPED)));
+  });
+
   test('leaves a file alone that it cannot write into, and says why', async () => {
     const flow = `${SHIPPED}\nbrownouts: [{ id: a, from: 2027-01-01, until: 2027-01-02 }]\n`;
     writeFileSync(path, flow);
