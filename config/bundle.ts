@@ -11,6 +11,7 @@ const PROGRAMS = [
   'node/threads/operator-worker',
   'node/threads/description-worker',
   'node/threads/transform-worker',
+  'node/rollout/file-worker',
 ] as const;
 
 /**

@@ -188,7 +188,7 @@ function elsewhere(script: string): { readonly child: ChildProcess; readonly exi
   const from = (file: string): string => JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
   const whole = `import { setTimeout as pause } from 'node:timers/promises';
     import { openRollout } from ${from('src/node/rollout/open-rollout.ts')};
-    import { lockFile } from ${from('src/node/rollout/file-store.ts')};
+    import { lockFile } from ${from('src/node/rollout/file-records.ts')};
     import { readSettings } from ${from('src/settings/read-settings.ts')};
     import { testRuleBook } from ${from('test/support/rule-book.ts')};
     ${script}`;

@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads';
+import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../rollout/store.ts';
+
+/** What the main thread asks of the thread; `id` numbers the requests. */
+export type FileRequest = { readonly id: number } & (
+  | { readonly kind: 'lock'; readonly path: string }
+  | { readonly kind: 'release'; readonly lock: number }
+  | { readonly kind: 'changes'; readonly path: string; readonly after: number; readonly limit: number }
+  | {
+      readonly kind: 'replace';
+      readonly path: string;
+      readonly life: string;
+      readonly changes: readonly RecordChange[];
+    }
+  | { readonly kind: 'close' }
+);
+
+/** The response to the request with this `id`. */
+export type FileReply = { readonly id: number } & (
+  | { readonly kind: 'done' }
+  | { readonly kind: 'changes'; readonly page: RecordPage }
+  | { readonly kind: 'replaced'; readonly replaced: Replaced | undefined }
+  | { readonly kind: 'fault'; readonly message: string; readonly code: string }
+);
+
+interface Asked {
+  readonly resolve: (reply: FileReply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Locks and records of files that SQLite keeps, in a thread of its own: its calls wait for the disk, and on a slow one they would hold up
+ * every request. The thread starts with the first call.
+ */
+export class FileThread {
+  private worker: Worker | undefined;
+  private readonly asked = new Map<number, Asked>();
+  private lastId = 0;
+
+  /** Takes an exclusive lock on a file; resolves to the function that releases it. Rejects as `lockFile` does. */
+  async lock(path: string): Promise<() => void> {
+    const { id: lock } = await this.ask((id) => ({ kind: 'lock', id, path }));
+    return () => void this.ask((id) => ({ kind: 'release', id, lock })).catch(() => {});
+  }
+
+  /** Records in an SQLite file. */
+  records(path: string): RecordStore {
+    return {
+      changes: async (after, limit) => {
+        const reply = await this.ask((id) => ({ kind: 'changes', id, path, after, limit }));
+        if (reply.kind !== 'changes') throw new Error(`the thread said ${reply.kind}`);
+        return reply.page;
+      },
+      replace: async (life, changes) => {
+        const reply = await this.ask((id) => ({ kind: 'replace', id, path, life, changes }));
+        if (reply.kind !== 'replaced') throw new Error(`the thread said ${reply.kind}`);
+        return reply.replaced;
+      },
+    };
+  }
+
+  /** Ends the thread after what was asked before; a later call starts another. */
+  async close(): Promise<void> {
+    const { worker } = this;
+    if (worker === undefined) return;
+    await this.ask((id) => ({ kind: 'close', id })).catch(() => {});
+    await worker.terminate();
+  }
+
+  private ask(request: (id: number) => FileRequest): Promise<FileReply> {
+    this.lastId += 1;
+    const id = this.lastId;
+    const worker = (this.worker ??= this.start());
+    return new Promise((resolve, reject) => {
+      this.asked.set(id, { resolve, reject });
+      // A process does not end while it waits for the thread.
+      worker.ref();
+      worker.postMessage(request(id));
+    });
+  }
+
+  private start(): Worker {
+    // Options of a script that a process got with `--eval` are not for a module.
+    const worker = new Worker(new URL(`./file-worker.${END}`, import.meta.url), { execArgv: [] });
+    worker.on('message', (reply: FileReply) => {
+      const asked = this.asked.get(reply.id);
+      this.asked.delete(reply.id);
+      if (this.asked.size === 0) worker.unref();
+      if (reply.kind === 'fault')
+        asked?.reject(Object.assign(new Error(reply.message), reply.code === '' ? {} : { code: reply.code }));
+      else asked?.resolve(reply);
+    });
+    const ended = (error: Error): void => {
+      if (this.worker !== worker) return;
+      this.worker = undefined;
+      for (const { reject } of this.asked.values()) reject(error);
+      this.asked.clear();
+    };
+    worker.on('error', ended);
+    worker.on('exit', (code) => ended(new Error(`the thread of the file store ended with code ${code}`)));
+    return worker;
+  }
+}
+
+/** The sources or the build output. */
+const END = import.meta.url.endsWith('.ts') ? 'ts' : 'js';

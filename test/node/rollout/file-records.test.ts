@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { FileRecords, lockFile } from '../../../src/node/rollout/file-records.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+// The kernel takes all locks of a process on a file from it when it closes any descriptor of that file (fcntl(2), POSIX locks).
+test('a lock is kept while the same process asks for it once more', async () => {
+  const path = join(temporaryFolder('lock'), 'text.lock');
+  const release = await lockFile(path);
+  const second = lockFile(path);
+  const take = `
+    import { DatabaseSync } from 'node:sqlite';
+    const database = new DatabaseSync(${JSON.stringify(path)}, { timeout: 0 });
+    try { database.exec('BEGIN IMMEDIATE'); console.log('taken'); } catch ({ message }) { console.log(message); }`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '--eval', take], { encoding: 'utf8' });
+  expect(said).toBe('database is locked\n');
+  release();
+  (await second)();
+});
+
+test('nobody else on the machine can read the file, and one of another kind is told', async () => {
+  const folder = temporaryFolder('records');
+  const path = join(folder, 'records');
+  const records = new FileRecords(path);
+  await records.replace('', [{ key: 'a', text: '1', revision: 0 }]);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  records.close();
+  const other = join(folder, 'other');
+  writeFileSync(other, 'no database, but text that somebody wrote');
+  await expect(new FileRecords(other).changes(0, 1)).rejects.toThrow('not a database');
+});
