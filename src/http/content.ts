@@ -192,6 +192,34 @@ function readParameters(text: string): Parameters | undefined {
   return found;
 }
 
+/** How a part of a multipart body is read by its `Content-Type`. */
+type PartReading =
+  | { readonly kind: 'text' | 'json'; readonly charset: string | undefined }
+  /** Bytes that no rule reads. */
+  | 'other'
+  /** A type that is nearly one of texts. */
+  | 'malformed';
+
+/** Reads the `Content-Type` of a part leniently, as {@link readFormat} does that of a form; a part without one is text (RFC 7578 §4.4). */
+export function readPartType(value: string | undefined): PartReading {
+  if (value === undefined || value === '') return { kind: 'text', charset: undefined };
+  const end = value.indexOf(';');
+  const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
+  const isText = essence === 'text/plain';
+  if (!isText && (!isJson(essence) || isStream.test(essence)))
+    return nearlyText.test(value) || readJsonType(value) === 'ambiguous' ? 'malformed' : 'other';
+  const parameters = readParameters(end === -1 ? '' : value.slice(end));
+  const [charset, ...others] = new Set(
+    parameters?.flatMap(([name, named]) =>
+      name === 'charset' && named !== '' ? [named.replaceAll("'", '').toLowerCase()] : [],
+    ),
+  );
+  if (parameters === undefined || others.length > 0) return 'malformed';
+  return { kind: isText ? 'text' : 'json', charset };
+}
+
+const nearlyText = /^text[ \t]*\/[ \t]*plain(?![!#$%&'*+.^_`|~0-9A-Za-z-])/i;
+
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
 /** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */

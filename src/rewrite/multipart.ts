@@ -1,5 +1,6 @@
 import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
-import { readJsonType } from '../http/content.ts';
+import { type Charset, charsetNamed, UTF8 } from '../http/charset.ts';
+import { readPartType } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { unlimitedMemory } from '../json/tape.ts';
@@ -39,11 +40,13 @@ const MAX_FIELDS_READ = 200_000;
 /** White space behind a boundary that is read (RFC 2046 §5.1.1). */
 const MAX_PADDING = 64;
 
+const UNREAD = 'the text of a part is in a charset or a transfer encoding that the gateway does not read';
+const ENDS = 'contains the boundary of the body';
+const WRITES = 'cannot be written in the charset of its part';
 const LONG_HEADER = `the header of a part is longer than ${MAX_HEADER_BYTES} bytes`;
 
 const EMPTY = new Uint8Array();
 const encoder = new TextEncoder();
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The rules and limits for a multipart body. */
 export interface MultipartRules {
@@ -64,7 +67,7 @@ interface Segment {
   readonly at: number;
   readonly bytes: Uint8Array;
   /** The field that it is; undefined for any other bytes. */
-  readonly field?: { readonly index: number; readonly places: Places };
+  readonly field?: { readonly index: number; readonly places: Places; readonly charset: Charset };
 }
 
 /** Where name and content of a part are, in the bytes from its delimiter up to the next one. */
@@ -75,7 +78,9 @@ interface Places {
 
 /** The head of a part. */
 interface PartHead {
-  readonly kind: 'field' | 'json' | 'file';
+  readonly kind: 'field' | 'json' | 'file' | 'unread';
+  /** Of the text of a field or of JSON. */
+  readonly charset: Charset;
   readonly name: string | undefined;
   /** In the header section. */
   readonly start: number;
@@ -286,6 +291,7 @@ export class MultipartStream implements BodyStream {
     if (end - headerStart > MAX_HEADER_BYTES) return this.fault(LONG_HEADER);
     const head = readHead(rest.subarray(headerStart, end));
     if (head === undefined) return this.fault('the header of a part cannot be read');
+    if (head.kind === 'unread') return this.fault(UNREAD);
     this.head = head;
     this.contentStart = end;
     if (head.kind !== 'file') {
@@ -330,26 +336,31 @@ export class MultipartStream implements BodyStream {
 
   private takeField(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
     const { headerStart, rest } = this;
-    const value = textOf(rest.subarray(content.start, content.end));
-    if (value === undefined) return this.malformed('the text of a field is not UTF-8');
+    const value = head.charset.decode(rest.subarray(content.start, content.end));
+    if (value === undefined) return this.malformed(wrongText(head.charset));
     const index = this.fields.push({ name: namePartsOf(head.name ?? ''), value }) - 1;
     const name = { start: headerStart + head.start, end: headerStart + head.end };
-    this.wait(next, { index, places: { name, content } });
+    this.wait(next, { index, places: { name, content }, charset: head.charset });
     return undefined;
   }
 
   private takeJson(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
     const { rest, at } = this;
-    const outcome = this.rules.rewriteJson(rest.slice(content.start, content.end));
+    const { charset } = head;
+    const text = inUtf8(charset, rest.slice(content.start, content.end));
+    if (text === undefined) return this.malformed(wrongText(charset));
+    const outcome = this.rules.rewriteJson(text);
     const prefix = `/${pointerToken(head.name ?? '')}`;
     if (outcome.verdict === 'refused') {
       const { pointer, position, ...refusal } = outcome.refusal;
       return {
         ...refusal,
         ...(pointer !== undefined && { pointer: prefix + pointer }),
-        ...(position !== undefined && {
-          position: { ...position, offset: at + content.start + position.offset },
-        }),
+        // Positions are those of the text in UTF-8.
+        ...(position !== undefined &&
+          charset.isUtf8 && {
+            position: { ...position, offset: at + content.start + position.offset },
+          }),
       };
     }
     for (const record of outcome.records) this.otherRecords.push(placedIn(record, prefix));
@@ -358,8 +369,10 @@ export class MultipartStream implements BodyStream {
       this.wait(next);
       return undefined;
     }
+    const insert = fromUtf8(charset, outcome.body);
+    if (insert === undefined) return this.unsayable(WRITES);
     this.omitted += outcome.omitted;
-    this.change(next, [{ ...content, insert: outcome.body }]);
+    this.change(next, [{ ...content, insert }]);
     return undefined;
   }
 
@@ -464,9 +477,9 @@ export class MultipartStream implements BodyStream {
       );
     for (const segment of this.waiting) {
       const { field, bytes, at } = segment;
-      const edits =
-        field === undefined ? [] : editsOf(segment, field.places, became[field.index] ?? 'unchanged');
-      if (edits.some(({ insert }) => this.breaksBoundary(insert))) return this.unsayable();
+      const edits = field === undefined ? [] : editsOf(segment, field, became[field.index] ?? 'unchanged');
+      if (edits === undefined) return this.unsayable(WRITES);
+      if (edits.some(({ insert }) => this.breaksBoundary(insert))) return this.unsayable(ENDS);
       this.keepEdits(at, edits);
       const sent = edits.length === 0 ? bytes : applyEdits(bytes, edits);
       if (sent.length > 0) this.output.push(sent);
@@ -487,7 +500,7 @@ export class MultipartStream implements BodyStream {
   private addFields(added: readonly AddedField[]): Refusal | undefined {
     if (added.length === 0) return undefined;
     const parts = added.map(({ name, value }) => ({ name: quoted(name), value: encoder.encode(value) }));
-    if (parts.some(({ value }) => this.breaksBoundary(value))) return this.unsayable();
+    if (parts.some(({ value }) => this.breaksBoundary(value))) return this.unsayable(ENDS);
     const line = encoder.encode('\r\n');
     const insert = concatBytes(
       parts.flatMap(({ name, value }) => [
@@ -514,12 +527,8 @@ export class MultipartStream implements BodyStream {
     return { code: 'malformed-form', status: 400, detail: `${reason}: send all fields before the files.` };
   }
 
-  private unsayable(): Refusal {
-    return {
-      code: 'malformed-form',
-      status: 400,
-      detail: 'A value that the rules make contains the boundary of the body.',
-    };
+  private unsayable(reason: string): Refusal {
+    return { code: 'malformed-form', status: 400, detail: `A value that the rules make ${reason}.` };
   }
 
   private tooLarge(): Refusal {
@@ -607,6 +616,7 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
     .split('\r\n');
   let at = 0;
   let type: string | undefined;
+  let types = 0;
   let isCoded = false;
   const parameters: {
     readonly name: string;
@@ -620,8 +630,11 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
     if (line !== '' && colon === -1) return undefined;
     const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase();
     const value = line.slice(colon + 1).trim();
-    if (name === 'content-type') type = value;
-    if (name === 'content-transfer-encoding') isCoded = !/^(?:7bit|8bit|binary)$/i.test(value);
+    if (name === 'content-type') {
+      types += 1;
+      type = value;
+    }
+    if (name === 'content-transfer-encoding') isCoded ||= !/^(?:7bit|8bit|binary)?$/i.test(value);
     if (name === 'content-disposition') {
       dispositions += 1;
       const found = parametersOf(line, at);
@@ -631,15 +644,16 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
     at += line.length + 2;
   }
   const names = parameters.filter(({ name }) => name === 'name');
-  if (dispositions > 1 || names.length > 1) return undefined;
+  if (dispositions > 1 || names.length > 1 || types > 1) return undefined;
   const [found] = names;
-  const name = found && textOf(latin1Bytes(unquoted(found.value)));
+  const name = found && UTF8.decode(latin1Bytes(unquoted(found.value)));
   if (found === undefined || parameters.some((one) => one.name === 'name*'))
-    return { kind: 'file', name: undefined, start: 0, end: 0 };
+    return { kind: 'file', charset: UTF8, name: undefined, start: 0, end: 0 };
   if (name === undefined) return undefined;
   const filename = parameters.find((one) => one.name === 'filename')?.value;
   const isFile = parameters.some((one) => one.name === 'filename' || one.name === 'filename*');
-  return { kind: kindOf(type, isCoded, isFile, filename), name, start: found.start, end: found.end };
+  const isBlob = filename !== undefined && unquoted(filename) === 'blob';
+  return { ...readingOf(type, isCoded, isFile, isBlob), name, start: found.start, end: found.end };
 }
 
 /** The parameters of a Content-Disposition that begins at `at`; undefined for one that cannot be read, and none for another one. */
@@ -663,31 +677,40 @@ function parametersOf(
 }
 
 /** Browsers name a `Blob` that has no name `blob`: one of JSON is a body and no file. */
-function kindOf(
+function readingOf(
   type: string | undefined,
   isCoded: boolean,
   isFile: boolean,
-  filename: string | undefined,
-): PartHead['kind'] {
-  if (isCoded) return 'file';
-  if (isFile && !(filename !== undefined && unquoted(filename) === 'blob')) return 'file';
-  if (readJsonType(type) === 'json') return 'json';
-  if (isFile) return 'file';
-  if (type === undefined || /^text\/plain[ \t]*(?:;[ \t]*charset="?utf-?8"?[ \t]*)?$/i.test(type))
-    return 'field';
-  return 'file';
+  isBlob: boolean,
+): Pick<PartHead, 'kind' | 'charset'> {
+  const reading = readPartType(type);
+  const isJson = typeof reading === 'object' && reading.kind === 'json';
+  if (reading === 'other' || (isFile && !(isBlob && isJson))) return { kind: 'file', charset: UTF8 };
+  const charset = reading === 'malformed' || isCoded ? undefined : charsetNamed(reading.charset);
+  if (charset === undefined) return { kind: 'unread', charset: UTF8 };
+  return { kind: isJson ? 'json' : 'field', charset };
+}
+
+function wrongText({ isUtf8 }: Charset): string {
+  return isUtf8 ? 'the text of a part is not UTF-8' : 'the text of a part is not in its charset';
+}
+
+/** JSON in UTF-8; undefined for bytes that are no text. The scanner of JSON says itself what is not UTF-8, and where. */
+function inUtf8(charset: Charset, bytes: Uint8Array): Uint8Array | undefined {
+  if (charset.isUtf8) return bytes;
+  const text = charset.decode(bytes);
+  return text === undefined ? undefined : encoder.encode(text);
+}
+
+/** The way back. */
+function fromUtf8(charset: Charset, bytes: Uint8Array): Uint8Array | undefined {
+  if (charset.isUtf8) return bytes;
+  const text = UTF8.decode(bytes);
+  return text === undefined ? undefined : charset.encode(text);
 }
 
 function unquoted(value: string): string {
   return value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : value;
-}
-
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return strict.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Splits a name at its brackets, as names of forms are: `data[property][suburb]`. */
@@ -702,13 +725,19 @@ function quoted([first, ...rest]: readonly NamePart[]): string {
   return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
 }
 
-function editsOf({ bytes }: Segment, { name, content }: Places, change: FieldChange): readonly Edit[] {
+/** The edits of a field; undefined where its charset has no character for its new value. */
+function editsOf(
+  { bytes }: Segment,
+  { places: { name, content }, charset }: NonNullable<Segment['field']>,
+  change: FieldChange,
+): readonly Edit[] | undefined {
   if (change === 'unchanged') return [];
   if (change === 'removed') return [{ start: 0, end: bytes.length, insert: EMPTY }];
   const edits: Edit[] = [];
   if (change.name !== undefined) edits.push({ ...name, insert: encoder.encode(quoted(change.name)) });
-  if (change.value !== undefined) edits.push({ ...content, insert: encoder.encode(change.value) });
-  return edits;
+  if (change.value === undefined) return edits;
+  const insert = charset.encode(change.value);
+  return insert === undefined ? undefined : [...edits, { ...content, insert }];
 }
 
 function isSameChange(one: FieldChange, other: FieldChange | undefined): boolean {

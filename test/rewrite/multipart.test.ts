@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { concatBytes } from '../../src/http/byte-collector.ts';
+import { concatBytes, latin1Bytes } from '../../src/http/byte-collector.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { FormPlan } from '../../src/rewrite/form.ts';
 import { MultipartStream } from '../../src/rewrite/multipart.ts';
@@ -170,7 +170,10 @@ describe('files and JSON', () => {
   test.each([
     ['a file', bodyOf(file('f', '\r\n-\r\n--\r\nold --B\0'))],
     ['a file of JSON', part(`; filename="x.json"\r\n${JSON_PART}`, '{"old":1}')],
-    ['a text in Base64', part('\r\nContent-Transfer-Encoding: base64', 'eA==')],
+    [
+      'an image without a file name',
+      part('\r\nContent-Type: image/png\r\nContent-Transfer-Encoding: base64', 'eA=='),
+    ],
   ])('%s keeps its bytes', (_, body) => {
     expect(outcomeOf(body)).toBe(body);
   });
@@ -179,15 +182,23 @@ describe('files and JSON', () => {
 const FIELD = 'Content-Disposition: form-data; name="old"';
 
 // RFC 7578 §4.2, §4.4, §4.7 and §5.1.1.
-test.each([
+test.each<readonly [header: string, isField: boolean]>([
   [FIELD, true],
   ['content-disposition : FORM-DATA ;NAME=old', true],
   ['X: 1\r\nContent-Disposition: form-data;\r\n name="old"', true],
   [`${FIELD}\r\nContent-Type: text/plain; charset="UTF-8"`, true],
-  [`${FIELD}\r\nContent-Type: text/plain; charset=latin1`, false],
+  [`${FIELD}\r\nContent-Type:`, true],
+  ...words`US-ASCII us-ascii utf-8 UTF8 "utf-8" 'utf-8' ISO-8859-1 iso-8859-15 latin1 windows-1252 CP1252 windows-1251 KOI8-R Shift_JIS GBK EUC-KR`.map(
+    (charset): [string, boolean] => [`${FIELD}\r\nContent-Type: text/plain; charset=${charset}`, true],
+  ),
+  [`${FIELD}\r\nContent-Type: TEXT/PLAIN ; format=flowed;charset = iso-8859-1 ;`, true],
+  [`${FIELD}\r\nContent-Type: text/plain; charset`, true],
+  [`${FIELD}\r\nContent-Type: text/plain; charset=utf-8; charset=UTF-8`, true],
+  [`${FIELD}\r\nContent-Type: text/plain; charset=latin1\r\nContent-Transfer-Encoding: 8bit`, true],
+  [`${FIELD}; filename=a.txt\r\nContent-Type: text/plain; charset=utf-16`, false],
   [`${FIELD}\r\nContent-Type: text/html`, false],
   [`${FIELD}\r\nContent-Transfer-Encoding: 8bit`, true],
-  [`${FIELD}\r\nContent-Transfer-Encoding: base64`, false],
+  [`${FIELD}; filename=a.txt\r\nContent-Transfer-Encoding: base64`, false],
   [`${FIELD}; filename=blob`, false],
   [`${FIELD}; filename*=UTF-8''x`, false],
 ])('a part with %j has its value rewritten: %s', (header, isField) => {
@@ -261,13 +272,40 @@ describe('what two readers could read differently is refused', () => {
     expect(outcomeOf(body)).toBe(outcome);
   });
 
+  const LATIN = 'Content-Type: text/plain; charset=latin1';
+  test.each([
+    'Content-Transfer-Encoding: base64',
+    'Content-Transfer-Encoding: quoted-printable',
+    'Content-Type: text/plain; charset=utf-16',
+    'Content-Type: text/plain; charset=UTF-7',
+    'Content-Type: text/plain; charset=iso-2022-jp',
+    'Content-Type: text/plain; charset=x-unknown',
+    'Content-Type: text/plain; charset=utf-8; charset=latin1',
+    'Content-Type: text/plain; charset="latin1',
+    'Content-Type: text/plain charset=latin1',
+    'Content-Type: text / plain',
+    'Content-Type: application/json; charset=utf-16',
+    'Content-Type: application/json, text/plain',
+    'Content-Type: application/json\r\nContent-Transfer-Encoding: base64',
+  ])('a part whose text cannot be read, with %j: no part is rewritten', (header) => {
+    const body = bodyOf(field('data[old]', '1'), [`${named.replace('=a', '=old')}\r\n${header}`, '1']);
+    const reason = 'the text of a part is in a charset or a transfer encoding that the gateway does not read';
+    expect(outcomeOf(body)).toBe(`400 malformed-form ${reason}`);
+    expect(outcomeOf(body, { policies: { malformed: 'forward' } })).toBe(body);
+  });
+
+  test('two types of one part', () => {
+    const body = bodyOf([`${named}\r\n${LATIN}\r\n${LATIN.replace('latin1', 'utf-8')}`, '']);
+    expect(outcomeOf(body)).toBe(`400 malformed-form ${UNREAD}`);
+  });
+
   test('a text that is not UTF-8', () => {
     const [before = '', behind = ''] = bodyOf(field('old', '|')).split('|');
     const body = concatBytes([bytesOf(before), new Uint8Array([0xe4]), bytesOf(behind)]);
     const { rules, json: plan } = partsOf();
     expect(rewriteParts(rules, plan, body)).toMatchObject({
       verdict: 'refused',
-      refusal: { status: 400, code: 'malformed-form', reason: 'the text of a field is not UTF-8' },
+      refusal: { status: 400, code: 'malformed-form', reason: 'the text of a part is not UTF-8' },
     });
   });
 
@@ -300,6 +338,85 @@ describe('what two readers could read differently is refused', () => {
     ];
     expect(outcomeOf(bodyOf(field('a', '1')), { rules })).toBe(
       '400 malformed-form A value that the rules make contains the boundary of the body.',
+    );
+  });
+});
+
+describe('a part in a charset of its own', () => {
+  const RULES_OF_WORDS: readonly RequestRule[] = [
+    { rule: 'unwrap', member: 'data' },
+    { rule: 'rename', member: 'old', in: [], to: 'new' },
+    { rule: 'strip', members: ['legacy'], in: [] },
+    ...[
+      ['day', 'caf\u00e9'],
+      ['gr\u00fcn', 'green'],
+      ['euro', '\u20ac'],
+      ['\u0416', '\u0416\u0416'],
+      ['japan', '\u65e5'],
+    ].map(([from = '', to = '']): RequestRule => ({
+      rule: 'map',
+      member: 'new',
+      in: [],
+      values: [{ from: { isString: true, text: from }, to: { isString: true, text: to } }],
+    })),
+  ];
+  const inBytes = (...parts: readonly (string | readonly number[])[]): Uint8Array =>
+    concatBytes(parts.map((part) => (typeof part === 'string' ? bytesOf(part) : new Uint8Array(part))));
+  const rewritten = (
+    type: string,
+    name: string,
+    content: string | readonly number[],
+  ): Uint8Array | string => {
+    const { rules, json: plan } = partsOf({ rules: RULES_OF_WORDS });
+    const [before = '', behind = ''] = bodyOf(field('legacy', '1'), [
+      `Content-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}`,
+      '|',
+    ]).split('|');
+    const outcome = rewriteParts(rules, plan, inBytes(before, content, behind));
+    return outcome.verdict === 'refused' ? (outcome.refusal.reason ?? outcome.refusal.detail) : outcome.body;
+  };
+  const part = (type: string, name: string, content: string | readonly number[]): Uint8Array => {
+    const header = `--B\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}\r\n\r\n`;
+    return inBytes(header, content, '\r\n--B--\r\n');
+  };
+  const codes = (text: string): readonly number[] => [...latin1Bytes(text)];
+
+  test.each<[charset: string, from: readonly number[], to: readonly number[]]>([
+    ['iso-8859-1', codes('day'), codes('caf\u00e9')],
+    ['ISO-8859-1', codes('gr\u00fcn'), codes('green')],
+    ['iso-8859-1', codes('\u00e4\u00ff'), codes('\u00e4\u00ff')],
+    ['us-ascii', codes('day'), [...bytesOf('caf\u00e9')]],
+    ['windows-1252', codes('euro'), [0x80]],
+    ['iso-8859-15', codes('euro'), [0xa4]],
+    ['windows-1251', [0xc6], [0xc6, 0xc6]],
+    ['koi8-r', [0xf6], [0xf6, 0xf6]],
+  ])('is read and written in %s: %j becomes %j', (charset, from, to) => {
+    const type = `text/plain; charset=${charset}`;
+    expect(rewritten(type, 'data[old]', from)).toEqual(part(type, 'new', to));
+    const json = `application/json;charset=${charset}`;
+    const before = [...codes('{"data":{"old":"'), ...from, ...codes('"}}')];
+    const after = [...codes('{"new":"'), ...to, ...codes('"}')];
+    expect(rewritten(json, 'x', before)).toEqual(part(json, 'x', after));
+  });
+
+  test.each([
+    ['iso-8859-1', 'japan', 'A value that the rules make cannot be written in the charset of its part.'],
+    ['shift_jis', 'japan', 'A value that the rules make cannot be written in the charset of its part.'],
+    ['shift_jis', '\u00ff', 'the text of a part is not in its charset'],
+    ['iso-8859-3', '\u00a5', 'the text of a part is not in its charset'],
+    ['us-ascii', '\u00e4', 'the text of a part is not UTF-8'],
+  ])('is never half rewritten: %s, %j', (charset, text, reason) => {
+    expect(rewritten(`text/plain; charset=${charset}`, 'data[old]', codes(text))).toBe(reason);
+  });
+
+  test('stays as it is where no rule changes its value', () => {
+    const type = 'text/plain; charset=shift_jis';
+    expect(rewritten(type, 'data[old]', [0x93, 0xfa])).toEqual(part(type, 'new', [0x93, 0xfa]));
+  });
+
+  test('is refused where JSON is not in its charset', () => {
+    expect(rewritten('application/json; charset=shift_jis', 'x', [0x22, 0xff])).toBe(
+      'the text of a part is not in its charset',
     );
   });
 });
