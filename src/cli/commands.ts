@@ -253,7 +253,10 @@ export function plan(command: Command): void {
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
     .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14);
   addRules(make, 'rule book whose dates are set already').addOption(
-    new Option('--into <file>', 'rule book to write the plan into').helpGroup('Rule book:'),
+    new Option(
+      '--into <file>',
+      'rule book to write the plan into; its dates count, and not those of --rules',
+    ).helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(
     ending(async () => (await import('./report/plan.ts')).runPlan),

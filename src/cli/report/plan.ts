@@ -9,7 +9,13 @@ import {
   PLAN_PREFIX,
   PlanTally,
 } from '../../report/plan/plan.ts';
-import { planJson, planMarkdown, planParts, rehearsalLines } from '../../report/plan/plan-text.ts';
+import {
+  planJson,
+  planMarkdown,
+  planParts,
+  rehearsalLines,
+  sunsetText,
+} from '../../report/plan/plan-text.ts';
 import {
   daysToRehearse,
   movedToLog,
@@ -68,7 +74,8 @@ export async function runPlan(
 ): Promise<CommandFault | undefined> {
   const avoid = daysOf(options.avoid ?? []);
   if ('fault' in avoid) return avoid;
-  const opened = await openInputs(options);
+  // The rule book that gets the plan is the one whose dates it keeps, so that the file says what is printed.
+  const opened = await openInputs({ ...options, rules: options.into ?? options.rules });
   if (isFault(opened)) return opened;
   const { names, book } = opened;
   const now = options.at ?? new Date().toISOString();
@@ -99,7 +106,7 @@ export async function runPlan(
   if (options.into === undefined) return write(options.format, shown, planJson(plan));
   const outcome = await writePlan(options.into, plan);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
-  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${zone.text(plan.sunset)} (${plan.zone}).${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
+  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
   return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into: options.into });
 }
 
@@ -353,9 +360,7 @@ function withPlan(text: string, plan: Plan): string | undefined {
   const sunset = find('sunset');
   if (sunset === undefined)
     added.push(
-      lead === ''
-        ? `sunset: ${timeText(plan.sunset)}\n`
-        : `sunset: { at: ${timeText(plan.sunset)}, after: serve${lead} }\n`,
+      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }\n`,
     );
   else if (isMap(sunset.value)) {
     const at = sunset.value.get('at', true);

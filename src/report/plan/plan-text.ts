@@ -97,10 +97,22 @@ export function planParts(plan: Plan): readonly PlanPart[] {
 }
 
 function datesOf(plan: Plan, zone: Zone): string[][] {
-  return [...plan.announcements, { at: plan.sunset, text: 'V1 ends.' }].map(({ at, text }) => [
+  return [...plan.announcements, { at: plan.sunset, text: sunsetText(plan) }].map(({ at, text }) => [
     zone.text(at),
     text,
   ]);
+}
+
+/** Says what happens at the sunset of a plan. */
+export function sunsetText({ gone, clients }: Pick<Plan, 'gone' | 'clients'>): string {
+  if (gone === undefined)
+    return 'The announced date of the end (after: serve): V1 requests are served as before. Write after: gone to refuse them with 410.';
+  const names = new Map(clients.map(({ client, name = client }) => [client, name]));
+  const named = (list: readonly string[]): string =>
+    list.map((client) => names.get(client) ?? client).join(', ');
+  const who = gone.clients === undefined ? '' : ` of ${named(gone.clients)}`;
+  const but = gone.except === undefined ? '' : `, except those of ${named(gone.except)}`;
+  return `V1 ends (after: gone): V1 requests${who} get 410${but}.`;
 }
 
 function scopeWords({ clients, except }: PlannedBrownout): string {

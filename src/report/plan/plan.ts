@@ -1,4 +1,4 @@
-import type { Brownout, Rollout } from '../../rules/rollout.ts';
+import type { Brownout, Rollout, Scope } from '../../rules/rollout.ts';
 import type { ClientReport } from '../client-report.ts';
 import { type Ending, type RotatedKey, rotatedKeys } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
@@ -169,6 +169,8 @@ export interface Plan {
   readonly sunset: number;
   /** Why the sunset is not earlier. */
   readonly sunsetBecause: string;
+  /** The requests that get 410 from the sunset on; absent where the rule book declares a sunset that only announces the end. */
+  readonly gone?: Scope;
   readonly announcements: readonly Announcement[];
   readonly brownouts: readonly PlannedBrownout[];
   /** Clients that still use V1, those that no brownout meets first, then by requests. */
@@ -213,6 +215,7 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
     deprecation,
     sunset,
     sunsetBecause: because,
+    ...goneOf(rollout),
     announcements: announcements(Math.max(deprecation, now), sunset, brownouts),
     brownouts,
     clients: clients
@@ -304,6 +307,12 @@ function sunsetOf(
       ? `later than twice the longest usual pause of a client, which is ${lengthWords(pause)}`
       : `at least ${counted(leadDays, 'day')} ${since}${pause === 0 ? '' : `, and later than twice the longest usual pause, which is ${lengthWords(pause)}`}`;
   return { sunset: earliest, because };
+}
+
+/** A sunset that the rule book declares stays what it is, an end or an announcement; a new one ends V1. */
+function goneOf(rollout: Rollout | undefined): { readonly gone?: Scope } {
+  if (rollout?.signals?.sunset === undefined) return { gone: {} };
+  return rollout.gone === undefined ? {} : { gone: rollout.gone };
 }
 
 interface ChosenWindow {
@@ -659,7 +668,7 @@ export function endWarnings(counts: PlanTally, options: PlanOptions): readonly s
   if (clients.length === 0 || !isAhead) return warnings;
   if (sunset < now + leadDays * DAY_MS)
     warnings.push(
-      `sunset: V1 ends on ${zone.text(sunset)} (${zone.name}), in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
+      `sunset: ${zone.text(sunset)} (${zone.name}) is in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
     );
   const coming = rollout.brownouts.filter(({ from = now, until = sunset }) => until > now && from < sunset);
   const known = clients.filter(({ isKnown }) => isKnown);

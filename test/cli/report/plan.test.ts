@@ -17,6 +17,7 @@ const PLAN: Plan = {
   deprecation: at('2026-11-25T13:00Z'),
   sunset: at('2027-03-01T13:00Z'),
   sunsetBecause: '',
+  gone: {},
   announcements: [],
   brownouts: [
     {
@@ -70,7 +71,7 @@ describe('plan --into', () => {
     const text = await written(SHIPPED);
     expect(text.startsWith(SHIPPED)).toBe(true);
     expect(text.slice(SHIPPED.length).trim()).toBe(
-      `deprecation: 2026-11-25T13:00:00Z\nsunset: 2027-03-01T13:00:00Z\nbrownouts:\n  ${LINES.join('\n  ')}`,
+      `deprecation: 2026-11-25T13:00:00Z\nsunset: { at: 2027-03-01T13:00:00Z, after: gone }\nbrownouts:\n  ${LINES.join('\n  ')}`,
     );
     expect(await written(text)).toBe(text);
   });
@@ -156,11 +157,75 @@ test('check --log warns of a hasty sunset and of clients that no brownout meets'
   const when = { zone: 'UTC', now };
   expect(await warningsOfLogs([log], loaded.rules.ruleBook, when)).toEqual([
     expect.stringMatching(
-      /^sunset: V1 ends on Sun 20 Dec 2026 00:00 \(UTC\), in 24 days, nearer than the lead time of 45 days, and 1 client still calls: aaaa/,
+      /^sunset: Sun 20 Dec 2026 00:00 \(UTC\) is in 24 days, nearer than the lead time of 45 days, and 1 client still calls: aaaa/,
     ),
     expect.stringMatching(/^brownouts: none before the sunset is known to meet 1 client: aaaa/),
   ]);
   expect(await warningsOfLogs([join(path, 'none')], loaded.rules.ruleBook, when)).toHaveProperty('fault');
+});
+
+/** The newest 480 hours of a client that calls once an hour, in a log. */
+function hourlyLog(now: number): string {
+  const log = join(path, '..', 'rewrite.log');
+  writeFileSync(
+    log,
+    Array.from({ length: 480 }, (_, hour) =>
+      entryAt(now - (480 - hour) * 3_600_000, 'a'.repeat(16), 'create_client'),
+    )
+      .map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`)
+      .join(''),
+  );
+  return log;
+}
+
+const A = "'aaaaaaaaaaaaaaaa'";
+describe('what plan prints of the sunset is what --into writes', () => {
+  const END = 'V1 ends (after: gone): V1 requests get 410.';
+  const NO_END = 'The announced date of the end (after: serve): V1 requests are served as before.';
+  test.each([
+    ['no sunset', '', END, true],
+    ['a lead time on the command line', '', END, true, '--lead', '30'],
+    ['a date', 'sunset: 2026-12-01\n', NO_END, false],
+    ['a date, and another lead time', 'sunset: 2026-12-01\n', NO_END, false, '--lead', '30'],
+    ['a date beyond the earliest', 'sunset: 2028-12-01\n', NO_END, false],
+    ['after: serve', 'sunset: { at: 2026-12-01, after: serve }\n', NO_END, false],
+    ['after: gone', 'sunset: { at: 2026-12-01, after: gone }\n', END, true],
+    ['after: gone, lead', 'sunset: { at: 2026-12-01, after: gone, lead: 30 }\n', END, true],
+    [
+      'after: gone except a client with a name',
+      `clients: { acme: ${A} }\nsunset: { at: 2026-12-01, after: gone, except: [acme] }\n`,
+      'V1 ends (after: gone): V1 requests get 410, except those of acme.',
+      true,
+    ],
+    [
+      'after: gone for one client',
+      `sunset:\n  at: 2026-12-01\n  after: gone\n  clients: [${A}]\n`,
+      'V1 ends (after: gone): V1 requests of aaaaaaaaaaaaaaaa get 410.',
+      true,
+    ],
+  ])('the rule book has %s', async (_, declared, words, isEnd, ...more) => {
+    const into = join(path, '..', 'book.yaml');
+    writeFileSync(path, SHIPPED);
+    writeFileSync(into, `${SHIPPED}\n${declared}`);
+    const log = hourlyLog(at('2026-11-25T12:00Z'));
+    const at25 = ['--at', '2026-11-25T12:00:00Z', '--zone', 'UTC'];
+    // The book of --rules has no sunset: the one that is written counts.
+    const made = await commandRun(
+      ['plan', log, ...at25, '--rules', path, '--into', into, '--format', 'md', ...more],
+      {},
+    );
+    expect([made.code, made.err]).toEqual([0, '']);
+    const [table = '', said = ''] = made.out.split(`${into} now has the plan`);
+    const plain = (text: string): string => text.replaceAll('\\', '').replaceAll('`', '');
+    expect(plain(table)).toContain(words);
+    expect(plain(said)).toContain(words);
+    const book = await loadRuleBook(into);
+    if ('faults' in book) throw new Error(book.faults.join('\n'));
+    expect(book.rules.ruleBook.rollout?.gone !== undefined).toBe(isEnd);
+    // The same book without --into says the same.
+    const shown = await commandRun(['plan', log, ...at25, '--rules', into, '--format', 'md', ...more], {});
+    expect(shown.out).toBe(table.trimEnd().concat('\n'));
+  });
 });
 
 describe('a machine without a time zone', () => {
@@ -174,16 +239,7 @@ describe('a machine without a time zone', () => {
     'AEST-10',
   ])('TZ=%j: plan, plan rehearse and the rule book say UTC, and a note says why', async (TZ) => {
     writeFileSync(path, SHIPPED);
-    const log = join(path, '..', 'rewrite.log');
-    const now = at('2026-11-25T12:00Z');
-    writeFileSync(
-      log,
-      Array.from({ length: 480 }, (_, hour) =>
-        entryAt(now - (480 - hour) * 3_600_000, 'a'.repeat(16), 'create_client'),
-      )
-        .map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`)
-        .join(''),
-    );
+    const log = hourlyLog(at('2026-11-25T12:00Z'));
     const environment = { TZ };
     const note = 'note: The machine names no time zone, so times are in UTC; --zone names one.\n';
     const made = await commandRun(
