@@ -244,7 +244,7 @@ export function plan(command: Command): void {
     )
     .option(
       '--avoid <days>',
-      'days without a brownout, such as 2026-12-24..2027-01-02; repeatable',
+      'day without a brownout, or a range with both days, such as 2026-12-24..2027-01-02; repeatable',
       collected,
     )
     .option('--at <time>', 'day to plan from, such as 2026-11-22 (default: now)', pointInTime)

@@ -269,25 +269,37 @@ function zoneOf(name: string | undefined): Zone {
   return zone;
 }
 
+/** Most days of one range to avoid. */
+const MAX_AVOIDED = 366;
+
 /** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */
 function daysOf(texts: readonly string[]): ReadonlySet<number> | CommandFault {
   const days = new Set<number>();
   for (const text of texts) {
-    const [from = '', until = from, ...more] = text.split('..');
-    const [first, last] = [from, until].map((day) =>
-      day.length === 10 ? (readInstant(day) ?? Number.NaN) / DAY_MS : Number.NaN,
-    );
-    if (
-      first === undefined ||
-      last === undefined ||
-      !(last >= first) ||
-      last - first > 366 ||
-      more.length > 0
-    )
-      return { fault: `--avoid ${text} is no day: write 2026-12-25, or 2026-12-24..2027-01-02.` };
+    const fault = (why: string): CommandFault => ({
+      fault: `--avoid ${text}: ${why}; write 2026-12-25, or 2026-12-24..2027-01-02.`,
+    });
+    const [from = '', until = from, ...more] = text.split('..').map((day) => day.trim());
+    if (more.length > 0) return fault('a range has two days');
+    if (from === '' && until === '') return fault('it names no day');
+    // Without a last day there would be none for the sunset either.
+    if (until === '') return fault('the range has no last day');
+    if (from === '') return fault('the range has no first day');
+    const [first, last] = [dayIn(from), dayIn(until)];
+    if (first === undefined) return fault(`${from} is no day`);
+    if (last === undefined) return fault(`${until} is no day`);
+    if (last < first) return fault('the range ends before it begins');
+    if (last - first >= MAX_AVOIDED)
+      return fault(`the range has ${last - first + 1} days, and ${MAX_AVOIDED} at most can be avoided`);
     for (let day = first; day <= last; day += 1) days.add(day);
   }
   return days;
+}
+
+/** Reads a day, without a time, as days since 1970. */
+function dayIn(text: string): number | undefined {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? readInstant(text) : undefined;
+  return time === undefined ? undefined : time / DAY_MS;
 }
 
 /** Writes output, which can be large, and waits until it is flushed. */

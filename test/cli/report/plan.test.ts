@@ -182,7 +182,7 @@ const A = "'aaaaaaaaaaaaaaaa'";
 describe('what plan prints of the sunset is what --into writes', () => {
   const END = 'V1 ends (after: gone): V1 requests get 410.';
   const NO_END = 'The announced date of the end (after: serve): V1 requests are served as before.';
-  test.each([
+  test.each<[string, string, string, boolean, ...string[]]>([
     ['no sunset', '', END, true],
     ['a lead time on the command line', '', END, true, '--lead', '30'],
     ['a date', 'sunset: 2026-12-01\n', NO_END, false],
@@ -225,6 +225,64 @@ describe('what plan prints of the sunset is what --into writes', () => {
     // The same book without --into says the same.
     const shown = await commandRun(['plan', log, ...at25, '--rules', into, '--format', 'md', ...more], {});
     expect(shown.out).toBe(table.trimEnd().concat('\n'));
+  });
+});
+
+describe('plan --avoid', () => {
+  test.each([
+    ['2026-12-24..', 'the range has no last day'],
+    ['..2026-12-24', 'the range has no first day'],
+    ['..', 'it names no day'],
+    ['', 'it names no day'],
+    [' ', 'it names no day'],
+    ['2026-12-24...2026-12-26', '.2026-12-26 is no day'],
+    ['2026-12-24..2026-12-25..2026-12-26', 'a range has two days'],
+    ['2027-01-02..2026-12-24', 'the range ends before it begins'],
+    ['2026-12-24..2028-01-02', 'the range has 375 days, and 366 at most can be avoided'],
+    ['2026-02-30', '2026-02-30 is no day'],
+    ['2026-12-24..2026-12-32', '2026-12-32 is no day'],
+    ['2026-12-24T00:00Z', '2026-12-24T00:00Z is no day'],
+    ['2026-12-24,2026-12-25', '2026-12-24,2026-12-25 is no day'],
+    ['2026-12-24/2026-12-25', '2026-12-24/2026-12-25 is no day'],
+    ['24.12.2026', '24.12.2026 is no day'],
+    ['Christmas', 'Christmas is no day'],
+  ])('%j is refused before the log is read: %s', async (days, why) => {
+    const { code, err, out } = await commandRun(['plan', '/no/such.log', '--avoid', days], {});
+    expect([code, err, out]).toEqual([
+      2,
+      `--avoid ${days}: ${why}; write 2026-12-25, or 2026-12-24..2027-01-02.\n`,
+      '',
+    ]);
+  });
+
+  test.each([
+    ['a day', ['2027-01-13'], ['13 Jan']],
+    ['a range of one day', ['2027-01-13..2027-01-13'], ['13 Jan']],
+    ['a range', ['2027-01-12..2027-01-14'], ['12 Jan', '13 Jan', '14 Jan']],
+    ['spaces', [' 2027-01-12 .. 2027-01-14 '], ['12 Jan', '13 Jan', '14 Jan']],
+    ['two', ['2027-01-12', '2027-01-14..2027-02-10'], ['12 Jan', '14 Jan', '10 Feb']],
+    ['a year', ['2026-11-25..2027-11-25'], ['2026', 'Jan 2027', 'Sep 2027']],
+  ])('%s: no brownout is on those days', async (_, ranges, days) => {
+    writeFileSync(path, SHIPPED);
+    const log = hourlyLog(at('2026-11-25T12:00Z'));
+    const { code, out } = await commandRun(
+      [
+        'plan',
+        log,
+        '--at',
+        '2026-11-25T12:00:00Z',
+        '--zone',
+        'UTC',
+        '--rules',
+        path,
+        '--format',
+        'md',
+      ].concat(ranges.flatMap((range) => ['--avoid', range])),
+      {},
+    );
+    expect(code).toBe(0);
+    const brownouts = out.split('\n').filter((line) => line.includes('plan-'));
+    for (const day of days) expect(brownouts.filter((line) => line.includes(` ${day}`))).toEqual([]);
   });
 });
 
