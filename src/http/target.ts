@@ -242,8 +242,13 @@ export function withName({ raw }: QueryPart, name: string): QueryPart {
 }
 
 /** Gives a part another value; its name keeps its characters. */
-export function withValue({ raw, name }: QueryPart, value: string): QueryPart {
-  return { raw: `${raw.slice(0, nameLength(raw))}=${encodeURIComponent(value)}`, name };
+export function withValue(part: QueryPart, value: string): QueryPart {
+  return withRawValue(part, encodeURIComponent(value));
+}
+
+/** Gives a part another value that is encoded already. */
+export function withRawValue({ raw, name }: QueryPart, value: string): QueryPart {
+  return { raw: `${raw.slice(0, nameLength(raw))}=${value}`, name };
 }
 
 function nameLength(raw: string): number {

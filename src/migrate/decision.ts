@@ -29,7 +29,7 @@ import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders, RewrittenRequestHeaders } from '../rewrite/header-plan.ts';
 import type { RequestFacts } from '../rewrite/links.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
-import type { RewrittenQuery } from '../rewrite/query-plan.ts';
+import { type RewrittenQuery, UNMAPPED } from '../rewrite/query-plan.ts';
 import type { EditRecord, Rewrite } from '../rewrite/records.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import {
@@ -434,7 +434,7 @@ export function verdictOf(
   { query, targetEdits, headers }: MigrateDecision,
   body: 'rewritten' | 'unchanged',
 ): 'rewritten' | 'unchanged' {
-  if (query.records.length > 0 || targetEdits.length > 0) return 'rewritten';
+  if (query.records.some(({ note }) => note !== UNMAPPED) || targetEdits.length > 0) return 'rewritten';
   return headers !== undefined && headers.records.length > 0 ? 'rewritten' : body;
 }
 

@@ -100,7 +100,7 @@ const editRecord = z.strictObject({
   to: optional(z.string(), 'Header field as V2 reads it; absent if V2 does not get it.'),
   note: optional(
     z.string(),
-    'Reason for a special case: conflict, sibling, duplicate, value, already-flat, byte-order-mark.',
+    'Reason for a special case: conflict, sibling, duplicate, value, unmapped, already-flat, byte-order-mark.',
   ),
 });
 

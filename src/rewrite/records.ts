@@ -26,7 +26,7 @@ export interface EditRecord {
   readonly header?: string;
   /** The header field as V2 reads it; absent if V2 does not get it, and for any other edit. */
   readonly to?: string;
-  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `value`, `already-flat`, `byte-order-mark`. */
+  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `value`, `unmapped`, `already-flat`, `byte-order-mark`. */
   readonly note?: string;
 }
 

@@ -36,6 +36,7 @@ import {
   ERROR_FORMS,
   type ErrorForm,
   type MappedValue,
+  mayListMembers,
   namedMembers,
   type Path,
   placedMembers,
@@ -301,7 +302,13 @@ function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, faul
   if (rule.rule === 'rename' && rule.parameter === rule.to) {
     fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
   }
-  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
+  if (rule.rule !== 'map') return;
+  checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
+  if (rule.sign !== undefined && rule.with === undefined)
+    fault(
+      first,
+      `change "${change}": sign has no effect without with; write what separates the values of "${rule.parameter}"`,
+    );
 }
 
 function checkHeaderRule(change: string, { rule, parts }: DeclaredHeaderRule, fault: Report): void {
@@ -504,6 +511,7 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
     ...new Set(chains),
     ...versionWarnings(book),
     ...moveWarnings(operations),
+    ...listWarnings(changes),
     ...operations.flatMap(opaqueShapes),
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => mapsOfSeveral(change)),
@@ -519,6 +527,18 @@ function opaqueShapes({ id, transform }: Operation): readonly string[] {
   return [
     `operation "${id}": nobody can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
   ];
+}
+
+/** Maps of one value where a parameter, by its name, may have a list: V2 then gets a list in V1's words. */
+function listWarnings(changes: readonly Change[]): readonly string[] {
+  return changes.flatMap(({ id, query = [] }) =>
+    query.flatMap((rule) => {
+      if (rule.rule !== 'map' || rule.with !== undefined || !mayListMembers(rule.parameter)) return [];
+      return [
+        `change "${id}": "${rule.parameter}" may have a list, and map looks up whole values; if it has one, add with: ','`,
+      ];
+    }),
+  );
 }
 
 /** Values that nobody has said to be V1's, where the value alone tells the versions apart. */

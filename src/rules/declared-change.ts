@@ -334,7 +334,14 @@ function declareQueryRule(
   if ('rename' in source)
     return [{ rule: { rule: 'rename', parameter: source.rename, to: source.to }, parts: [at('rename')] }];
   if ('map' in source) {
-    const rule: QueryRule = { rule: 'map', parameter: source.of, values: mappedTexts(source.map) };
+    const { with: separators, sign } = source;
+    const rule: QueryRule = {
+      rule: 'map',
+      parameter: source.of,
+      values: mappedTexts(source.map),
+      ...(separators === undefined ? {} : { with: [separators].flat() }),
+      ...(sign === undefined ? {} : { sign: [sign].flat() }),
+    };
     return [{ rule, parts: [at('of'), ...valuePaths(source.map, path)] }];
   }
   if ('set' in source || 'default' in source) {

@@ -130,7 +130,7 @@ function meaningOf(change: Change, policies: Policies): unknown {
 }
 
 const REQUEST_PARTS = 'rule member members in under to with at json values conversion'.split(' ');
-const QUERY_PARTS = 'rule parameter parameters to text values conversion'.split(' ');
+const QUERY_PARTS = 'rule parameter parameters to text values with sign conversion'.split(' ');
 const RESPONSE_PARTS = 'rule path as to with at json values conversion status'.split(' ');
 
 /** The parts of a rule that have an effect, in this order, as far as it has them. */

@@ -408,9 +408,23 @@ const queryStrip = strict({
   strip: z.union([parameter, z.array(parameter)], { error: 'a name or a list of names' }),
 }).describe('Removes query parameters.');
 
+const separator = z
+  .string()
+  .regex(/^[ !"$'-/:-@[-^`{-~]{1,4}$/, 'must be one to four ASCII characters that are no letters or digits');
+
+const querySign = z.string().regex(/^[ !"$'-~]{1,12}$/, 'must be one to twelve ASCII characters');
+
 const queryMap = strict({
   map: mapValues.describe('V2 values by V1 value, both as text.'),
   of: parameter,
+  with: optional(
+    z.union([separator, z.array(separator).min(1).max(8)], { error: 'a separator or a list of them' }),
+    'What separates the values, where one parameter has a list of them: a comma, for example.',
+  ),
+  sign: optional(
+    z.union([querySign, z.array(querySign).min(1).max(8)], { error: 'a text or a list of texts' }),
+    'What may stand before or after a value of a list, and stays: - or :desc, for example. Needs with.',
+  ),
 }).describe('Replaces the value of a query parameter that is listed; any other value stays.');
 
 const queryValues = z

@@ -240,6 +240,10 @@ export interface QueryMapRule {
   readonly rule: 'map';
   readonly parameter: string;
   readonly values: readonly MappedValue[];
+  /** The texts between the values, where a parameter has a list of them; absent where it has one. */
+  readonly with?: readonly string[];
+  /** The texts that may stand before or after a value of a list, and stay: a minus sign, for example. */
+  readonly sign?: readonly string[];
 }
 
 /** Gives the query parameter `parameter` the value `text`: in any case (`set`), or only where it is absent (`default`). */
@@ -258,6 +262,13 @@ export interface QueryConvertRule {
 
 /** A query rule: one declaration for the query of a V1 request. A closed union. */
 export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
+
+/** True for the name of a parameter whose value may list members of a resource, or say by which of them a list is sorted. */
+export function mayListMembers(parameter: string): boolean {
+  return /^(?:sort|order|fields?|select|include|expand|only|except|columns?|group|attributes|properties)/i.test(
+    parameter,
+  );
+}
 
 /** Statuses that a response rule applies to: exact ones or classes. */
 export type StatusPattern = number | '2xx' | '4xx' | '5xx';

@@ -164,7 +164,9 @@ class QueryKnowledge {
         this.replaced.delete(rule.parameter);
         return [];
       case 'map':
-        return [...this.stale([rule.parameter]), ...this.map(rule, change)];
+        // A list may have the values that an earlier map has replaced where they stand alone.
+        if (rule.with !== undefined) this.replaced.delete(rule.parameter);
+        return [...this.stale([rule.parameter]), ...(rule.with === undefined ? this.map(rule, change) : [])];
     }
   }
 

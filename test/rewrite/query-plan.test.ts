@@ -75,6 +75,107 @@ describe('a raw query', () => {
   });
 });
 
+const LIST: QueryRule = {
+  rule: 'map',
+  parameter: 'sort',
+  ...values({ transition_type: 'highlight_type', day: 'dusk, dawn', 'x y': 'z', asc: 'up' }),
+  with: [','],
+  sign: ['-', '+', ':desc', ':asc', ' desc'],
+};
+const PIPE: QueryRule = { ...LIST, with: ['|', ' '], sign: [] };
+const NESTED: QueryRule = { ...LIST, parameter: 'fields[orders]', with: [',', '(', ')', '.'], sign: [] };
+
+describe('a list in a query', () => {
+  test.each<[rule: QueryRule, query: string, expected: string]>([
+    [LIST, '?sort=-transition_type,created_at', '?sort=-highlight_type,created_at'],
+    [LIST, '?sort=transition_type', '?sort=highlight_type'],
+    [LIST, '?sort=created_at,-transition_type,id', '?sort=created_at,-highlight_type,id'],
+    [LIST, '?sort=a%2C-transition_type%2cb', '?sort=a%2C-highlight_type%2cb'],
+    [LIST, '?sort=+transition_type,b', '?sort=+highlight_type,b'],
+    [LIST, '?sort=%2Btransition_type,b', '?sort=%2Bhighlight_type,b'],
+    [LIST, '?sort=%2dtransition_type', '?sort=%2dhighlight_type'],
+    [LIST, '?sort=transition_type:desc,b', '?sort=highlight_type:desc,b'],
+    [LIST, '?sort=transition_type%3ADESC', '?sort=highlight_type%3ADESC'],
+    [LIST, '?sort=transition_type+desc,+b', '?sort=highlight_type+desc,+b'],
+    [LIST, '?sort=b,%20transition_type%20', '?sort=b,%20highlight_type%20'],
+    [LIST, '?sort=x+y,x%20y:asc', '?sort=z,z:asc'],
+    [LIST, '?sort=day,asc', '?sort=dusk%2C%20dawn,up'],
+    [LIST, '?sort=tr%61nsition_type,,', '?sort=highlight_type,,'],
+    [LIST, '?sort=a&sort=transition_type,a', '?sort=a&sort=highlight_type,a'],
+    [LIST, '?sort[]=transition_type&sort', '?sort[]=transition_type&sort'],
+    [LIST, '?sort=transition_types,-,%,%2', '?sort=transition_types,-,%,%2'],
+    [PIPE, '?sort=day|transition_type', '?sort=dusk%2C%20dawn|highlight_type'],
+    [PIPE, '?sort=a%7Ctransition_type', '?sort=a%7Chighlight_type'],
+    [PIPE, '?sort=a+transition_type%20b', '?sort=a+highlight_type%20b'],
+    [NESTED, '?fields[orders]=a,transition_type', '?fields[orders]=a,highlight_type'],
+    [NESTED, '?fields%5Borders%5D=transition_type', '?fields%5Borders%5D=highlight_type'],
+    [
+      NESTED,
+      '?fields[orders]=id,items(name,transition_type)',
+      '?fields[orders]=id,items(name,highlight_type)',
+    ],
+    [NESTED, '?fields[orders]=order.transition_type', '?fields[orders]=order.highlight_type'],
+  ])('%# %j', (rule, query, expected) => {
+    expect(planOf([rule]).rewrite(query).query).toBe(expected);
+  });
+
+  test('of a link is turned back, sign and separators as they are', () => {
+    const plan = planOf([LIST]);
+    expect(plan.restore('?sort=-highlight_type%2Cid,z:desc')).toBe('?sort=-transition_type%2Cid,x%20y:desc');
+  });
+
+  test('of a hundred thousand blanks and signs is read in passing', () => {
+    const long = `?sort=${'+'.repeat(100_000)}a,${'%2d'.repeat(100_000)},${'-:desc'.repeat(50_000)}`;
+    expect(planOf([LIST]).rewrite(long).query).toBe(long);
+  });
+
+  test.each<[rule: QueryRule, query: string, isNoted: boolean]>([
+    [MAP, '?style=day,night', true],
+    [MAP, '?style=night%7Cday', true],
+    [MAP, '?style=night+day', true],
+    [MAP, '?style=-day', true],
+    [MAP, '?style=[night,day]', true],
+    [MAP, '?style=day:desc', true],
+    [MAP, '?style=night,dusk', false],
+    [MAP, '?style=days', false],
+    [MAP, '?style=day', false],
+    [PIPE, '?sort=day,night', true],
+    [{ ...LIST, sign: [] }, '?sort=-transition_type', true],
+    [LIST, '?sort=-transition_type', false],
+  ])('is not left alone in silence: %# %j', (rule, query, isNoted) => {
+    const { query: left, records } = planOf([rule]).rewrite(query);
+    const noted = records.filter(({ note }) => note === 'unmapped');
+    const place = `?${'parameter' in rule ? rule.parameter : ''}`;
+    expect(noted).toEqual(
+      isNoted ? [{ change: 'c', rule: 'map', from: place, path: place, note: 'unmapped' }] : [],
+    );
+    if (isNoted) expect(left).toBe(query);
+  });
+});
+
+test.each<[query: string, noted: string[]]>([
+  ['?sort=-transition_type,created_at', ['?sort']],
+  ['?fields[orders]=id,transition_type&include=x', ['?fields[orders]']],
+  ['?fields=items(transition_type)&fields=transition_type', ['?fields']],
+  ['?filter[transition_type]=x&transition_type=y', ['?filter[transition_type]', '?transition_type']],
+  ['?order_by=transition_type+desc', ['?order_by']],
+  ['?q=transition_type&sort=highlight_type&sort', []],
+  ['?per_page=2', []],
+])('a name that bodies lose and no query rule turns is noted: %s', (query, noted) => {
+  const plan = queryPlanOf([], new Map([['transition_type', 'highlight-type']]));
+  const rewritten = plan?.rewrite(query);
+  expect(rewritten?.query).toBe(query);
+  expect(rewritten?.records).toEqual(
+    noted.map((place) => ({
+      change: 'highlight-type',
+      rule: 'rename',
+      from: place,
+      path: place,
+      note: 'unmapped',
+    })),
+  );
+});
+
 test('rules apply in turn, and each record names a parameter by its names in V1 and in V2', () => {
   const plan = planOf([
     RENAME,

@@ -19,6 +19,18 @@ describe('the meaning of a source', () => {
       '{ map: { 1: null }, of: status }',
       [{ rule: 'map', parameter: 'status', values: [{ from: string('1'), to: string('null') }] }],
     ],
+    [
+      "{ map: { a: b }, of: sort, with: ',', sign: ['-', ':desc'] }",
+      [
+        {
+          rule: 'map',
+          parameter: 'sort',
+          values: [{ from: string('a'), to: string('b') }],
+          with: [','],
+          sign: ['-', ':desc'],
+        },
+      ],
+    ],
   ])('query rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], query: [\n ${rule} ] }`));
     expect(book.changes[0]?.query).toEqual(meaning);

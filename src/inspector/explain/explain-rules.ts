@@ -4,6 +4,7 @@ import type { ReportTotals } from '../../report/report-totals.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { inText } from '../../rewrite/form.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
+import { UNMAPPED } from '../../rewrite/query-plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { conversionWords } from '../../rules/conversion.ts';
@@ -232,7 +233,7 @@ function queryRuleWords(rule: QueryRule): string {
     case 'default':
       return `set ?${rule.parameter} to ${rule.text} where it is absent`;
     case 'map':
-      return `map ?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
+      return `map ${rule.with === undefined ? '' : 'the values in '}?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
   }
 }
 
@@ -474,6 +475,8 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
   if (from === '') return `The query parameter ${path?.slice(1) ?? ''} is added.`;
   if (note === 'value') return `The value of ${from.slice(1)} cannot be converted (${rule}); it stays.`;
   const name = `The query parameter ${from.slice(1)}`;
+  if (note === UNMAPPED)
+    return `${name} reaches V2 with a word of V1: no rule turns it. If it has a list, give a query map with: ','.`;
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   }

@@ -515,6 +515,13 @@ function withValues(
   values: Extract<QueryRule, { rule: 'map' }>['values'],
 ): JsonObject {
   const { schema } = parameter;
+  const items = isObject(schema) ? schema['items'] : undefined;
+  if (isObject(schema) && isObject(items)) {
+    const edited = withValues({ schema: items }, change, values)['schema'];
+    return edited === items
+      ? parameter
+      : marked({ ...parameter, schema: { ...schema, items: edited } }, change);
+  }
   const listed: unknown = isObject(schema) ? schema['enum'] : undefined;
   if (!isObject(schema) || !Array.isArray(listed)) return parameter;
   const mapped = listed.flatMap((value: unknown) => {

@@ -85,6 +85,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ['join', 'now a part of a joined text'],
   ['split', 'a part of the text'],
   ['value', 'this value could not be converted'],
+  ['unmapped', 'it has a word of V1 that V2 reads as it is'],
   ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
   ['transform', "today the operator's own program converts it to V2's form: ask for its logic"],
