@@ -24,17 +24,17 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 78_000,
+    limit: 80_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 80_000,
+    limit: 82_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 80_000,
+    limit: 82_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
