@@ -10,6 +10,7 @@ import {
 import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
+import { withArticle } from '../rules/rule-book-fault.ts';
 import type { ClientReport, Report } from './api.ts';
 
 /** The effect of a command, for the operator to confirm. */
@@ -107,7 +108,7 @@ function readWarnings(
     return [`Only reads are compared: ${mode === 'verify' ? 'V2' : 'V1'} alone gets every other request.`];
   if (method === undefined || method === 'GET' || method === 'HEAD') return [];
   return [
-    `Nothing is compared: ${operation} is a ${method}, and only reads are sent to both services. Its requests are handled as in ${mode === 'verify' ? 'migrate' : 'observe'}.`,
+    `Nothing is compared: ${operation} is ${withArticle(method)}, and only reads are sent to both services. Its requests are handled as in ${mode === 'verify' ? 'migrate' : 'observe'}.`,
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { isTransformed, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import { valueWords } from '../rules/rule-book-fault.ts';
 import { plainSpelling } from '../rules/rule.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 
@@ -242,15 +243,9 @@ const KEYS = { request: ['body', 'query'], response: ['body', 'status'] } as con
 
 function readReturned(job: TransformJob, before: unknown, value: unknown): TransformOutcome {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const what =
-      value === undefined
-        ? 'nothing'
-        : value === null
-          ? 'null'
-          : `a ${Array.isArray(value) ? 'list' : typeof value}`;
     return failed(
       job,
-      `returned ${what}; it returns an object with ${KEYS[job.direction].join(', ')}, all optional`,
+      `returned ${valueWords(value)}; it returns an object with ${KEYS[job.direction].join(', ')}, all optional`,
     );
   }
   const unknown = Object.keys(value).find((key) => !KEYS[job.direction].some((known) => known === key));

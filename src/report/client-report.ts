@@ -23,6 +23,15 @@ import type { ClientTally } from './tally/tally.ts';
  */
 export type ClientClass = 'gone' | 'unknown' | Work;
 
+/** Names of the classes for people; JSON and CSV have the classes themselves. */
+export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
+  'field-work': 'field work',
+  'unwrap-only': 'unwrap only',
+  'url-only': 'URL only',
+  unknown: 'not known',
+  gone: 'gone',
+};
+
 /** Number of uses by a client, with first and last time in RFC 3339. */
 export interface Usage {
   readonly count: number;

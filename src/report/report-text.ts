@@ -1,7 +1,7 @@
 import type { Census } from './census.ts';
 import {
+  CLASS_WORDS,
   bodyCheckWords,
-  type ClientClass,
   type ClientReport,
   isWaitedFor,
   mistakeWords,
@@ -21,15 +21,6 @@ import {
   percentWords,
   tableLines,
 } from './text.ts';
-
-/** Display names of the classes. */
-export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
-  'field-work': 'field work',
-  'unwrap-only': 'unwrap only',
-  'url-only': 'URL only',
-  unknown: 'not known',
-  gone: 'gone',
-};
 
 /** Display names of the states of a condition. */
 const STATE_WORDS = { met: 'met', 'not-met': 'not met', unknown: 'not known' } as const;

@@ -74,3 +74,28 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length] ?? 0;
 }
+
+/** Begins with a consonant's sound, although with a vowel's letter: `a user`, `a URL`, `a one-off`. */
+const SPOKEN_CONSONANT =
+  /^(?:eu|ewe|one(?![a-z])|once|uni(?![dmn])|us[aeu]|ur[il]|uuid|utili|(?:ui|us|utc|utm)$)/;
+/** Begins with a vowel's sound, although with a consonant's letter. */
+const SPOKEN_VOWEL = /^(?:[aeiou]|8|hour|honou?r|honest|heir)/;
+/** An abbreviation that is spelled, since it has no vowel: `an SMS`, `an XML body`. */
+const SPELLED = /^[B-DF-HJ-NP-TV-Z]{2,}$/;
+
+/** A noun with its article, as it is spoken: `an object`, `a user`, `an hour`, `an XML body`. */
+export function withArticle(noun: string): string {
+  const [word = ''] = /[A-Za-z\d]+/.exec(noun) ?? [];
+  const lower = word.toLowerCase();
+  const isVowel = SPELLED.test(word)
+    ? /^[FHLMNRSX]/.test(word)
+    : SPOKEN_VOWEL.test(lower) && !SPOKEN_CONSONANT.test(lower);
+  return `${isVowel ? 'an' : 'a'} ${noun}`;
+}
+
+/** Says what a value is, for people: `nothing`, `null`, `a list`, `an object`, `a string`. */
+export function valueWords(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return withArticle(Array.isArray(value) ? 'list' : typeof value);
+}

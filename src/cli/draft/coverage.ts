@@ -19,7 +19,7 @@ import { requestShape } from '../../openapi/draft/propose-rule-book.ts';
 import { type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { counted } from '../../report/text.ts';
-import { printFault } from '../../rules/rule-book-fault.ts';
+import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 
@@ -260,7 +260,8 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
         type === is ||
         (is === 'number' && (type === 'integer' ? Number.isInteger(value) : type === 'number')),
     );
-    if (!isTaken) return [{ path: path || 'the body', is: `a ${is}`, wanted: [...shape.types].join(' or ') }];
+    if (!isTaken)
+      return [{ path: path || 'the body', is: withArticle(is), wanted: [...shape.types].join(' or ') }];
   }
   const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
   if (typeof pattern === 'string' && !isMatch(pattern, value))

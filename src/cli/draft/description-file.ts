@@ -21,6 +21,7 @@ import { type DeadReference, joinDocuments, withoutFragment } from '../../openap
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
 import type { Operation } from '../../rules/rule-book.ts';
+import { valueWords } from '../../rules/rule-book-fault.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';
 
 /** Maximum milliseconds to wait for a description. */
@@ -146,8 +147,7 @@ function noDescription(name: string, why: string): string {
 /** Why a value is not a description. */
 function descriptionFault(value: unknown): string {
   if (value === null || value === undefined) return 'it is empty';
-  if (!isObject(value))
-    return `it is ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}, not an object`;
+  if (!isObject(value)) return `it is ${valueWords(value)}, not an object`;
   const { openapi, swagger, paths } = value;
   if (swagger !== undefined && openapi === undefined)
     return `it is Swagger ${JSON.stringify(swagger)}; the only supported Swagger is version "2.0" with paths`;

@@ -13,6 +13,7 @@ import {
   OpenApiNames,
 } from '../../report/census.ts';
 import {
+  CLASS_WORDS,
   bodyCheckWords,
   type ClientClass,
   type ClientReport,
@@ -24,13 +25,7 @@ import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { Guide } from '../../report/guide/guide.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
-import {
-  censusMarkdown,
-  CLASS_WORDS,
-  reportCsv,
-  reportMarkdown,
-  skippedLines,
-} from '../../report/report-text.ts';
+import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';

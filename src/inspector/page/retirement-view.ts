@@ -1,7 +1,13 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { MAX_ROW_CLIENTS } from '../../report/census.ts';
-import { bodyCheckLines, clientWouldFail, isWaitedFor, reasonsOf } from '../../report/client-report.ts';
+import {
+  bodyCheckLines,
+  CLASS_WORDS,
+  clientWouldFail,
+  isWaitedFor,
+  reasonsOf,
+} from '../../report/client-report.ts';
 import { capital, countedClients, NO_KEY } from '../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../rollout/body-checks.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
@@ -128,7 +134,7 @@ function responseBanner(report: Report): VNode {
         el(
           'li',
           { key: name, class: `tile tile-${name}` },
-          el('span', { class: 'tile-name' }, name),
+          el('span', { class: 'tile-name' }, CLASS_WORDS[name]),
           el('strong', null, count(classes[name])),
           el('span', { class: 'tile-share' }, CLIENT_CLASSES[name]),
         ),
@@ -350,7 +356,7 @@ function clientColumns(
         el(
           'span',
           { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] },
-          client.class,
+          CLASS_WORDS[client.class],
         ),
         reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
       ],

@@ -1,4 +1,5 @@
 import type { Path } from '../../rules/rule.ts';
+import { withArticle } from '../../rules/rule-book-fault.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 
 /** Words about a version of a shape, which a description shows or recorded traffic. */
@@ -405,9 +406,10 @@ function movesOf(
 /** Why a move into a sub-object that V1 has already could replace something there. */
 function occupiedDoubt(from: string, under: string, before: Shape | undefined): string | undefined {
   if (before === undefined) return undefined;
-  if (before.members.has(from)) return `V1 has a ${from} in ${under} as well, which the move would replace`;
+  if (before.members.has(from))
+    return `V1 has ${withArticle(from)} in ${under} as well, which the move would replace`;
   if (before.further !== '' || before.unread.length > 0 || before.members.size === 0)
-    return `V1 may have a ${from} in ${under} as well, which the move would replace`;
+    return `V1 may have ${withArticle(from)} in ${under} as well, which the move would replace`;
   return [...before.types].some((type) => type !== 'object')
     ? `V1 may have something else than an object in ${under}, which the move would replace`
     : undefined;
@@ -445,7 +447,7 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
   const { v1, path } = objects;
   if (doubt !== undefined) return doubt;
   if (v1.further !== '' || v1.unread.length > 0)
-    return `V1 may have a ${to} of its own there, which the rename would replace`;
+    return `V1 may have another ${to} there, which the rename would replace`;
   return elsewhereDoubt(from, [...path, to], objects, work);
 }
 

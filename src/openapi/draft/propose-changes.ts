@@ -1,4 +1,5 @@
 import { isRewritten } from '../../rules/rule-book.ts';
+import { withArticle } from '../../rules/rule-book-fault.ts';
 import {
   type Evidence,
   type Finding,
@@ -110,8 +111,7 @@ function namesOf(rules: readonly Finding[]): readonly [id: string, summary: stri
   const found = rules[0]?.found;
   if (found === undefined || found.rule === 'unwrap') {
     const name = found?.member ?? 'data';
-    const wrapper = `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
-    return ['body-wrapper', `Parameters are no longer wrapped in ${wrapper} object.`];
+    return ['body-wrapper', `Parameters are no longer wrapped in ${withArticle(name)} object.`];
   }
   if (found.rule === 'nest') {
     const { members, under } = found;

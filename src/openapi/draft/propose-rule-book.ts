@@ -1,4 +1,5 @@
 import { canBeRewritten } from '../../rules/rule-book.ts';
+import { withArticle } from '../../rules/rule-book-fault.ts';
 import { Components } from '../components.ts';
 import {
   type DescribedOperation,
@@ -477,7 +478,7 @@ function compareBodies(v1: Shape, v2: Shape, source: ShapeSource, wrapper: strin
 function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): string | undefined {
   const [unread] = v2.unread;
   if (unread !== undefined) return `${unread} could not be read, and may have it`;
-  if (inner.members.has(member)) return `what is in it has a ${member} as well`;
+  if (inner.members.has(member)) return `what is in it has ${withArticle(member)} as well`;
   const places = new Places(ANY_SHAPE, v2);
   for (const [name, { shape }] of v1.members) {
     if (name === member) continue;

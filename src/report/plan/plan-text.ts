@@ -128,7 +128,7 @@ function clientRow(client: PlannedClient, zone: Zone): string[] {
     rhythm ?? 'not known',
     usualPause === undefined ? 'not known' : lengthWords(usualPause),
     notices === undefined ? 'not known' : `${zone.text(notices.at)} (${notices.brownout})`,
-    [notices?.because ?? '', ...remarks].filter((text) => text !== '').join('. '),
+    [...(notices === undefined ? [] : [`${notices.because}.`]), ...remarks].join(' '),
   ];
 }
 

@@ -354,12 +354,12 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
   await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
   const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
-  await row(/field-work.*order_floor_plan\s?4.*property-address/);
-  await row(/url-only.*heartbeat\s?4/);
+  await row(/field work.*order_floor_plan\s?4.*property-address/);
+  await row(/URL only.*heartbeat\s?4/);
   await row(/2 of 4 checked requests would fail after the migration/);
   expect(await page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
   await page
-    .getByRole('row', { name: /field-work.*order_floor_plan/ })
+    .getByRole('row', { name: /field work.*order_floor_plan/ })
     .getByRole('button', { name: /^Show the exchanges/ })
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(4);

@@ -114,6 +114,7 @@ describe.each([
     for (const { client } of plan.clients) expect(text).toContain(client);
     for (const { id } of plan.brownouts) expect(text).toContain(`"${id}"`);
     expect(text).toContain('not known');
+    expect(text).not.toContain('..');
   });
 
   test('check finds nothing in the plan itself but the clients without a rhythm, and much in a hasty end', () => {
