@@ -1,5 +1,6 @@
 import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
 import { hexValue } from '../http/chunk-size.ts';
+import { looksLikeJson } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonDocument, scalarOf } from '../json/document.ts';
 import { decodeString } from '../json/names.ts';
@@ -16,7 +17,14 @@ import {
   printDraft,
 } from './draft.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
-import { METHOD_OVERRIDE, type Records, type Refusal, type Rewrite, tooDeep } from './records.ts';
+import {
+  isMalformed,
+  METHOD_OVERRIDE,
+  type Records,
+  type Refusal,
+  type Rewrite,
+  tooDeep,
+} from './records.ts';
 
 /** Levels of brackets in a name, at most: the model of a form is built and walked by recursion. */
 const MAX_LEVELS = 512;
@@ -95,6 +103,9 @@ export interface FormChanges {
  */
 export class FormPlan {
   private readonly plan: Plan;
+  /** For a body that is JSON. */
+  private json: Plan | undefined = undefined;
+  private readonly changes: readonly Change[];
   private readonly book: RuleBook;
   /** The methods that the form must not name for its request. */
   private readonly methods: readonly string[];
@@ -104,6 +115,7 @@ export class FormPlan {
   constructor(book: RuleBook, changes: readonly Change[], methods: readonly string[] = []) {
     this.book = book;
     this.methods = methods;
+    this.changes = changes;
     const dropped = book.override === 'drop' && changes.length > 0 ? [NO_METHOD] : [];
     this.plan = new Plan(book, [...dropped, ...changes.map(inText)]);
   }
@@ -116,6 +128,8 @@ export class FormPlan {
   /** Rewrites a form in `application/x-www-form-urlencoded`; never throws, whatever the bytes are. */
   rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
     if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
+    const asJson = this.rewriteJson(body, memory);
+    if (asJson !== undefined) return asJson;
     const places = splitForm(body);
     if (memory?.take(places.length * FIELD_BYTES + body.length * TEXT_COPIES) === false) return BUFFER_FULL;
     const read = readFields(body, places);
@@ -133,6 +147,30 @@ export class FormPlan {
     if (edits.length === 0) return { verdict: 'unchanged', body, records };
     const rewritten = applyEdits(body, edits, this.slab, memory?.room);
     return { verdict: 'rewritten', body: rewritten, edits, records, patch, omitted };
+  }
+
+  /** Rewrites JSON that is sent as a form, and keeps its escapes; undefined for a body that is none. */
+  private rewriteJson(body: Uint8Array, memory: WorkMemory | undefined): Rewrite | undefined {
+    if (this.changes.length === 0) return undefined;
+    let fault: Rewrite | undefined;
+    for (const { text, places } of jsonTexts(body, memory)) {
+      this.json ??= new Plan(this.book, this.changes);
+      const outcome = this.json.rewrite(text, memory);
+      if (isMalformed(outcome)) {
+        fault ??= outcome;
+        continue;
+      }
+      // A reader of forms finds a field even inside a string of JSON.
+      const named = this.methods.length === 0 ? undefined : this.methodInText(body);
+      if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named) };
+      if (this.book.policies.media === 'strict')
+        return { verdict: 'unchanged', body, records: [], note: 'media-type' };
+      if (outcome.verdict === 'refused') return outcome;
+      if (outcome.verdict === 'unchanged') return { ...outcome, body };
+      const edits = places === undefined ? outcome.edits : outcome.edits.map((edit) => placed(edit, places));
+      return { ...outcome, edits, body: applyEdits(body, edits, this.slab, memory?.room) };
+    }
+    return fault !== undefined && isNearlyJson(body) ? fault : undefined;
   }
 
   /** Applies the rules to fields; returns what they did, or why they do not apply. Fields that rules make are sent at `additions`. */
@@ -224,8 +262,82 @@ function otherMethod(value: string): Refusal {
   };
 }
 
+/** A text that may be JSON, in a form. */
+interface FormText {
+  readonly text: Uint8Array;
+  /** Where each of its bytes is in the form, and where it ends; undefined where it begins with the form, and has no escapes. */
+  readonly places: Uint32Array | undefined;
+}
+
+const ESCAPED_MARK = /^%ef%bb%bf/i;
+/** How JSON begins whose every character may be escaped, as `curl --data-urlencode` does it. */
+const ESCAPED_JSON = /^(?:\+|%(?:20|09|0a|0d))*(?:[{[]|%[57]b)/i;
+/** Characters of a form in which its first one that counts is looked for. */
+const MAX_LEAD = 256;
+
+/**
+ * The texts that a form is if it is JSON: `curl -d` names a form if it is told no type. JSON has no equals sign at its end: who writes
+ * it as the name of a field without a value adds one.
+ */
+function* jsonTexts(body: Uint8Array, memory: WorkMemory | undefined): Generator<FormText> {
+  const end = body[body.length - 1] === EQUALS ? body.length - 1 : body.length;
+  const isPlain = looksLikeJson(body) === true;
+  if (isPlain) yield { text: body.subarray(0, end), places: undefined };
+  const start = latin1Text(body.subarray(0, MAX_LEAD)).replace(ESCAPED_MARK, '');
+  if (!isPlain && !ESCAPED_JSON.test(start)) return;
+  if (!body.includes(PERCENT) && !body.includes(PLUS)) return;
+  if (memory?.take(body.length * TEXT_COPIES * 2) === false) return;
+  const decoded = unescaped(body.subarray(0, end));
+  if (decoded !== undefined) yield decoded;
+}
+
+/** True for a single name without escapes that is the beginning of an object of JSON, and of nothing that anybody calls a field. */
+function isNearlyJson(body: Uint8Array): boolean {
+  const start = latin1Text(body.subarray(0, MAX_LEAD));
+  return /^(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*"/.test(start) && !body.includes(AMPERSAND);
+}
+
+/** Decodes the escapes of a form as a whole; undefined for one that is no escape. */
+function unescaped(body: Uint8Array): FormText | undefined {
+  const text = new Uint8Array(body.length);
+  const places = new Uint32Array(body.length + 1);
+  let length = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    let byte = body[at] ?? 0;
+    places[length] = at;
+    if (byte === PLUS) byte = 0x20;
+    if (byte === PERCENT) {
+      const high = hexValue(body[at + 1]);
+      const low = hexValue(body[at + 2]);
+      if (high < 0 || low < 0) return undefined;
+      byte = high * 16 + low;
+      at += 2;
+    }
+    text[length] = byte;
+    length += 1;
+  }
+  places[length] = body.length;
+  return { text: text.subarray(0, length), places: places.subarray(0, length + 1) };
+}
+
+/** An edit of a decoded text as one of the form. */
+function placed({ start, end, insert }: Edit, places: Uint32Array): Edit {
+  return { start: places[start] ?? 0, end: places[end] ?? 0, insert: encoder.encode(escaped(insert)) };
+}
+
+function escaped(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) {
+    const character = String.fromCharCode(byte);
+    text += /[\w.~-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return text;
+}
+
 /** Returns the JSON text that means the same as a form; undefined for a form that cannot be read. */
 export function formModel(body: Uint8Array): Uint8Array | undefined {
+  for (const { text } of jsonTexts(body, undefined))
+    if (JsonDocument.read(text) instanceof JsonDocument) return text;
   const read = readFields(body, splitForm(body));
   return 'offset' in read ? undefined : modelOfFields(read.fields);
 }

@@ -337,6 +337,13 @@ export function malformed(fault: JsonFault, depth: number): Refusal {
   return { code: 'malformed-json', detail, ...found };
 }
 
+/** True for the outcome for a body that is not JSON in UTF-8, or is nested too deeply, whatever the policy does with it. */
+export function isMalformed(outcome: Rewrite): boolean {
+  if (outcome.verdict === 'rewritten') return false;
+  const code = outcome.verdict === 'refused' ? outcome.refusal.code : outcome.note;
+  return code === 'malformed-json' || code === 'too-deep';
+}
+
 /** Refuses a body that is nested deeper than `depth` levels. */
 export function tooDeep(depth: number): Refusal {
   return { code: 'too-deep', status: 400, detail: `The body is nested too deep: at most ${depth} levels.` };

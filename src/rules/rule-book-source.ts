@@ -980,7 +980,7 @@ export const ruleBookSource = strict({
       ),
       media: optional(
         z.enum(['strict', 'known', 'sniff']),
-        'JSON from V2 under another media type: strict leaves it, known rewrites text/json, text/plain or no type, sniff any type, by its first byte.',
+        'JSON from V2 under another media type: strict leaves it, known rewrites text/json, text/plain or no type, sniff any type, by its first byte. JSON that a client sends as a form: strict leaves it.',
       ),
       'half-close': optional(
         z.enum(['abort', 'answer']),

@@ -1,7 +1,7 @@
 import { deprecatedAttributes, deprecatedInV1, METHOD_OVERRIDE } from '../../src/rewrite/records.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FormPlan } from '../../src/rewrite/form.ts';
+import { formModel, FormPlan } from '../../src/rewrite/form.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import { scalarOf, readScalar } from '../../src/json/document.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
@@ -75,6 +75,40 @@ cases(
     ['data.x=1', 'data.x=1'],
     ['data[x=1&data]y[=2&[data]=3&data[x]y=4', 'data[x=1&data]y[=2&[data]=3&data[x]y=4'],
     ['data', 'refused 422 wrapper-not-object /data'],
+  ],
+);
+cases(
+  'JSON that is sent as a form is JSON, in the spelling that it has',
+  [UNWRAP, RENAME],
+  [
+    ['{"data":{"old":"A"}}', '{"new name":"A"}'],
+    [' \r\n\t{ "data" : {"a":"1+1=2&b=%zz%20"}}\n', ' \r\n\t{"a":"1+1=2&b=%zz%20"}\n'],
+    ['\ufeff{"data":{"a":1}}', '{"a":1}'],
+    ['{"data":{"a":1}}=', '{"a":1}='],
+    ['{"d\\u0061ta":{}}', '{}'],
+    ['{"x":1}', '{"x":1}'],
+    ['{}', '{}'],
+    ['[{"data":{"old":1}}]', '[{"data":{"old":1}}]'],
+    ['%7B%22data%22%3A%7B%22old%22%3A%22%C3%A4+%2B%22%7D%7D', '%7B%22new%20name%22%3A%22%C3%A4+%2B%22%7D'],
+    ['%7b%22data%22%3a%7b%22a%22%3a1%7d%7d=', '%7b%22a%22%3a1%7d='],
+    ['%20+%0A%7B%22data%22:%7B%22old%22:1%7D%7D', '%20+%0A%7B%22new%20name%22:1%7D'],
+    ['%EF%BB%BF%7B%22data%22:%7B%22a%22:1%7D%7D', '%7B%22a%22:1%7D'],
+    ['{"data":{"old":"x=y%22%7D%7D', '{%22new%20name%22:"x=y%22%7D'],
+    ['{%22data%22:{%22old%22:1}}', '{%22new%20name%22:1}'],
+    ['{"data":1}', 'refused 422 wrapper-not-object /data'],
+    ['%7B%22data%22:1%7D', 'refused 422 wrapper-not-object /data'],
+    ['{"data":{"old":1,"old":2}}', 'refused 400 duplicate-member /data/old'],
+    ['{"data":{"a":1}', 'refused 400 malformed-json 15'],
+    ['{"data":{\'a\':1}}', 'refused 400 malformed-json 9'],
+    // These are fields, whatever they begin with.
+    ['{x}=1', '{x}=1'],
+    ['[data]=1', '[data]=1'],
+    ['[]=1&data[old]=2', 'new+name=2'],
+    ['{"a":1}&data[old]=2', 'new+name=2'],
+    ['%7Bx%7D=1&data[old]=2', 'new+name=2'],
+    ['"data"=1', '"data"=1'],
+    ['data={"data":{"old":1}}', 'refused 422 wrapper-not-object /data'],
+    ['data[x]={"data":{"old":1}}', 'x={"data":{"old":1}}'],
   ],
 );
 cases(
@@ -392,12 +426,39 @@ describe('a form that names a method for which other rules apply', () => {
   });
 
   test('in another charset is malformed, and no fault where no rule applies', () => {
+    const inText = bytesOf('{"data":{"a":"&_method=PUT&"}}');
+    expect(
+      outcomeText(new FormPlan(bookOf([UNWRAP]), bookOf([UNWRAP]).changes, ['PUT']).rewrite(inText)),
+    ).toBe('refused 400 bad-request /_method');
     const latin = new Uint8Array([0x61, 0x3d, 0xe4, ...bytesOf('&_method=DELETE')]);
     expect(outcomeText(new FormPlan(bookOf([]), [], ['PUT']).rewrite(latin))).toBe(textOf(latin));
     const book = bookOf([RENAME]);
     expect(outcomeText(new FormPlan(book, book.changes, ['PUT']).rewrite(latin))).toBe(
       'refused 400 malformed-form 2',
     );
+  });
+
+  test('that is JSON is left where the policy media is strict, with a note', () => {
+    const book = bookOf([UNWRAP], { media: 'strict' });
+    const body = bytesOf('{"data":{"a":1}}');
+    expect(new FormPlan(book, book.changes).rewrite(body)).toEqual({
+      verdict: 'unchanged',
+      body,
+      records: [],
+      note: 'media-type',
+    });
+  });
+
+  test('that is JSON says what became of its members', () => {
+    const book = bookOf([UNWRAP, RENAME]);
+    for (const body of ['{"data":{"old":1}}', '%7B%22data%22:%7B%22old%22:1%7D%7D']) {
+      const outcome = new FormPlan(book, book.changes).rewrite(bytesOf(body));
+      expect(outcome.verdict === 'refused' ? [] : outcome.records).toMatchObject([
+        { rule: 'unwrap', from: '/data', path: '' },
+        { rule: 'rename', from: '/data/old', path: '/new name' },
+      ]);
+      expect(textOf(formModel(bytesOf(body)) ?? bytesOf(''))).toBe('{"data":{"old":1}}');
+    }
   });
 
   test('needs memory for its fields', () => {
