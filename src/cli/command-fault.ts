@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
+import { type LogCoverage, noEntry, withoutEntry } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
 /** Why a command failed, as a sentence. */
@@ -43,24 +44,13 @@ export function writeOutput(path: string, text: string | Uint8Array): CommandFau
 
 /** Makes the fault for files without any entry of the rewrite log; `-` is stdin, `lines` are those that could not be read. */
 export function noRewriteLog(file: string, lines: number): CommandFault {
-  const name = file === '-' ? 'stdin' : file;
-  if (lines === 0)
-    return {
-      fault: `${name} has no entry of the rewrite log, so it does not show who uses V1.`,
-      isJunk: true,
-    };
-  const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
-  return { fault: `${name} is no rewrite log: ${which} an entry.`, isJunk: true };
+  return { fault: noEntry(file === '-' ? 'stdin' : file, lines), isJunk: true };
 }
 
-/** Returns the fault of logs that have no entry at all, or of the first with lines of which none is an entry. */
-export function faultOfLogs(
-  logs: readonly { readonly file: string; readonly entries: number; readonly unreadable: number }[],
-): CommandFault | undefined {
-  const empty = logs.filter(({ entries }) => entries === 0);
-  const fault =
-    empty.find(({ unreadable: lines }) => lines > 0) ?? (empty.length === logs.length ? empty[0] : undefined);
-  return fault && noRewriteLog(fault.file, fault.unreadable);
+/** Returns the fault of logs that have no entry at all, or of the first with lines of which none is the gateway's. */
+export function faultOfLogs(logs: readonly LogCoverage[]): CommandFault | undefined {
+  const log = withoutEntry(logs);
+  return log && noRewriteLog(log.file, log.unreadable + log.others);
 }
 
 /** True for an error from the kernel, or with one as its cause. */

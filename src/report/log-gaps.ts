@@ -308,6 +308,37 @@ export function replicaOfPrefix(text: string): string | undefined {
   return match?.[1] ?? match?.[2];
 }
 
+/** The part of the time that one log covers. */
+export interface LogCoverage {
+  readonly file: string;
+  /** Times of its first and last entry in RFC 3339; absent without entries. */
+  readonly since?: string;
+  readonly until?: string;
+  readonly entries: number;
+  /** Lines that may be parts of entries, and are none. */
+  readonly unreadable: number;
+  /** Lines of other programs. */
+  readonly others: number;
+  /** Lines of the process log. */
+  readonly events: number;
+}
+
+/** Says that a file has no entry; `lines` are those that it has, but for the process log's. */
+export function noEntry(file: string, lines: number): string {
+  if (lines === 0) return `${file} has no entry of the rewrite log, so it does not show who uses V1.`;
+  const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
+  return `${file} is no rewrite log: ${which} an entry.`;
+}
+
+/** Returns the first log of which no line is the gateway's, or the first of logs that have no entry at all. */
+export function withoutEntry(logs: readonly LogCoverage[]): LogCoverage | undefined {
+  const empty = logs.filter(({ entries }) => entries === 0);
+  const foreign = empty.find(
+    ({ unreadable, others, events }) => unreadable > 0 || (others > 0 && events === 0),
+  );
+  return foreign ?? (empty.length === logs.length ? empty[0] : undefined);
+}
+
 /** The gaps that a running gateway knows in its own counts: its clock was set, or a worker ended with counts of its own. */
 export class OwnGaps {
   private readonly time: () => number;

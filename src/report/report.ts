@@ -8,7 +8,7 @@ import {
   dayBefore,
 } from './client-report.ts';
 import { type Ending, endingsOf, type NewClient, newClientsOf, rotatedKeys } from './endings.ts';
-import type { LogGap } from './log-gaps.ts';
+import type { LogCoverage, LogGap } from './log-gaps.ts';
 import type { ShadowView } from '../rollout/rollout-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
@@ -63,21 +63,10 @@ export interface Report {
   readonly census: Census;
   /** The differences between V1 and V2 in the reads that `verify` compared, by operation; absent where it compared none. */
   readonly drift?: readonly ShadowView[];
-  /** Lines that are not entries. */
+  /** Lines that may be parts of entries, and are none. */
   readonly unreadable: number;
   /** Requests of clients beyond the limit. */
   readonly omittedClients: number;
-}
-
-/** The part of the time that one log covers. */
-export interface LogCoverage {
-  readonly file: string;
-  /** Times of its first and last entry in RFC 3339; absent without entries. */
-  readonly since?: string;
-  readonly until?: string;
-  readonly entries: number;
-  /** Lines that are not entries. */
-  readonly unreadable: number;
 }
 
 /** Options of a report. */

@@ -152,6 +152,8 @@ describe('files of a rotation', () => {
         until: time(until),
         entries: 9,
         unreadable: 0,
+        others: 0,
+        events: 0,
       })),
     ).map(({ sentence }) => sentence);
   const dated = (isThere: (day: number) => boolean): string[] =>

@@ -23,6 +23,8 @@ function reportOf(one: number, now: string): Report {
       until: TIME,
       entries: one,
       unreadable: 0,
+      others: 0,
+      events: 0,
     })),
   });
 }

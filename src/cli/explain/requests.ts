@@ -4,6 +4,7 @@ import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
+import { mayBeEntry } from '../../report/tally/tally-lines.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { constants, settings } from '../../settings/settings.ts';
@@ -102,14 +103,14 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
     { readonly request: NamedRequest['request']; count: number; readonly label: string }
   >();
   const left = new Map<Unlike, number>();
-  const lines = { entries: 0, others: 0, beyond: 0 };
+  const lines = { entries: 0, unreadable: 0, others: 0, beyond: 0 };
   /** The rule books of requests that another one than `book` handled. */
   const others: string[] = [];
   for await (const { bytes } of readLogFile(path)) {
     for (const line of bytes.toString('utf8').split('\n')) {
       const entry = parseEntry(line);
       if (entry !== undefined) lines.entries += 1;
-      else if (line !== '') lines.others += 1;
+      else if (line !== '') lines[mayBeEntry(line) ? 'unreadable' : 'others'] += 1;
       if (entry === undefined) continue;
       const request = requestLike(entry);
       if (typeof request === 'string') {
@@ -125,7 +126,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
       else lines.beyond += 1;
     }
   }
-  if (lines.entries === 0) return noRewriteLog(path, lines.others);
+  if (lines.entries === 0) return noRewriteLog(path, lines.unreadable + lines.others);
   const requests = [...kinds.values()].map(({ request, count: times, label }) => ({
     name: times === 1 ? label : `${label} (${times} like it)`,
     request,
@@ -135,15 +136,15 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
 }
 
 function notesOf(
-  lines: Readonly<Record<'entries' | 'others' | 'beyond', number>>,
+  lines: Readonly<Record<'entries' | 'unreadable' | 'beyond', number>>,
   left: ReadonlyMap<Unlike, number>,
 ): readonly string[] {
   const reasons = new Map([...left].map(([reason, times]) => [UNLIKE[reason] as string, times]));
   if (lines.beyond > 0) reasons.set(`of kinds beyond the first ${count(MAX_REQUESTS)}`, lines.beyond);
   const notes = [...leftOutNotes(lines.entries, reasons)];
-  if (lines.others > 0)
+  if (lines.unreadable > 0)
     notes.push(
-      `${counted(lines.others, 'line')} of the log ${lines.others === 1 ? 'is no entry' : 'are no entries'}.`,
+      `${counted(lines.unreadable, 'line')} of the log ${lines.unreadable === 1 ? 'is no entry' : 'are no entries'}.`,
     );
   return notes;
 }

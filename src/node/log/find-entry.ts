@@ -1,11 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import { quoted } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import { parseEntry } from './log-files.ts';
+import { parseEntry, readLogFile } from './log-files.ts';
+import { LogLines } from './log-lines.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Maximum bytes to read from all files together, uncompressed: a second's work. */
@@ -20,8 +18,8 @@ export async function findLoggedEntry(path: string, requestId: string): Promise<
   let left = MAX_BYTES;
   for (const file of [path, ...(await rotatedLogs(path))]) {
     if (left <= 0) return undefined;
-    const result = file.endsWith('.gz')
-      ? await findInGzip(file, search, left)
+    const result = PACKED.test(file)
+      ? await findInPacked(file, search, left)
       : await findInFile(file, search, left);
     if (result.entry !== undefined) return result.entry;
     left -= result.bytes;
@@ -78,7 +76,8 @@ class EntrySearch {
 
   constructor(requestId: string) {
     this.requestId = requestId;
-    this.sign = Buffer.from(`"requestId":${quoted(requestId)}`);
+    // Without quotation marks, which a collector may have escaped.
+    this.sign = Buffer.from(quoted(requestId).slice(1, -1));
   }
 
   /** The request's last entry in whole lines. */
@@ -87,44 +86,33 @@ class EntrySearch {
     for (let at = lines.lastIndexOf(sign); at !== -1; at = at === 0 ? -1 : lines.lastIndexOf(sign, at - 1)) {
       const start = lines.lastIndexOf(0x0a, at) + 1;
       const feed = lines.indexOf(0x0a, at);
-      const entry = parseEntry(lines.toString('utf8', start, feed === -1 ? lines.length : feed));
-      if (entry?.requestId === requestId) return entry;
+      const reader = new LogLines();
+      const read = reader.add(lines.subarray(start, feed === -1 ? lines.length : feed + 1));
+      const texts = `${read.toString()}${reader.end().toString()}`.split('\n');
+      const entry = texts.map(parseEntry).findLast((one) => one?.requestId === requestId);
+      if (entry !== undefined) return entry;
     }
     return undefined;
   }
 }
 
-/** Maximum bytes of a line; entries are shorter. */
-const MAX_LINE_BYTES = 1024 * 1024;
-
-/** Bytes searched at once. */
-const PIECE_BYTES = 256 * 1024;
-
 /**
  * Finds a request's last entry in a compressed log, which can only be read forwards; `maxBytes` limits the uncompressed bytes. If the file
  * is longer or damaged, the part that was read counts.
  */
-async function findInGzip(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
-  let bytes = 0;
+async function findInPacked(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
+  let size = 0;
   let entry: Entry | undefined;
-  let rest: Buffer = Buffer.alloc(0);
-  const searchLines = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      const text = Buffer.concat([rest, chunk]);
-      const end = text.lastIndexOf(0x0a) + 1;
-      entry = search.lastIn(text.subarray(0, end)) ?? entry;
-      rest = text.length - end > MAX_LINE_BYTES ? Buffer.alloc(0) : text.subarray(end);
-      if (bytes >= maxBytes) return;
-    }
-  };
   try {
-    await pipeline(createReadStream(path), createGunzip({ chunkSize: PIECE_BYTES }), searchLines);
-    entry = search.lastIn(rest) ?? entry;
+    for await (const { bytes } of readLogFile(path)) {
+      size += bytes.length;
+      entry = search.lastIn(bytes) ?? entry;
+      if (size >= maxBytes) break;
+    }
   } catch {
     // The part that was read counts.
   }
-  return { entry, bytes };
+  return { entry, bytes: size };
 }
 
 /** Maximum number of rotated files. */
@@ -132,7 +120,7 @@ const MAX_FILES = 64;
 
 /**
  * Lists the rotated files of a log beside it, the newest first: its name with a number or a date, as in `rewrite.log.1`,
- * `rewrite.log.2.gz`, `rewrite.log-20261122.gz`. Links are not followed.
+ * `rewrite.log.2.gz`, `rewrite.log-20261122.zst`. Links are not followed.
  */
 export async function rotatedLogs(path: string): Promise<readonly string[]> {
   const folder = dirname(path);
@@ -152,4 +140,5 @@ export async function rotatedLogs(path: string): Promise<readonly string[]> {
     .map(({ file }) => join(folder, file));
 }
 
-const ROTATED = /^[.-]\d[\dT:_.-]*(?:\.gz)?$/;
+const ROTATED = /^[.-]\d[\dT:_.-]*(?:\.(?:gz|zst))?$/;
+const PACKED = /\.(?:gz|zst)$/;

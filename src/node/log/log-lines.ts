@@ -1,6 +1,8 @@
 import { replicaOfPrefix } from '../../report/log-gaps.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import {
+  beginsYaml,
+  continuesYaml,
   cutObject,
   type CutLines,
   linesInText,
@@ -8,10 +10,14 @@ import {
   plainText,
   sourceOf,
   timeOf,
+  yamlValue,
 } from './wrapped-lines.ts';
 
 /** Maximum characters of a record that is printed over many lines; a longer one is passed on, and counts as unreadable. */
 const MAX_RECORD = 64 * 1024 * 1024;
+
+/** Maximum characters of a record in YAML, whose parser is slow; a longer one is read line by line. */
+const MAX_YAML = 1024 * 1024;
 
 /** Maximum characters of a line that a collector cut into pieces, and maximum lines that wait for their next piece. */
 const MAX_CUT = 1024 * 1024;
@@ -35,6 +41,10 @@ export class LogLines {
   private record: string[] = [];
   private indent = '';
   private length = 0;
+  /** Lines of a record in YAML. */
+  private yaml: string[] = [];
+  /** The last line that was taken out of another form, which a collector may have written under several names. */
+  private latest = '';
   /** Beginnings of lines whose next piece has not come, by what comes before them. */
   private readonly waiting = new Map<string, string>();
 
@@ -50,8 +60,8 @@ export class LogLines {
         const text = this.line(bytes.toString('utf8', at, end));
         parts.push(bytes.subarray(from, at), Buffer.from(text));
         from = next;
-      } else if (this.record.length > 0) {
-        parts.push(bytes.subarray(from, at), Buffer.from(this.endRecord()));
+      } else if (this.record.length > 0 || this.yaml.length > 0) {
+        parts.push(bytes.subarray(from, at), Buffer.from(this.endRecord() + this.endYaml()));
         from = at;
       }
       at = next;
@@ -63,12 +73,21 @@ export class LogLines {
   end(): Buffer {
     const cut = [...this.waiting].map(([key, text]) => `${key.includes('\0') ? '' : key}${text}\n`).join('');
     this.waiting.clear();
-    return Buffer.from(this.endRecord() + cut);
+    return Buffer.from(this.endRecord() + this.endYaml() + cut);
   }
 
   private line(raw: string): string {
     const text = plainText(raw);
     if (this.record.length > 0) return this.inRecord(text);
+    if (this.yaml.length > 0) {
+      if (continuesYaml(this.yaml[0] ?? '', text) && this.length <= MAX_YAML) return this.inYaml(text);
+      return this.endYaml() + this.line(raw);
+    }
+    return beginsYaml(text) ? this.inYaml(text) : this.whole(text);
+  }
+
+  /** Reads a line that is no part of a record in YAML. */
+  private whole(text: string): string {
     if (text === '') return '\n';
     const opened = /^(\s*)([[{])$/.exec(text);
     if (opened !== null) {
@@ -99,10 +118,27 @@ export class LogLines {
     return value === undefined ? `${text}\n` : this.value(value, text.replaceAll('\n', ' '));
   }
 
+  private inYaml(text: string): string {
+    this.yaml.push(text);
+    this.length += text.length;
+    return '';
+  }
+
+  private endYaml(): string {
+    const lines = this.yaml;
+    if (lines.length === 0) return '';
+    this.yaml = [];
+    this.length = 0;
+    const value = yamlValue(lines.join('\n'));
+    return value === undefined
+      ? lines.map((line) => this.whole(line)).join('')
+      : this.value(value, lines.join(' '));
+  }
+
   private value(value: unknown, text: string): string {
     const cuts = new RecordCuts(this.waiting, value);
     const lines = linesWithin(value, undefined, cuts);
-    if (lines.length > 0 || cuts.hasPiece) return lines.map((line) => `${line}\n`).join('');
+    if (lines.length > 0 || cuts.hasPiece) return this.taken(lines);
     return isOfOthers(value) ? '' : `${text}\n`;
   }
 
@@ -112,7 +148,7 @@ export class LogLines {
     if (only !== undefined) {
       const before = text.slice(0, text.indexOf('{'));
       const prefix = lines.length === 1 && replicaOfPrefix(before) !== undefined ? before : '';
-      return lines.map((line) => `${prefix}${line}\n`).join('');
+      return this.taken(lines, prefix);
     }
     const continued = this.continued(text);
     if (continued !== undefined) return continued;
@@ -129,9 +165,19 @@ export class LogLines {
       this.waiting.delete(before);
       const whole = start + text.slice(length);
       const [line] = linesInText(whole);
-      return line === undefined ? wait(this.waiting, before, whole) : `${line}\n`;
+      return line === undefined ? wait(this.waiting, before, whole) : this.taken([line]);
     }
     return undefined;
+  }
+
+  /** Returns lines that were taken out of another form: each once, also where a record has its text under several names. */
+  private taken(lines: readonly string[], prefix = ''): string {
+    let text = '';
+    for (const line of lines) {
+      if (line !== this.latest) text += `${prefix}${line}\n`;
+      this.latest = line;
+    }
+    return text;
   }
 }
 

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { parse, type Tags } from 'yaml';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 
 /** Maximum nesting at which lines are found; a queue's messages are at seven, and a text counts as two. */
@@ -347,4 +348,46 @@ function stringEnd(text: string, start: number): number {
     at = text.indexOf('"', at + 1);
   }
   return text.length;
+}
+
+/** The line before each document, as `gcloud logging read` prints them. */
+const DOCUMENT = '---';
+
+/** An item of a list, as `aws --output yaml` and `az --output yaml` print records. */
+const ITEM = /^- [A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
+
+/** A member of a document. Whatever it holds is indented, but for the items of a list. */
+const MEMBER = /^[A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
+
+/** True for a line that begins a record in YAML. */
+export function beginsYaml(line: string): boolean {
+  return line === DOCUMENT || ITEM.test(line);
+}
+
+/** True for a line that belongs to the record which `first` begins. */
+export function continuesYaml(first: string, line: string): boolean {
+  if (line === '' || /^\s/.test(line)) return true;
+  return first === DOCUMENT && (MEMBER.test(line) || line.startsWith('- '));
+}
+
+/** Reads a record in YAML; undefined for a text that is none, or not an object or a list of objects. */
+export function yamlValue(text: string): object | undefined {
+  try {
+    const value: unknown = parse(text, {
+      customTags: withoutExponents,
+      logLevel: 'error',
+      uniqueKeys: false,
+    });
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Python, in which these tools are written, takes `51e28812` for a text and leaves it without quotation marks; YAML 1.2 has it as a
+ * number. Names of clients and rule books are such texts.
+ */
+function withoutExponents(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || !('format' in tag) || tag.format !== 'EXP');
 }

@@ -11,8 +11,8 @@ import {
   ReplicaLog,
   replicaOfFile,
   replicaOfPrefix,
+  type LogCoverage,
 } from '../log-gaps.ts';
-import type { LogCoverage } from '../report.ts';
 import { recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { DAY_MS } from './time-slots.ts';
@@ -61,10 +61,12 @@ export interface EntryTaker {
 
 /** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
 export class LineTally {
-  /** Lines that are neither entries nor lines of the process log. */
+  /** Lines that may be parts of entries, and are none. */
   unreadable = 0;
-  /** Lines of the process log, which containers merge with the rewrite log. */
+  /** Lines of other programs, which write to the same log: `npm start`, a supervisor, a neighbour. */
   others = 0;
+  /** Lines of the process log, which containers merge with the rewrite log. */
+  events = 0;
   lines = 0;
   /** Entries dated after the time of the report, which the tally does not get. */
   readonly later: Span = { count: 0, first: '', last: '' };
@@ -101,7 +103,7 @@ export class LineTally {
 
   /** Begins a log, so that it is listed even if it has no line. */
   begin(file: string): void {
-    this.logs.set(file, { file, entries: 0, unreadable: 0 });
+    this.logs.set(file, { file, entries: 0, unreadable: 0, others: 0, events: 0 });
   }
 
   /** Adds every line of `bytes`, which are part of the log `file`, or of none. */
@@ -150,14 +152,12 @@ export class LineTally {
   }
 
   private skip(line: Uint8Array, log: MutableCoverage | undefined, replica: ReplicaLog | undefined): void {
-    const event = processEvent(line);
-    if (event !== undefined) {
-      this.others += 1;
-      replica?.addEvent(event.name, event.time);
-      return;
-    }
-    this.unreadable += 1;
-    if (log !== undefined) log.unreadable += 1;
+    const text = decoder.decode(line);
+    const event = processEvent(text);
+    if (event !== undefined) replica?.addEvent(event.name, event.time);
+    const kind = event !== undefined ? 'events' : mayBeEntry(text) ? 'unreadable' : 'others';
+    this[kind] += 1;
+    if (log !== undefined) log[kind] += 1;
   }
 }
 
@@ -170,14 +170,29 @@ function cover(log: MutableCoverage, time: string): void {
 }
 
 /** The event of a line of the process log, also behind the time stamp of a container; undefined for another line. */
-function processEvent(line: Uint8Array): { readonly name: string; readonly time: string } | undefined {
-  const brace = line.indexOf(OPEN);
+function processEvent(line: string): { readonly name: string; readonly time: string } | undefined {
+  const brace = line.indexOf('{');
   if (brace === -1) return undefined;
-  const value = parsedJson(decoder.decode(line.subarray(brace)));
+  const value = parsedJson(line.slice(brace));
   if (typeof value !== 'object' || value === null || !('event' in value) || !('level' in value))
     return undefined;
   if ('verdict' in value) return undefined;
   return { name: String(value.event), time: 'time' in value ? String(value.time) : '' };
+}
+
+/** Names of members that every entry has or nearly every piece of one; the words of another program rarely are like them. */
+const ENTRY_NAMES =
+  /\b(?:requestId|verdict|upstreamPath|upstreamMs|totalMs|ruleBook)\b|"edits|"change\\{0,7}"/;
+
+/** The beginning of an entry that ends within its first members. */
+const CUT_BEGINNING = /\{\s{0,16}\\{0,7}"(?:time|level)\\{0,7}"[^{}]{0,80}$/;
+
+/** journald's record of a long text, which it leaves out unless it is asked for all. */
+const LEFT_OUT = /"MESSAGE"\s{0,4}:\s{0,4}null/;
+
+/** True for a line that may be an entry, or a piece of one: what it says of V1 is lost. A line of another program says nothing. */
+export function mayBeEntry(line: string): boolean {
+  return ENTRY_NAMES.test(line) || CUT_BEGINNING.test(line) || LEFT_OUT.test(line);
 }
 
 type Draft = { -readonly [Key in keyof TallyEntry]: TallyEntry[Key] };

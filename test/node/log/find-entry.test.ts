@@ -1,6 +1,6 @@
 import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findLoggedEntry, rotatedLogs } from '../../../src/node/log/find-entry.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
@@ -57,4 +57,23 @@ test('other files beside the log are not read, nor are links; a damaged one coun
   writeFileSync(`${path}.3.gz`, many.subarray(0, many.length - 100));
   expect(await find(path, 10)).toBe(timeOf(10));
   expect(await rotatedLogs(join(path, 'none'))).toEqual([]);
+});
+
+test('an entry is found in what collectors wrote around it', async () => {
+  const folder = temporaryFolder('find-collected');
+  const line = lines(1).trim();
+  const collected: readonly string[] = [
+    `gateway-1  | ${line}`,
+    JSON.stringify({ log: `${line}\n`, stream: 'stdout', time: timeOf(1) }),
+    `2026-11-22T07:00:00.1Z stdout F ${line}`,
+    JSON.stringify({ MESSAGE: line, _PID: '12' }),
+  ];
+  for (const [at, text] of collected.entries()) {
+    const path = join(folder, `${at}.log`);
+    writeFileSync(path, `${text}\n${lines(2)}`);
+    expect(await find(path, 1)).toBe(timeOf(1));
+    writeFileSync(path, '');
+    writeFileSync(`${path}.1.zst`, zstdCompressSync(`${text}\n${lines(2)}`));
+    expect(await find(path, 1)).toBe(timeOf(1));
+  }
 });

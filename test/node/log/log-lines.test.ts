@@ -257,10 +257,25 @@ test('the name of a replica before an entry stays, without its colour', () => {
 test.each([
   'hello',
   '{"a":1}',
+  '---',
+  '- name: other',
   lines[0]?.slice(0, 300) ?? '',
   json({ MESSAGE: null, __REALTIME_TIMESTAMP: '1795330800000000' }),
 ])('a line that may have been an entry is passed on: %s', (line) => {
   expect(read(`${line}\n${lines[1]}\n`)).toEqual(expect.arrayContaining([line, lines[1]]));
+});
+
+test.each([
+  ['a document that is no YAML', `---\n  "unclosed\n${lines[0]}`, 1],
+  ['an entry that is indented after a line of marks', `---\n ${lines[0]}\n- a: "\n ${lines[1]}`, 2],
+  [
+    'aliases that grow',
+    `---\na: &a [x,x]\nb: &b [${'*a,'.repeat(99)}]\nc: [${'*b,'.repeat(99)}]\n${lines[0]}`,
+    1,
+  ],
+  ['a name under which the same text is found twice', json({ MESSAGE: lines[0], LEGACY: lines[0] }), 1],
+])('%s', (_, text, entries) => {
+  expect(read(text).filter((line) => line.includes('"verdict"'))).toEqual(lines.slice(0, entries));
 });
 
 test('a record of another program is left out', () => {

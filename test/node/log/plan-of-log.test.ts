@@ -101,6 +101,9 @@ test('a log without entries has no plan', async () => {
   const { made, parts } = (
     await planOfLog({ ...work, logFile: '/dev/null', whose: 'It is the log of the replica a alone.' })
   ).value as EndPlan;
-  expect(made).toEqual(['The log /dev/null has no exchange.', 'It is the log of the replica a alone.']);
+  expect(made).toEqual([
+    '/dev/null has no entry of the rewrite log, so it does not show who uses V1.',
+    'It is the log of the replica a alone.',
+  ]);
   expect(parts).toEqual([]);
 });

@@ -242,6 +242,29 @@ describe('reading a line', () => {
 });
 
 describe('a tally of lines', () => {
+  const entry = entryLine(sampleEntry(3, 1_000_000)).trim();
+  test.each([
+    ['> shop@1.0.0 start', 'others'],
+    ['npm warn deprecated uuid@3.4.0', 'others'],
+    ['    at Object.<anonymous> (/srv/app.js:3:9) {', 'others'],
+    ['{"level":30,"time":1795330800000,"pid":7,"msg":"another program"}', 'others'],
+    ['10.0.0.7 - - [22/Nov/2026:07:00:00 +0000] "GET / HTTP/1.1" 200 5', 'others'],
+    ['{"level":"info","time":"2026-11-22T07:00:00.000Z","event":"ready"}', 'events'],
+    [entry.slice(0, 20), 'unreadable'],
+    [entry.slice(0, 40), 'unreadable'],
+    [entry.slice(0, 300), 'unreadable'],
+    [entry.slice(-100), 'unreadable'],
+    [JSON.stringify(entry).slice(1, 200), 'unreadable'],
+    [entry.replace('"edits":', '"edits":{'), 'unreadable'],
+    ['{"MESSAGE":null,"_PID":"12"}', 'unreadable'],
+  ] as const)('%s: %s', (line, kind) => {
+    const lines = new LineTally(new Tally());
+    lines.begin('a.log');
+    lines.add(encoder.encode(`${line}\n`), 'a.log');
+    const none = { entries: 0, unreadable: 0, others: 0, events: 0 };
+    expect(lines.coverage).toEqual([{ ...none, file: 'a.log', [kind]: 1 }]);
+  });
+
   test('equals a tally of the entries, however the bytes are cut into pieces of whole lines', () => {
     const entries = Array.from({ length: 500 }, (_, n) => sampleEntry(n, n * 1_000_000));
     const live = new Tally();
@@ -258,7 +281,7 @@ describe('a tally of lines', () => {
         ),
       );
     }
-    expect(lines.unreadable).toBe(14);
+    expect(lines.others).toBe(14);
     expect([...read.clients]).toEqual([...live.clients]);
     expect(read.census.result()).toEqual(live.census.result());
     expect([...read.days.keys()]).toEqual([...live.days.keys()]);
