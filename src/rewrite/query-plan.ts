@@ -381,7 +381,9 @@ export function compileQueryPlans(book: RuleBook): QueryPlans {
       const isEvery = isRewritten(method);
       const key = operation?.id ?? (isEvery ? '*' : '');
       if (plans.has(key)) return plans.get(key);
-      const plan = queryPlanOf(changes.of(operation?.id, isEvery), renamed);
+      const applied = changes.of(operation?.id, isEvery);
+      // A read may name any member that another operation writes.
+      const plan = queryPlanOf(applied, isEvery ? renamedMembers(applied) : renamed);
       plans.set(key, plan);
       return plan;
     },

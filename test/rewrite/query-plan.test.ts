@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readScalar } from '../../src/json/document.ts';
-import { queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
+import { compileQueryPlans, queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';
+import { bookIn } from '../rules/reading.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { convertText } from '../support/value-model.ts';
 import { ruleOf } from './documents.ts';
@@ -174,6 +175,26 @@ test.each<[query: string, noted: string[]]>([
       note: 'unmapped',
     })),
   );
+});
+
+test('a read is asked about the names of the whole book, a write about those of its own changes', async () => {
+  const book = await bookIn(`operations:
+  create: POST /orders
+  list: GET /orders
+  other: POST /others
+changes:
+  - { id: c, summary: s, on: [create], request: [{ rename: old, to: new }], response: inverse }
+`);
+  const plans = compileQueryPlans(book);
+  const noted = book.operations.map((operation) => {
+    const records = plans.of(operation, operation.method)?.rewrite('?sort=old').records ?? [];
+    return [operation.id, records.length];
+  });
+  expect(noted).toEqual([
+    ['create', 1],
+    ['list', 1],
+    ['other', 0],
+  ]);
 });
 
 test('rules apply in turn, and each record names a parameter by its names in V1 and in V2', () => {
