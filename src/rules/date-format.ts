@@ -6,7 +6,10 @@ interface Instant {
 
 /** How dates are written: one of the words, or a pattern such as `DD/MM/YYYY`. */
 export interface DateForm {
-  /** `date` (RFC 3339 full-date), `datetime` (RFC 3339), `epoch`, `epoch-ms`, or a pattern of YYYY, MM, DD, HH, mm and ss. */
+  /**
+   * `date` (RFC 3339 full-date), `datetime` (read as ISO 8601, written as RFC 3339), `epoch`, `epoch-ms`, or a pattern of YYYY, MM, DD,
+   * HH, mm and ss.
+   */
   readonly format: string;
   /** The time zone of a form that has none in its text: `UTC`, an offset such as `+10:00`, or a name such as `Australia/Sydney`. */
   readonly zone: string;
@@ -29,8 +32,12 @@ const DAY = 86_400;
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
+/**
+ * A date and a time of ISO 8601, extended or basic, as services write them: a blank or a small letter for T, no seconds, a comma, an
+ * offset in any of its forms or none, and a zone in brackets (RFC 9557) behind it.
+ */
 const DATETIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+  /^(\d{4})(-?)(\d\d)\2(\d\d)[Tt ](\d\d)(?:(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d{1,30}))?)?)?( ?[Zz]| UTC| GMT| ?[+\u2212-]\d\d(?::?\d\d)?)?((?:\[[!\w/:+=-]{1,40}\])*)$/;
 
 const OFFSET = /^([+-])(\d\d):(\d\d)$/;
 
@@ -56,11 +63,29 @@ export function formatFault(format: string): string | undefined {
 
 /** True for an offset, UTC, or a time zone that the runtime knows. */
 export function isZone(zone: string): boolean {
-  if (zone === 'UTC' || OFFSET.test(zone)) return true;
+  return zone === 'UTC' || OFFSET.test(zone) || zoneName(zone) !== undefined;
+}
+
+/** The one spelling of a zone's name, so that a client's spellings of it do not each get a clock; undefined for an unknown name. */
+function zoneName(zone: string): string | undefined {
+  const key = zone.toLowerCase();
+  const known = zoneNames.get(key) ?? nameInRuntime(zone);
+  // To ask the runtime costs as much as a hundred dates: a list of them asks once.
+  if (zoneNames.size < MAX_ZONES) zoneNames.set(key, known);
+  return known === '' ? undefined : known;
+}
+
+const zoneNames = new Map<string, string>();
+
+/** More than there are zones. */
+const MAX_ZONES = 1000;
+
+/** Empty for an unknown name. */
+function nameInRuntime(zone: string): string {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return '';
   }
 }
 
@@ -119,7 +144,7 @@ function partsOf(pattern: string): readonly Part[] {
 
 function read(text: string, { format, zone, at }: DateForm): Instant | undefined {
   if (isNumeric(format)) return readEpoch(text, format === 'epoch' ? 0 : 3);
-  if (format === 'datetime') return readDatetime(text);
+  if (format === 'datetime') return readDatetime(text, zone);
   const fields = readPattern(text, partsOf(patternOf(format)));
   if (fields === undefined) return undefined;
   const day = dayOf(fields.get('YYYY') ?? 0, fields.get('MM') ?? 0, fields.get('DD') ?? 0);
@@ -147,16 +172,33 @@ function readPattern(text: string, parts: readonly Part[]): ReadonlyMap<Field, n
   return at === text.length ? fields : undefined;
 }
 
-function readDatetime(text: string): Instant | undefined {
+function readDatetime(text: string, zone: string): Instant | undefined {
   const found = DATETIME.exec(text);
   if (found === null) return undefined;
-  const [, year, month, date, hour, minute, second, fraction = '', sign, hours = '0', minutes = '0'] = found;
+  const [, year, , month, date, hour, , minute = '0', second = '0', fraction = '', offset, tags = ''] = found;
   const day = dayOf(Number(year), Number(month), Number(date));
-  const time = timeOf(Number(hour), Number(minute), Number(second));
-  const offset = timeOf(Number(hours), Number(minutes), 0);
-  if (day === undefined || time === undefined || offset === undefined) return undefined;
-  const seconds = day * DAY + time - (sign === '-' ? -offset : offset);
-  return { seconds, fraction: withoutZeros(fraction) };
+  // ISO 8601 calls midnight at the end of a day 24:00.
+  const isEnd = hour === '24' && /^0*$/.test(minute + second + fraction);
+  const time = isEnd ? DAY : timeOf(Number(hour), Number(minute), Number(second));
+  const place = zoneOf(offset?.trim(), tags) ?? zone;
+  if (day === undefined || time === undefined || place === '') return undefined;
+  const seconds = instantOf(day * DAY + time, place, false);
+  return seconds === undefined ? undefined : { seconds, fraction: withoutZeros(fraction) };
+}
+
+/** The zone that a text names: its offset, or else the name in brackets; undefined where it names none, and empty for an impossible one. */
+function zoneOf(offset: string | undefined, tags: string): string | undefined {
+  if (offset === undefined) {
+    const [, name] = /^\[!?([^\]=]+)\]/.exec(tags) ?? [];
+    return name === undefined ? undefined : (zoneName(name) ?? '');
+  }
+  const digits = offset.replaceAll(/\D/g, '');
+  if (digits === '') return 'UTC';
+  const hours = digits.slice(0, 2);
+  const minutes = digits.slice(2) || '00';
+  // No clock is a day ahead: such an offset is a mistake.
+  if (timeOf(Number(hours), Number(minutes), 0) === undefined) return '';
+  return `${offset.startsWith('+') ? '+' : '-'}${hours}:${minutes}`;
 }
 
 /** `shift` is the number of digits by which the unit is smaller than a second. */
