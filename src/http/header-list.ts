@@ -82,6 +82,18 @@ export function isFieldValue(text: string): boolean {
   return true;
 }
 
+/**
+ * True for a field value that ends neither itself nor its line: without NUL, CR and LF, in which nothing can be hidden (RFC 9110 §5.5, RFC
+ * 9113 §8.2.1). Other control characters come from old servers, and readers take them as they are.
+ */
+export function isWritableValue(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0 || code === LF || code === CR || code > LATIN1) return false;
+  }
+  return true;
+}
+
 /** True for the code of a character that a token may contain (RFC 9110 §5.6.2). */
 export function isTokenCharacter(code: number): boolean {
   return tokenCharacters[code] === 1;
@@ -93,6 +105,8 @@ export function isValueCharacter(code: number): boolean {
 }
 
 const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
 const SPACE = 0x20;
 const DELETE = 0x7f;
 const LATIN1 = 0xff;

@@ -2,9 +2,9 @@ import { type HeaderKind, kindOfBytes, kindOfName } from './fields.ts';
 import {
   type HeaderList,
   isFieldName,
-  isFieldValue,
   isTokenCharacter,
   isValueCharacter,
+  isWritableValue,
 } from './header-list.ts';
 
 /** Offsets of each line: where its name starts and ends, and where its value starts and ends. */
@@ -170,7 +170,7 @@ export function writeFieldLines(fields: HeaderList, received = NO_LINES): string
     const plainOffset = found < received.fields.length ? received.plainOffset(found / 2) : -1;
     next = found + 2;
     if (plainOffset === -1) {
-      if (!isFieldName(name) || !isFieldValue(value)) return undefined;
+      if (!isFieldName(name) || !isWritableValue(value)) return undefined;
       text += `${source.slice(runStart, runEnd)}${name}: ${value}\r\n`;
       runStart = 0;
       runEnd = 0;

@@ -83,8 +83,8 @@ class ForwardedHead implements ResponseHead {
 }
 
 /** The first line of a response. */
-interface StatusLine {
-  /** From 100 to 599. */
+export interface StatusLine {
+  /** From 100 to 599, or to 999 where it was read leniently. */
   readonly status: number;
   /** Empty where the server sends none. */
   readonly reason: string;

@@ -65,9 +65,9 @@ export class ResponseFraming {
   }
 }
 
-/** True for a status that a final response can have; HTTP has no class beyond 5 (RFC 9110 §15). */
+/** True for a status that a final response can have. HTTP has no class beyond 5 (RFC 9110 §15), but old services have statuses beyond. */
 export function isFinalStatus(status: number): boolean {
-  return Number.isInteger(status) && status >= 200 && status <= 599;
+  return Number.isInteger(status) && status >= 200 && status <= 999;
 }
 
 /** True for an interim status other than 101, which would end HTTP on the connection. */

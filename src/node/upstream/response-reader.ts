@@ -1,8 +1,19 @@
 import { PlainChunkSize } from '../../http/chunk-size.ts';
 import { type HeaderKind, hasCloseOption } from '../../http/fields.ts';
 import { type HeaderList, readDecimal } from '../../http/header-list.ts';
-import { type RawHeaders, findHeadEnd, readFieldLines } from '../../http/raw-headers.ts';
-import { ReadResponseHead, readStatusLine, type ResponseHead } from '../../http/response-head.ts';
+import {
+  findLenientEnd,
+  readLenientChunkSize,
+  readLenientHead,
+  readLenientTrailers,
+} from '../../http/lenient-response.ts';
+import { type RawHeaders, findHeadEnd, rawHeadersOf, readFieldLines } from '../../http/raw-headers.ts';
+import {
+  ReadResponseHead,
+  readStatusLine,
+  type ResponseHead,
+  type StatusLine,
+} from '../../http/response-head.ts';
 
 /** Receives the responses on a connection. */
 export interface ResponseEvents {
@@ -41,7 +52,9 @@ type State =
   | 'close'
   | 'whole';
 
-const HTTP_1 = Buffer.from('HTTP/1.');
+const HTTP = Buffer.from('HTTP/');
+const LF = 0x0a;
+const CR = 0x0d;
 const NO_HEADERS: HeaderList = [];
 const nothing = Buffer.alloc(0);
 /** RFC 9112 §7.1.1, without the white space around extensions that only lenient readers accept. */
@@ -56,8 +69,9 @@ const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
 const CHUNK_LINE_BYTES = 4096;
 
 /**
- * Reads the responses on one connection, one request at a time (RFC 9112), as strictly as the gateway reads requests: either a single
- * numeric length or chunked coding, never both.
+ * Reads the responses on one connection, one request at a time (RFC 9112): first as strictly as the gateway reads requests, then as
+ * nginx and HAProxy do. A response that only the lenient readers take is the last one on its connection: nothing behind it can become
+ * the response to another request, and its client gets it framed anew.
  */
 export class ResponseReader {
   /** True when the response ends with the connection. */
@@ -71,6 +85,8 @@ export class ResponseReader {
   private readonly events: ResponseEvents;
   private state: State = 'idle';
   private isForHead = false;
+  /** True once part of the response was only read leniently. */
+  private isLenient = false;
   private keepAliveMs = 0;
   private readonly plainSize = new PlainChunkSize();
   /** Missing bytes of the body or chunk. */
@@ -96,6 +112,7 @@ export class ResponseReader {
   expect(method: string): void {
     this.state = 'head';
     this.isForHead = method === 'HEAD';
+    this.isLenient = false;
     this.interim = 0;
   }
 
@@ -146,11 +163,12 @@ export class ResponseReader {
   /** Reports the end of a response. Bytes after it must not become the response to the next request. */
   private complete(isLast: boolean): ResponseFault | undefined {
     const trailers = this.trailerList;
+    const keepAliveMs = this.isLenient ? 0 : this.keepAliveMs;
     this.state = 'idle';
     this.trailerList = NO_HEADERS;
     this.room = nothing;
-    this.events.complete(trailers, isLast ? this.keepAliveMs : 0);
-    return isLast || this.keepAliveMs <= 0 ? undefined : 'unsolicited bytes';
+    this.events.complete(trailers, isLast ? keepAliveMs : 0);
+    return isLast || keepAliveMs <= 0 ? undefined : 'unsolicited bytes';
   }
 
   /** Reads one part from `at` on; returns where the next begins, or -1 if it is incomplete. */
@@ -172,26 +190,51 @@ export class ResponseReader {
       case 'chunk-size':
         return this.size(bytes, at);
       case 'chunk-end':
-        if (bytes.length < at + 2) return -1;
-        // A lenient reader that skips other bytes here would lose count (RFC 9112 §7.1).
-        if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return 'invalid chunk';
-        this.state = 'chunk-size';
-        return at + 2;
+        return this.chunkEnd(bytes, at);
       case 'trailers':
         return this.trailers(bytes, at);
     }
   }
 
   private head(bytes: Buffer, at: number): number | ResponseFault {
+    const empty = this.lineEnd(bytes, at);
+    if (empty !== 0) return empty < 0 ? -1 : this.emptyLine(at + empty);
     const end = this.sectionEnd(bytes, at);
     if (typeof end === 'string') return end;
     if (end < 0) return isBeginning(bytes, at) ? -1 : 'not HTTP';
-    const text = bytes.toString('latin1', at, end + 2);
+    const fault = this.readHead(bytes, at, end);
+    if (fault !== 'not HTTP' && fault !== 'invalid framing') return fault ?? end;
+    return this.readLeniently(bytes, at, fault);
+  }
+
+  /** Skips empty lines before a response, such as those behind the body of the last one; they count towards the limit for a head. */
+  private emptyLine(next: number): number | ResponseFault {
+    this.isLenient = true;
+    this.interim += 1;
+    return this.interim > this.limits.headerBytes ? 'head too large' : next;
+  }
+
+  private readHead(bytes: Buffer, at: number, end: number): ResponseFault | undefined {
+    const text = bytes.toString('latin1', at, end - 2);
     const lineEnd = text.indexOf('\r\n');
     const line = readStatusLine(text.slice(0, lineEnd));
     if (line === undefined) return 'not HTTP';
-    const lines = this.fields(text, lineEnd + 2, bytes, at);
-    if (typeof lines === 'string') return lines;
+    const lines = readFieldLines(text, lineEnd + 2, bytes, at);
+    return lines === undefined ? 'not HTTP' : this.take(line, lines, end - at);
+  }
+
+  /** Reads a head that `readHead` refuses with `fault`; its end may be an earlier one. */
+  private readLeniently(bytes: Buffer, at: number, fault: ResponseFault): number | ResponseFault {
+    const end = findLenientEnd(bytes, at);
+    const head = end < 0 ? undefined : readLenientHead(bytes.toString('latin1', at, end));
+    if (head === undefined) return fault;
+    this.isLenient = true;
+    return this.take(head.line, rawHeadersOf(head.fields), end - at) ?? end;
+  }
+
+  /** Takes the head of an interim or the final response, of `size` bytes. */
+  private take(line: StatusLine, lines: RawHeaders, size: number): ResponseFault | undefined {
+    if (lines.kinds.length > this.limits.headerCount) return 'too many header fields';
     const { status } = line;
     // The gateway never asks for an upgrade, after which another protocol would follow (RFC 9110 §7.8).
     if (status === 101) return 'unrequested upgrade';
@@ -201,40 +244,36 @@ export class ResponseReader {
       // No body, whatever its fields say (RFC 9110 §15.2).
       this.state = 'head';
       // Endless 1xx responses count towards the limit for a head.
-      this.interim += end + 4 - at;
+      this.interim += size;
       if (this.interim > this.limits.headerBytes) return 'head too large';
       this.events.information(status, lines.fields);
-      return end + 4;
+      return undefined;
     }
     this.events.head(new ReadResponseHead(status, line.reason, lines, !line.isKept));
-    return end + 4;
+    return undefined;
   }
 
-  /** Finds the empty line after a header or trailer section; -1 while it has not arrived. */
+  /** Finds the first byte behind a header or trailer section and its empty line; -1 while it has not arrived. */
   private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
-    const { scanned } = this;
-    const end = findHeadEnd(bytes, at + Math.max(0, scanned - 3));
-    if ((end < 0 ? bytes.length : end) - at > this.limits.headerBytes) return 'head too large';
-    this.scanned = end < 0 ? bytes.length - at : 0;
-    // Otherwise the response of a server that ends lines with LF alone would run into the timeout.
-    return end < 0 && hasBareLineFeed(bytes, at, at + scanned) ? 'not HTTP' : end;
-  }
-
-  /** The fields of a head or of trailers, as written. */
-  private fields(text: string, from: number, bytes: Buffer, at: number): RawHeaders | ResponseFault {
-    const lines = readFieldLines(text, from, bytes, at);
-    if (lines === undefined) return 'not HTTP';
-    return lines.kinds.length > this.limits.headerCount ? 'too many header fields' : lines;
+    const { headerBytes } = this.limits;
+    const from = at + Math.max(0, this.scanned - 3);
+    const strict = findHeadEnd(bytes, from);
+    this.scanned = 0;
+    if (strict >= 0 && strict - at <= headerBytes) return strict + 4;
+    const lenient = findLenientEnd(bytes, from);
+    if (lenient >= 0 && lenient - at <= headerBytes) return lenient;
+    if (strict >= 0 || bytes.length - at > headerBytes) return 'head too large';
+    this.scanned = bytes.length - at;
+    return -1;
   }
 
   /**
    * Finds the end of the body. The eight cases of RFC 9112 §6.3:
    * 1. a response to HEAD, and 1xx, 204 and 304: none, whatever the fields say;
    * 2. 2xx to CONNECT: never, since the gateway sends no CONNECT;
-   * 3. both Transfer-Encoding and Content-Length: the RFC lets a proxy use the former; the gateway refuses both, since responses are smuggled
-   *    this way, and V2 is one server that can be mended;
-   * 4. Transfer-Encoding: `chunked` alone. Any other coding would have to be decoded, and none can be trusted from HTTP/1.0 (§6.1);
-   * 5. an invalid or repeated Content-Length: refused, even if the repetitions agree;
+   * 3. both Transfer-Encoding and Content-Length: read leniently, the former wins, and the length is left out;
+   * 4. Transfer-Encoding: `chunked` alone. Any other coding would have to be decoded. From HTTP/1.0 it is read leniently (§6.1);
+   * 5. a repeated Content-Length: read leniently if the repetitions agree; any other, and an invalid one: refused;
    * 6. a valid Content-Length: that many bytes;
    * 7. concerns requests;
    * 8. neither: until the connection closes.
@@ -263,8 +302,10 @@ export class ResponseReader {
       }
     }
     // Cases 3 and 4; `isKept` is false for HTTP/1.0.
-    if (coding !== undefined && (coding !== 'chunked' || length !== undefined || !isKept))
-      return 'invalid framing';
+    if (coding !== undefined) {
+      const isPlain = coding === 'chunked' && length === undefined && (isKept || this.isLenient);
+      if (!isPlain) return 'invalid framing';
+    }
     if (this.isForHead || status === 204 || status === 304) {
       this.state = 'whole';
     } else if (coding !== undefined) {
@@ -311,12 +352,36 @@ export class ResponseReader {
   private size(bytes: Buffer, at: number): number | ResponseFault {
     const { plainSize } = this;
     if (plainSize.read(bytes, at)) return this.sized(plainSize.value, plainSize.next);
-    const end = bytes.indexOf('\r\n', at, 'latin1');
+    const end = bytes.indexOf(LF, at);
     if ((end < 0 ? bytes.length : end) - at > CHUNK_LINE_BYTES) return 'invalid chunk';
-    if (end < 0) return bytes.includes(0x0a, at) ? 'invalid chunk' : -1;
-    const size = CHUNK_SIZE.exec(bytes.toString('latin1', at, end))?.[1];
-    if (size === undefined) return 'invalid chunk';
-    return this.sized(Number.parseInt(size, 16), end + 2);
+    if (end < 0) return -1;
+    const hasReturn = end > at && bytes[end - 1] === CR;
+    const line = bytes.toString('latin1', at, hasReturn ? end - 1 : end);
+    const strict = hasReturn ? CHUNK_SIZE.exec(line)?.[1] : undefined;
+    if (strict !== undefined) return this.sized(Number.parseInt(strict, 16), end + 1);
+    // LF alone ends no extension: other readers take it for a part of that, and find another chunk behind it.
+    const lenient = hasReturn || !line.includes(';') ? readLenientChunkSize(line) : undefined;
+    if (lenient === undefined) return 'invalid chunk';
+    this.isLenient = true;
+    return this.sized(lenient, end + 1);
+  }
+
+  /** Skips the line end behind a chunk. A reader that skips other bytes here loses count (RFC 9112 §7.1). */
+  private chunkEnd(bytes: Buffer, at: number): number | ResponseFault {
+    const length = this.lineEnd(bytes, at);
+    if (length > 0) this.state = 'chunk-size';
+    return length === 0 ? 'invalid chunk' : length < 0 ? -1 : at + length;
+  }
+
+  /** Bytes of the line end at `at`; 0 where there is none, -1 where it is not whole. */
+  private lineEnd(bytes: Buffer, at: number): number {
+    if (bytes[at] === LF) {
+      this.isLenient = true;
+      return 1;
+    }
+    if (bytes[at] !== CR) return 0;
+    if (bytes.length < at + 2) return -1;
+    return bytes[at + 1] === LF ? 2 : 0;
   }
 
   private sized(bytes: number, next: number): number {
@@ -327,19 +392,32 @@ export class ResponseReader {
   }
 
   private trailers(bytes: Buffer, at: number): number | ResponseFault {
-    if (bytes.length < at + 2) return -1;
-    if (bytes[at] === 0x0d && bytes[at + 1] === 0x0a) {
+    const empty = this.lineEnd(bytes, at);
+    if (empty < 0) return -1;
+    if (empty > 0) {
       this.state = 'whole';
-      return at + 2;
+      return at + empty;
     }
     const end = this.sectionEnd(bytes, at);
     if (typeof end === 'string' || end < 0) return end;
-    const lines = this.fields(bytes.toString('latin1', at, end + 2), 0, bytes, at);
-    if (typeof lines === 'string') return lines;
-    if (lines.kinds.some(isFraming)) return 'invalid framing';
-    this.trailerList = lines.fields;
+    const lines = readFieldLines(bytes.toString('latin1', at, end - 2), 0, bytes, at);
+    if (lines === undefined || lines.kinds.some(isFraming)) return this.lenientTrailers(bytes, at);
+    return this.takeTrailers(lines.fields, end);
+  }
+
+  private lenientTrailers(bytes: Buffer, at: number): number | ResponseFault {
+    const end = findLenientEnd(bytes, at);
+    const fields = readLenientTrailers(bytes.toString('latin1', at, end));
+    if (fields === undefined) return 'not HTTP';
+    this.isLenient = true;
+    return this.takeTrailers(fields, end);
+  }
+
+  private takeTrailers(fields: HeaderList, end: number): number | ResponseFault {
+    if (fields.length > this.limits.headerCount * 2) return 'too many header fields';
+    this.trailerList = fields;
     this.state = 'whole';
-    return end + 4;
+    return end;
   }
 }
 
@@ -350,13 +428,6 @@ function isFraming(kind: HeaderKind): boolean {
 
 /** False when the bytes so far cannot begin a response, which then fails at once and not by a timeout. */
 function isBeginning(bytes: Buffer, at: number): boolean {
-  const length = Math.min(bytes.length - at, HTTP_1.length);
-  return bytes.compare(HTTP_1, 0, length, at, at + length) === 0;
-}
-
-function hasBareLineFeed(bytes: Buffer, at: number, from: number): boolean {
-  for (let found = bytes.indexOf(0x0a, from); found >= 0; found = bytes.indexOf(0x0a, found + 1)) {
-    if (found === at || bytes[found - 1] !== 0x0d) return true;
-  }
-  return false;
+  const length = Math.min(bytes.length - at, HTTP.length);
+  return bytes.compare(HTTP, 0, length, at, at + length) === 0;
 }

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import {
   type MessageServer,
@@ -8,7 +10,7 @@ import {
   readThrough,
   textThrough,
 } from '../../support/response-plays.ts';
-import { NEVER_MS } from '../../support/until.ts';
+import { NEVER_MS, until } from '../../support/until.ts';
 
 /** A row of the tables in `messages.md`, which also say what RFC 9112 and RFC 9110 have to say about the message. */
 interface Row {
@@ -115,6 +117,63 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
       'HTTP/1.1 103 E\r\nContent-Length: 2\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     const { text } = await textThrough(gateway.port, path);
     expect(text).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP\/1\.1 200 /);
+  });
+});
+
+describe('a sloppy response', () => {
+  const messages: readonly (readonly [what: string, message: string])[] = [
+    [
+      'a length beside chunks',
+      'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    ],
+    ['LF alone', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['equal lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2, 2\r\n\r\nok'],
+    [
+      'a padded chunk size',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2   \r\nok\r\n0   \r\n\r\n',
+    ],
+    ['two blanks', 'HTTP/1.1  200  OK\r\nContent-Length: 2\r\n\r\nok'],
+    ['a control character', 'HTTP/1.1 200 OK\r\nX: a\x7fb\r\nContent-Length: 2\r\n\r\nok'],
+    ['a folded line', 'HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok'],
+    ['a status of no class', 'HTTP/1.1 600\r\nContent-Length: 2\r\n\r\nok'],
+  ];
+
+  test.each(
+    messages.flatMap(([what, message]) =>
+      (['observe', 'shadow', 'migrate'] as const).map((mode) => [what, mode, message] as const),
+    ),
+  )('with %s is delivered in %s', async (_what, mode, message) => {
+    const server = await messageServer();
+    onTestFinished(() => server.close());
+    server.staysOpen = true;
+    server.message = message;
+    const origin = `http://127.0.0.1:${server.port}`;
+    const rollout = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    rollout.command({ mode: { mode } });
+    const gateway = await gatewayFor(origin, { parts: { v1Origin: { origin, path: '' }, rollout } });
+    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+    onTestFinished(() => void socket.destroy());
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    // Twice on one connection: its framing holds for the client, too.
+    for (const count of [1, 2]) {
+      socket.write('GET /api/v1/x HTTP/1.1\r\nHost: g\r\n\r\n');
+      await gateway.entry(count);
+    }
+    await until(() => text.split('ok').length === 3);
+    const status = message.includes('600') ? 600 : 200;
+    expect(text).toMatch(
+      new RegExp(
+        `^(?:HTTP/1\\.1 ${status} [^\\r\\n]*\\r\\n(?:[^\\r\\n]+\\r\\n)*\\r\\n(?:2\\r\\nok\\r\\n0\\r\\n\\r\\n|ok)){2}$`,
+      ),
+    );
+    expect(text.match(/^content-length|^transfer-encoding/gim)).toHaveLength(2);
+    expect(text.split('a\x7fb')).toHaveLength(message.includes('\x7f') ? 3 : 1);
+    expect(gateway.entries()).toMatchObject(
+      [status, status].map((one) => ({ status: one, ...(mode !== 'migrate' && { mode }) })),
+    );
   });
 });
 

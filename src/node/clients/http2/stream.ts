@@ -2,7 +2,7 @@ import type { Body, Exchange, ExchangeHandler } from '../../../gateway/exchange.
 import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import { type RawHeaders, rawHeadersOf } from '../../../http/raw-headers.ts';
-import { type HeaderList, isFieldName, isFieldValue } from '../../../http/header-list.ts';
+import { type HeaderList, isFieldName, isFieldValue, isWritableValue } from '../../../http/header-list.ts';
 import { type HeadLimits, readHeadLines, type RequestHead } from '../../../http/request-head.ts';
 import type { ResponseHead } from '../../../http/response-head.ts';
 import type { BodyMemory } from '../../body-memory.ts';
@@ -608,6 +608,8 @@ for (const [at, [name, value]] of STATIC_FIELDS.entries()) {
   if (name === ':status') STATUS_INDEXES.set(value, at + 1);
 }
 const STATUS_INDEX = NAME_INDEXES.get(':status') ?? 0;
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\x01-\x1f\x7f]/g;
 /** Maximum bytes that a field takes beside its characters: a prefix and two lengths. */
 const FIELD_BYTES = 12;
 
@@ -622,8 +624,13 @@ export function writeBlock(status: number | undefined, fields: HeaderList): Buff
   let at = status === undefined ? 0 : writeStatus(String(status));
   for (let field = 0; field < fields.length; field += 2) {
     const given = fields[field] ?? '';
-    const value = fields[field + 1] ?? '';
-    if (!isFieldName(given) || !isFieldValue(value)) return undefined;
+    let value = fields[field + 1] ?? '';
+    if (!isFieldValue(value)) {
+      if (!isWritableValue(value)) return undefined;
+      // Readers of HTTP/2 drop a field with a control character (RFC 9113 §8.2.1); those of HTTP/1.1 read it.
+      value = value.replaceAll(CONTROLS, ' ').trim();
+    }
+    if (!isFieldName(given)) return undefined;
     const name = given.toLowerCase();
     if (name === 'te' || isConnectionField(name)) continue;
     makeRoom(at, name.length + value.length + FIELD_BYTES);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { isFieldValue } from '../../../../src/http/header-list.ts';
 import { writeFieldLines } from '../../../../src/http/raw-headers.ts';
 import { HpackDecoder } from '../../../../src/node/clients/http2/hpack.ts';
 import { writeBlock } from '../../../../src/node/clients/http2/stream.ts';
@@ -93,16 +94,18 @@ describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () 
     expect(response).toMatchObject({ headers: { ':status': status }, body: '', code: 0 });
   });
 
-  test.each(['600', '700', '999'])('a status of no class, %s, is a 502 on every lane', async (status) => {
+  test.each(['600', '700', '999'])('a status of no class, %s, crosses on every lane', async (status) => {
     const v2 = await rawServer((socket) =>
       socket.write(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nok`),
     );
     const secure = await secureGateway(v2.origin);
-    expect((await sendRequest(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(502);
+    expect((await sendRequest(session(secure), { ':path': '/api/v2/x' })).headers[':status']).toBe(
+      Number(status),
+    );
     const plain = await gatewayFor(v2.origin);
     for (const odd of ['', 'Proxy-Connection: keep-alive\r\n']) {
       const { text } = await exchange(plain.port, `GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${odd}\r\n`);
-      expect(text).toMatch(/^HTTP\/1\.1 502 [^]*upstream-invalid[^]*\}$/);
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} Odd\r\n[^]*\r\n\r\nok$`));
     }
     expect([...secure.surprises, ...plain.surprises]).toEqual([]);
   });
@@ -460,7 +463,8 @@ test('what can be written as lines of HTTP/1.1 comes back, in lower case and in 
         if (read === undefined) continue;
         accepted += 1;
         const own = section
-          .map(([name, value]) => [name.toLowerCase(), value] as const)
+          // A control character is a blank in HTTP/2.
+          .map(([name, value]) => [name.toLowerCase(), withBlanks(value)] as const)
           .filter(([name]) => !CONNECTION_FIELDS.includes(name));
         expect(read).toEqual([...(status === undefined ? [] : [':status', String(status)]), ...own.flat()]);
       }
@@ -469,3 +473,11 @@ test('what can be written as lines of HTTP/1.1 comes back, in lower case and in 
   );
   expect(accepted).toBeGreaterThan(runs / 2);
 });
+
+function withBlanks(value: string): string {
+  return isFieldValue(value)
+    ? value
+    : Array.from(value, (character) => (isFieldValue(character) ? character : ' '))
+        .join('')
+        .trim();
+}
