@@ -27,15 +27,19 @@ export function demo(command: Command): void {
   command.description(
     'Plays a whole migration, from the first look to the sunset: named clients, V1, V2, and a gateway in front of both.',
   );
-  defaultCommand(command, 'tour')
+  const tour = defaultCommand(command, 'tour');
+  tour
     .description(
-      "Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. It tells each step in sentences with the gateway's own numbers, and names the page to look at. On a terminal it waits for Enter after each step. It keeps its files in a temporary folder, and removes that at the end and on Ctrl-C.",
+      "Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. It tells each step in sentences with the gateway's own numbers, and names the page to look at. On a terminal it waits for Enter after each step. It keeps its files in a temporary folder, and removes that at the end and on Ctrl-C. Where another program listens on a default address, it takes a free port and says so.",
     )
     .addOption(addressOption(table.listen))
     .addOption(addressOption(table.adminListen))
     .action(async ({ listen, adminListen }: { readonly listen: string; readonly adminListen: string }) => {
       const { playTour } = await import('./demo/tour.ts');
-      await playTour({ listen, adminListen, program: process.argv[1] ?? '' });
+      const unchosen = (['listen', 'adminListen'] as const).filter(
+        (name) => tour.getOptionValueSource(name) !== 'cli' && !process.env[environmentName(table[name])],
+      );
+      await playTour({ listen, adminListen, program: process.argv[1] ?? '', unchosen });
     });
   // Its requests always go to the embedded V2.
   const settings = allSettings.filter((setting) => setting !== table.upstream);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -6,7 +8,7 @@ import { isMap, isSeq, parseDocument } from 'yaml';
 import { loadRuleBook } from '../../node/rule-books.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type EditRecord, refusalText } from '../../rewrite/records.ts';
-import { settings } from '../../settings/settings.ts';
+import { environmentName, settings } from '../../settings/settings.ts';
 import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { startServing } from '../serve/serving.ts';
 import { givenSettings } from '../settings-file.ts';
@@ -97,8 +99,17 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
     environment['GATEWAY_RULES'] !== undefined ||
     file?.values.has('rules') === true;
   const book = hasOwnRules ? undefined : await writeDemoRuleBook(DEPRECATED_ATTRIBUTE);
+  const unchosen = [settings.listen, settings.adminListen].filter(
+    (setting) =>
+      given[setting.name] === undefined &&
+      !environment[environmentName(setting)] &&
+      file?.values.has(setting.name) !== true,
+  );
+  const free = await freeAddresses(unchosen.map(({ name, initial }) => [name, String(initial)]));
+  print(free.note);
   const flags = {
     'log-file': devNull,
+    ...free.addresses,
     ...(book === undefined ? {} : { rules: book.path }),
     ...given,
   };
@@ -117,6 +128,42 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
   const end = `${styleText('bold', 'Still serving')} on ${origin}; these requests are on ${adminOrigin}. Stop with Ctrl-C.\n`;
   print(wrapLines(end, terminalOf(process.stdout).columns, 0));
   process.exit(await ended);
+}
+
+/**
+ * Keeps each default address that can be listened on. A gateway beside the demo has them already, so that free ports of the same hosts
+ * take their place, and a note says so. Addresses that somebody chose are not asked for here: if one is taken, the start says so.
+ */
+export async function freeAddresses<Name extends string>(
+  defaults: readonly (readonly [Name, string])[],
+): Promise<{ readonly addresses: Partial<Record<Name, string>>; readonly note: string }> {
+  const addresses: Partial<Record<Name, string>> = {};
+  const taken: string[] = [];
+  for (const [name, address] of defaults) {
+    const colon = address.lastIndexOf(':');
+    const host = address.slice(0, colon);
+    const isFree = await canListen(host, Number(address.slice(colon + 1)));
+    if (!isFree) taken.push(address);
+    addresses[name] = isFree ? address : `${host}:0`;
+  }
+  const note =
+    taken.length === 0
+      ? ''
+      : `${taken.join(' and ')} ${taken.length === 1 ? 'is' : 'are'} taken, so the demo listens on ${taken.length === 1 ? 'a free port' : 'free ports'} instead.\n\n`;
+  return { addresses, note };
+}
+
+async function canListen(host: string, port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
 }
 
 function definedOnly(flags: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -5,6 +5,7 @@ import type { ClientClass } from '../../report/client-report.ts';
 import type { Report } from '../../report/report.ts';
 import { count, counted } from '../../report/text.ts';
 import { FAILURE, NOT_STARTED } from '../command-fault.ts';
+import { freeAddresses } from './demo.ts';
 import { applyStrips } from '../report/report.ts';
 import { painter, terminalOf, wrapLines } from '../terminal.ts';
 import {
@@ -286,6 +287,12 @@ function headerOf(response: FleetResponse | undefined, name: string): string {
 /** Every step of the tour, in its order. */
 export const TOUR: readonly TourStep[] = [...OBSERVING_STEPS, ...MIGRATING_STEPS];
 
+/** Options of the tour. */
+interface TourOptions extends StageOptions {
+  /** Addresses that are defaults: free ports take their place where another program listens there. */
+  readonly unchosen?: readonly ('listen' | 'adminListen')[];
+}
+
 /** Signals that end the tour, with the exit codes of shells. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
@@ -293,16 +300,18 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
  * Plays a whole migration and prints each step. On a terminal it waits for Enter after each. It removes its files at the end or at a
  * signal, and sets the exit code.
  */
-export async function playTour(options: StageOptions): Promise<void> {
+export async function playTour(options: TourOptions): Promise<void> {
   for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => process.exit(code));
-  const stage = await openStage(options);
+  const { unchosen = [], ...given } = options;
+  const free = await freeAddresses(unchosen.map((name) => [name, given[name]]));
+  const stage = await openStage({ ...given, ...free.addresses });
   if ('faults' in stage) {
     process.stderr.write(stage.faults.map((fault) => `${fault}\n`).join(''));
     process.exitCode = NOT_STARTED;
     return;
   }
   try {
-    print(introduction(stage));
+    print(free.note + introduction(stage));
     for (const [at, step] of TOUR.entries()) await playStep(stage, step, at + 1);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
