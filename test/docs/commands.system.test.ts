@@ -59,7 +59,13 @@ const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
 const SERVER_TIMEOUT_MS = 60_000;
 
 /** Addresses that the pages name; each gets a free port of the machine. */
-const ADDRESSES = ['127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8090', '127.0.0.1:8091'] as const;
+const ADDRESSES = [
+  '127.0.0.1:8080',
+  '127.0.0.1:8081',
+  '127.0.0.1:8090',
+  '127.0.0.1:8091',
+  '127.0.0.1:8092',
+] as const;
 
 /** The path without the pinned Node: what a shell has that knows nothing of the project. */
 const PATH = (process.env['PATH'] ?? '')
