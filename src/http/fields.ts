@@ -290,6 +290,12 @@ const OTHER_KINDS = [
   ['content-location', 'link'],
   ['link', 'link'],
   ['set-cookie', 'link'],
+  ['refresh', 'link'],
+  ['link-template', 'link'],
+  ['www-authenticate', 'link'],
+  ['azure-asyncoperation', 'link'],
+  ['sourcemap', 'link'],
+  ['x-sourcemap', 'link'],
   ['if-match', 'if-match'],
   ['etag', 'etag'],
   ['if-none-match', 'if-none-match'],
@@ -333,6 +339,7 @@ function kindOfLower(lower: string): HeaderKind {
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
   if (isOtherTrace(lower)) return 'other-trace';
+  if (lower.endsWith('-location')) return 'link';
   return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
 }
 

@@ -5,7 +5,6 @@ import {
   type HeaderList,
   headerValue,
   headerValues,
-  isNamed,
   withoutFields,
 } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -205,28 +204,60 @@ function forward(note: Exclude<ResponseNote, 'response-too-large'> | undefined):
 }
 
 /**
- * Points `Location`, `Content-Location`, `Link` and the paths of cookies of a response to V1's prefix at the gateway where they point to
+ * Points the addresses in the fields of a response, and the paths of its cookies, to V1's prefix at the gateway where they point to
  * the API of the origin, in place. Query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at];
-    const value = headers[at + 1] ?? '';
-    if (isAddress(name)) headers[at + 1] = rewrittenLink(value, places);
-    if (isNamed(name, 'link'))
-      headers[at + 1] = mapLinkTargets(value, (target) => rewrittenLink(target, places));
-    if (isNamed(name, 'set-cookie')) headers[at + 1] = rewrittenCookie(value, places);
+    const name = headers[at] ?? '';
+    if (kindOfName(name) === 'link') headers[at + 1] = rewrittenField(name, headers[at + 1] ?? '', places);
   }
 }
+
+function rewrittenField(name: string, value: string, places: LinkRewriting): string {
+  const lower = name.toLowerCase();
+  const within = (pattern: RegExp, among = places): string =>
+    value.replace(pattern, (_, start: string, uri: string) => start + rewrittenLink(uri, among));
+  switch (lower) {
+    case 'link':
+      return mapLinkTargets(value, (target) => rewrittenLink(target, places));
+    case 'set-cookie':
+      return rewrittenCookie(value, places);
+    case 'refresh':
+      return within(REFRESH);
+    case 'link-template':
+      return within(QUOTED, { ...places, base: undefined });
+    case 'www-authenticate':
+      return within(RESOURCE_METADATA);
+    default:
+      // Other fields of such a name may have no address at all: a place on the earth, for example.
+      return rewrittenLink(value, REFERENCES.has(lower) ? places : { ...places, base: undefined });
+  }
+}
+
+/** Fields whose value is a reference, which may be relative to the request. */
+const REFERENCES = new FieldNames([
+  'location',
+  'content-location',
+  'operation-location',
+  'azure-asyncoperation',
+  'sourcemap',
+  'x-sourcemap',
+]);
+
+/** Seconds, and the address behind them (HTML, "shared declarative refresh steps"). */
+const REFRESH = /^([\d. \t]*[;,][ \t]*(?:url[ \t]*=[ \t]*)?["']?)([^"']+)/i;
+
+/** Templates and the values of their parameters (RFC 9652): only the templates are addresses. */
+const QUOTED = /(")([^"\\]+)/g;
+
+/** Where a client learns how to get a token (RFC 9728 §5.1). */
+const RESOURCE_METADATA = /(\bresource_metadata[ \t]*=[ \t]*"?)([^", \t]+)/gi;
 
 /** True when a response has any of these fields. */
 export function hasLinks(headers: HeaderList): boolean {
   for (let at = 0; at < headers.length; at += 2) if (kindOfName(headers[at] ?? '') === 'link') return true;
   return false;
-}
-
-function isAddress(name: string | undefined): boolean {
-  return isNamed(name, 'location') || isNamed(name, 'content-location');
 }
 
 /** A V1 client would never send a cookie back whose path is V2's (RFC 6265 §5.1.4). */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   contentlessFields,
   decideResponse,
+  hasLinks,
   KeptBody,
   RewrittenBody,
   rewriteLinks,
@@ -99,6 +100,56 @@ test.each([
   );
 });
 
+describe('fields with an address', () => {
+  test.each<[name: string, value: string, expected: string]>([
+    ['Location', 'https://captur3d.io/api/v2/a', 'https://gateway.example:8443/api/v1/a'],
+    ['Content-Location', '/api/v2/a', '/api/v1/a'],
+    ['Operation-Location', 'https://captur3d.io/api/v2/jobs/1', 'https://gateway.example:8443/api/v1/jobs/1'],
+    ['operation-location', '/api/v2/jobs/1?x=%20', '/api/v1/jobs/1?x=%20'],
+    ['Azure-AsyncOperation', '/api/v2/jobs/1', '/api/v1/jobs/1'],
+    ['X-Resource-Location', 'https://captur3d.io/api/v2/a', 'https://gateway.example:8443/api/v1/a'],
+    ['X-Geo-Location', '52.5;13.4', '52.5;13.4'],
+    ['SourceMap', '/api/v2/a.map', '/api/v1/a.map'],
+    ['X-SourceMap', '/api/v2/a.map', '/api/v1/a.map'],
+    ['Refresh', '5; url=/api/v2/a', '5; url=/api/v1/a'],
+    ['Refresh', '0;URL="https://captur3d.io/api/v2/a"', '0;URL="https://gateway.example:8443/api/v1/a"'],
+    ['Refresh', "1.5, url = '/api/v2/a?b=1'", "1.5, url = '/api/v1/a?b=1'"],
+    ['Refresh', '5; /api/v2/a', '5; /api/v1/a'],
+    ['Refresh', '5', '5'],
+    ['Refresh', '5; url=https://elsewhere.test/api/v2/a', '5; url=https://elsewhere.test/api/v2/a'],
+    [
+      'Link-Template',
+      '"/api/v2/a/{id}"; rel="item", "/api/v2/{b}"',
+      '"/api/v1/a/{id}"; rel="item", "/api/v1/{b}"',
+    ],
+    [
+      'WWW-Authenticate',
+      'Digest realm="/api/v2/a", Bearer resource_metadata="https://captur3d.io/api/v2/meta"',
+      'Digest realm="/api/v2/a", Bearer resource_metadata="https://gateway.example:8443/api/v1/meta"',
+    ],
+    ['X-Location', '/api/v2/a', '/api/v1/a'],
+    ['X-Address', '/api/v2/a', '/api/v2/a'],
+    ['Locations', '/api/v2/a', '/api/v2/a'],
+  ])('%s: %s', (name, value, expected) => {
+    const headers = ['Accept', '/api/v2/', name, value];
+    rewriteLinks(headers, PLACES);
+    expect(headers).toEqual(['Accept', '/api/v2/', name, expected]);
+    expect(hasLinks(headers)).toBe(name !== 'X-Address' && name !== 'Locations');
+  });
+
+  test.each([
+    ['Operation-Location', '8', '/api/v1/bills/8'],
+    ['Refresh', '3; url=8', '3; url=/api/v1/bills/8'],
+    // Nothing says that it is a reference.
+    ['X-Geo-Location', '8', '8'],
+  ])('%s: a reference that is relative to what has moved: %s', (name, value, expected) => {
+    const headers = [name, value];
+    const base = { v1: '/api/v1/bills/7/lines', v2: '/api/v2/bills/7' };
+    rewriteLinks(headers, { ...PLACES, base });
+    expect(headers[1]).toBe(expected);
+  });
+});
+
 // Attack: a V2 that reflects its input. In quadratic time this test does not end.
 test.each([
   ['Link', String.raw`\"`],
@@ -117,6 +168,13 @@ test.each([
   ['Location', '/api/v2'],
   ['Location', '//'],
   ['Location', ':'],
+  ['Refresh', ' '],
+  ['Refresh', '1'],
+  ['Refresh', '; url='],
+  ['Link-Template', '"'],
+  ['Link-Template', '\\"'],
+  ['WWW-Authenticate', 'resource_metadata '],
+  ['WWW-Authenticate', 'resource_metadata="'],
 ])('a %s of 300,000 of %j is read in one pass', (name, separator) => {
   const headers = [name, separator.repeat(300_000)];
   rewriteLinks(headers, PLACES);
