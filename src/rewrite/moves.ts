@@ -220,7 +220,16 @@ function addLink(root: LinkBranch, operation: Operation): void {
   const known = new Set([...names, ...(to?.query ?? []).map(({ value }) => value.parameter)]);
   // A link to it lacks a part of V1's path.
   const isWhole = template.split('/').every((part) => !part.startsWith('{') || known.has(part.slice(1, -1)));
-  if (isWhole) branch.ends.push({ operation, names });
+  if (isWhole && namesWhatItReads(operation, segments)) branch.ends.push({ operation, names });
+}
+
+/**
+ * False for an action on what V2's path names: POST /loans/{id}/return that is PATCH /loans/{id} there. Nobody who follows a link to
+ * the loan means to return it.
+ */
+function namesWhatItReads(operation: Operation, segments: readonly PatternText[]): boolean {
+  const endsWithParameter = segments.at(-1)?.parameter !== undefined;
+  return isReading(operation) || operation.template.endsWith('}') === endsWithParameter;
 }
 
 function segmentOf(segment: string): PatternText {

@@ -86,6 +86,21 @@ describe('links', () => {
   });
 });
 
+// A Location leads to what can be read; an action is nothing that can be.
+test.each<[match: string, to: string, link: string, expected: string | undefined]>([
+  ['POST /loans/{id}/return', 'PATCH /loans/{id}', '/loans/7', undefined],
+  ['POST /loans/{id}/return', 'DELETE /books/{id}', '/books/7', undefined],
+  ['PUT /loans/{id}/state', 'PATCH /loans/{id}', '/loans/7', undefined],
+  ['DELETE /loans/{id}', 'POST /loans/{id}/end', '/loans/7/end', undefined],
+  ['POST /returns/{id}', 'PATCH /loans/{id}', '/loans/7', '/returns/7'],
+  ['PATCH /bills/{id}', 'PATCH /invoices/{id}', '/invoices/7', '/bills/7'],
+  ['POST /bills', 'POST /invoices', '/invoices', '/bills'],
+  ['POST /bills/{id}/close', 'POST /invoices/{id}/end', '/invoices/7/end', '/bills/7/close'],
+  ['GET /loans/{id}/state', 'GET /loans/{id}', '/loans/7', '/loans/7/state'],
+])('%s, which is %s: %s leads back to %s', (match, to, link, expected) => {
+  expect(new Moves([operation(match, to)]).back(split(link))?.path).toBe(expected);
+});
+
 const literal = fc.stringMatching(/^[a-z]{1,3}$/);
 const affix = fc.constantFrom('', '', 'inv_', 'x-', '%7B');
 /** A raw segment that is no dot segment and does not end like a suffix. */
