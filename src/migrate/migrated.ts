@@ -171,7 +171,8 @@ export function decideResponse(
   if (isUnknown && coding !== undefined && length === undefined)
     return { action: 'forward', note: 'response-media-type', mayHideJson: true, coding };
   const range = headerValue(headers, 'content-range');
-  if (range === undefined ? status === 206 : /^bytes[ \t=]/i.test(range))
+  // A 206 that says no part is whole: nobody asks V2 for bytes of what is rewritten.
+  if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
   // Without a length nobody knows whether another text follows: each is sent once it is complete.
   const texts =
