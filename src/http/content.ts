@@ -20,8 +20,11 @@ export function readJsonType(value: string | undefined): JsonReading {
   return end === -1 || charsetsAreUtf8(value.slice(end)) ? 'json' : 'charset';
 }
 
-/** How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), or each where the one before ends. */
-export type TextFormat = 'ndjson' | 'json-seq' | 'texts';
+/**
+ * How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), each where the one before ends, or
+ * each as the data of an event (WHATWG HTML §9.2), where it is JSON.
+ */
+export type TextFormat = 'ndjson' | 'json-seq' | 'texts' | 'events';
 
 /** Fields in a body, or the same with the methods that a field `_method` must not name: `form/PUT,PATCH`. */
 type FormFormat = 'form' | `form/${string}`;
@@ -37,7 +40,7 @@ export type StreamedFormat = TextFormat | MultipartFormat;
 
 /** True for several JSON texts. */
 export function isOfTexts(format: BodyFormat): format is TextFormat {
-  return format === 'ndjson' || format === 'json-seq' || format === 'texts';
+  return format === 'ndjson' || format === 'json-seq' || format === 'texts' || format === 'events';
 }
 
 /** The boundary between the parts of a multipart body. */
@@ -84,7 +87,11 @@ export function readFormat(
 ): Exclude<BodyFormat, 'json'> | FormatFault | undefined {
   if (value === undefined) return undefined;
   const [, type, rest = ''] = (fields && fieldsType.exec(value)) || [];
-  if (type === undefined) return readTextFormat(value);
+  if (type === undefined) {
+    const format = readTextFormat(value);
+    // Only servers send events.
+    return format === 'events' ? undefined : format;
+  }
   const parameters = readParameters(rest);
   if (parameters === undefined || /[ \t]/.test(type)) return 'malformed';
   return /^a/i.test(type) ? inUtf8('form', parameters) : readMultipart(parameters);
@@ -129,6 +136,7 @@ function textFormatOf(value: string): TextFormat | undefined {
   const type = value.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   // RFC 8091 registers the suffix.
   if (type === 'application/json-seq' || /^application\/[^+]+\+json-seq$/.test(type)) return 'json-seq';
+  if (type === 'text/event-stream') return 'events';
   if (LINES.has(type) || (type.startsWith('application/') && isStream.test(type))) return 'ndjson';
   return isJson(type) && hasStream(value, value.indexOf(';')) ? 'ndjson' : undefined;
 }
@@ -275,7 +283,7 @@ export function readResponseType(
 }
 
 /** What is never one JSON text, whatever its first byte is. */
-const noText = /^(?:(?:image|audio|video|font|multipart)\/|text\/event-stream[ \t]*(?:;|$))/i;
+const noText = /^(?:image|audio|video|font|multipart)\//i;
 
 /**
  * Tells by its first bytes whether a body is an object or a list of JSON (RFC 8259 §2), behind white space and a byte order mark; undefined

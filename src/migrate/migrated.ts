@@ -1,4 +1,10 @@
-import { type Coding, readCoding, readResponseType, type TextFormat } from '../http/content.ts';
+import {
+  type Coding,
+  readCoding,
+  readResponseType,
+  type ResponseReading,
+  type TextFormat,
+} from '../http/content.ts';
 import { codedResponseFields, fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -175,8 +181,7 @@ export function decideResponse(
   if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
   // Without a length nobody knows whether another text follows: each is sent once it is complete.
-  const texts =
-    isUnknown && length === undefined ? 'texts' : type === 'ndjson' || type === 'json-seq' ? type : undefined;
+  const texts = isUnknown && length === undefined ? 'texts' : isTexts(type) ? type : undefined;
   if (texts === undefined && Number(length) > limit)
     return isUnknown
       ? { action: 'forward', note: undefined, mayHideJson: true, coding }
@@ -190,7 +195,11 @@ const PARTS = /^multipart\/(?:form-data|mixed|related)[ \t]*(?:;|$)/i;
 function isJson(headers: HeaderList, media: Policies['media']): boolean {
   const type = readResponseType(headerValue(headers, 'content-type'), media);
   if (type === 'guess') return Number(headerValue(headers, 'content-length')) > 0;
-  return type === 'json' || type === 'ndjson' || type === 'json-seq';
+  return type === 'json' || isTexts(type);
+}
+
+function isTexts(type: ResponseReading): type is Exclude<TextFormat, 'texts'> {
+  return type === 'ndjson' || type === 'json-seq' || type === 'events';
 }
 
 /** The note for a response that could not be decoded. */

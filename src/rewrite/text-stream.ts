@@ -1,6 +1,6 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import type { TextFormat } from '../http/content.ts';
-import type { Edit } from '../json/edit.ts';
+import { looksLikeJson, type TextFormat } from '../http/content.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
 import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts';
 import type { ResponseRecord, ResponseRewrite } from './response-rules.ts';
 
@@ -13,6 +13,9 @@ const CLOSE_LIST = 0x5d;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const SPACE = 0x20;
+const CARRIAGE_RETURN = 0x0d;
+const COLON = 0x3a;
+const DATA = new TextEncoder().encode('data:');
 
 const EMPTY = new Uint8Array();
 
@@ -70,7 +73,8 @@ interface Piece {
 
 /**
  * Splits a body into JSON texts, however its bytes are cut into parts. A text is complete with its line feed, without waiting for
- * the next one. In `json-seq` a text may contain line feeds (RFC 7464 §2.2), and a record separator ends a truncated one.
+ * the next one. In `json-seq` a text may contain line feeds (RFC 7464 §2.2), and a record separator ends a truncated one. An event ends
+ * with an empty line, and a comment before one with its own, so that it keeps the connection open.
  */
 class TextSplitter {
   private readonly format: TextFormat;
@@ -88,6 +92,13 @@ class TextSplitter {
   private isEscaped = false;
   /** True behind what is neither an object nor a list. */
   private isPlain = false;
+  // Where the reader of events is.
+  private isLineEmpty = true;
+  private isComment = false;
+  /** True once the event has a line that is no comment. */
+  private hasLines = false;
+  /** True behind a carriage return, which a line feed belongs to. */
+  private isBehindReturn = false;
 
   constructor(format: TextFormat, { limit, hold }: Pick<StreamRules<unknown>, 'limit' | 'hold'>) {
     this.format = format;
@@ -107,22 +118,34 @@ class TextSplitter {
 
   /** The text that the body ends with, if its separator is missing. */
   rest(): Piece | undefined {
-    return this.unbounded === undefined && this.held.length > 0 ? whole(this.held.take()) : undefined;
+    return this.unbounded === undefined && this.held.length > 0 ? this.whole(this.held.take()) : undefined;
   }
 
   private pieceOf(bytes: Uint8Array, isLast: boolean): Piece | undefined {
     const { held } = this;
     if (this.unbounded === undefined) {
       if (held.length + bytes.length > this.limit) this.unbounded = 'too-large';
-      else if (isLast && held.length === 0) return whole(bytes);
+      else if (isLast && held.length === 0) return this.whole(bytes);
       // White space that keeps a connection open must not wait for a text.
-      else if (held.length === 0 && isBlank(bytes[0] ?? 0) && bytes.every(isSpace)) return whole(bytes);
+      else if (
+        held.length === 0 &&
+        this.format !== 'events' &&
+        isBlank(bytes[0] ?? 0) &&
+        bytes.every(isSpace)
+      )
+        return this.whole(bytes);
       else if (!this.keep(bytes)) this.unbounded = 'buffer-full';
-      else return isLast ? whole(held.take()) : undefined;
+      else return isLast ? this.whole(held.take()) : undefined;
     }
     const why = this.unbounded;
     if (isLast) this.unbounded = undefined;
     return { bytes: held.length > 0 ? concatBytes([held.take(), bytes]) : bytes, kind: 'part', why, isLast };
+  }
+
+  /** A comment before an event is a piece of its own. */
+  private whole(bytes: Uint8Array): Piece {
+    const isComment = this.format === 'events' && bytes[0] === COLON;
+    return { bytes, kind: isComment || bytes.every(isBlank) ? 'blank' : 'text' };
   }
 
   private keep(bytes: Uint8Array): boolean {
@@ -139,7 +162,34 @@ class TextSplitter {
 
   private endOf(part: Uint8Array, start: number): number {
     if (this.format === 'ndjson') return endOfLine(part, start);
+    if (this.format === 'events') return this.endOfEvent(part, start);
     return this.format === 'texts' ? this.endOfValue(part, start) : this.endOfSequenceText(part, start);
+  }
+
+  /** Lines end with CR, LF or both; an LF that comes late, behind a CR that ended an event, is a piece of its own. */
+  private endOfEvent(part: Uint8Array, start: number): number {
+    for (let at = start; at < part.length; at += 1) {
+      const byte = part[at] ?? 0;
+      const isLate = byte === LINE_FEED && this.isBehindReturn;
+      this.isBehindReturn = byte === CARRIAGE_RETURN;
+      if (isLate) {
+        if (at === start && this.held.length === 0 && this.unbounded === undefined) return at + 1;
+        continue;
+      }
+      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) {
+        if (this.isLineEmpty) this.isComment = byte === COLON;
+        this.isLineEmpty = false;
+        continue;
+      }
+      const isEnd = this.isLineEmpty || (this.isComment && !this.hasLines);
+      this.hasLines = !isEnd && (this.hasLines || !this.isComment);
+      this.isLineEmpty = true;
+      if (!isEnd) continue;
+      if (byte !== CARRIAGE_RETURN || part[at + 1] !== LINE_FEED) return at + 1;
+      this.isBehindReturn = false;
+      return at + 2;
+    }
+    return -1;
   }
 
   /** An object or a list ends with its own bracket; behind anything else, nothing is looked for. */
@@ -202,10 +252,6 @@ class TextSplitter {
 function endOfLine(part: Uint8Array, start: number): number {
   const at = part.indexOf(LINE_FEED, start);
   return at === -1 ? -1 : at + 1;
-}
-
-function whole(bytes: Uint8Array): Piece {
-  return { bytes, kind: bytes.every(isBlank) ? 'blank' : 'text' };
 }
 
 function isSpace(byte: number): boolean {
@@ -437,11 +483,91 @@ export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, T
   }
 
   protected apply(text: Uint8Array): Applied<ResponseRecord> | undefined {
+    if (this.format === 'events') return this.applyToEvent(text);
     const outcome = this.rules.rewrite(text);
     if (outcome.verdict === 'rewritten') return outcome;
     this.note ??= outcome.note;
     return undefined;
   }
+
+  /** The data of an event may be any text, such as `[DONE]`: only what begins as an object should be JSON. */
+  private applyToEvent(event: Uint8Array): Applied<ResponseRecord> | undefined {
+    const data = dataOf(event, this.offset === 0);
+    if (looksLikeJson(data.text) !== true) return undefined;
+    const outcome = this.rules.rewrite(data.text);
+    if (outcome.verdict === 'rewritten') {
+      const edits = outcome.edits.flatMap((edit) => inEvent(edit, data));
+      return { ...outcome, edits, body: applyEdits(event, edits) };
+    }
+    const isText = outcome.note === 'response-malformed' && data.text[0] !== OPEN;
+    if (!isText) this.note ??= outcome.note;
+    return undefined;
+  }
+}
+
+/** The data of an event, its lines joined by line feeds. */
+interface EventData {
+  readonly text: Uint8Array;
+  /** Where each byte of it is in the event, and where it ends; a line feed is where its line ends. */
+  readonly places: Uint32Array;
+}
+
+function dataOf(event: Uint8Array, isFirst: boolean): EventData {
+  const text = new Uint8Array(event.length);
+  const places = new Uint32Array(event.length + 1);
+  let length = 0;
+  let lines = 0;
+  // The stream may begin with a byte order mark.
+  const first = isFirst && event[0] === 0xef && event[1] === 0xbb && event[2] === 0xbf ? 3 : 0;
+  for (let start = first, end = 0; start < event.length; start = end + 1) {
+    end = start;
+    while (end < event.length && event[end] !== LINE_FEED && event[end] !== CARRIAGE_RETURN) end += 1;
+    if (!isData(event, start)) continue;
+    if (lines > 0) {
+      text[length] = LINE_FEED;
+      length += 1;
+    }
+    lines += 1;
+    const from = start + DATA.length + (event[start + DATA.length] === SPACE ? 1 : 0);
+    text.set(event.subarray(from, end), length);
+    for (let at = from; at < end; at += 1) places[length + at - from] = at;
+    length += end - from;
+    places[length] = end;
+  }
+  return { text: text.subarray(0, length), places };
+}
+
+function isData(event: Uint8Array, start: number): boolean {
+  for (const [at, byte] of DATA.entries()) if (event[start + at] !== byte) return false;
+  return true;
+}
+
+/** An edit of the data as edits of the event, one for each line: what is between the lines stays. */
+function inEvent({ start, end, insert }: Edit, { text, places }: EventData): readonly Edit[] {
+  const edits: Edit[] = [];
+  let from = start;
+  for (let at = start; at <= end; at += 1) {
+    if (at < end && text[at] !== LINE_FEED) continue;
+    const place = places[from] ?? 0;
+    const added = from === start ? inData(insert) : EMPTY;
+    if (at > from || added.length > 0) edits.push({ start: place, end: place + at - from, insert: added });
+    from = at + 1;
+  }
+  return edits;
+}
+
+/** What rules insert may have line feeds of the data that was there: each begins a line of data. */
+function inData(insert: Uint8Array): Uint8Array {
+  if (!insert.includes(LINE_FEED)) return insert;
+  const parts: Uint8Array[] = [];
+  for (let start = 0; start <= insert.length;) {
+    const end = endOfLine(insert, start);
+    parts.push(insert.subarray(start, end === -1 ? insert.length : end));
+    if (end === -1) break;
+    parts.push(DATA);
+    start = end;
+  }
+  return concatBytes(parts);
 }
 
 /** Rewrites a body that is there whole by a stream that keeps its edits. */

@@ -80,7 +80,10 @@ test.each([
   ['application/x-ndjson; foo', 'ndjson'],
   ['application/x-ndjson; foo="', 'ambiguous'],
   ['image/png', 'other'],
-  ['text/event-stream', 'other'],
+  ['text/event-stream', 'events'],
+  ['Text/Event-Stream ; charset=UTF-8', 'events'],
+  ['text/event-stream;charset=latin1', 'charset'],
+  ['text/event-streams', 'hidden'],
 ])('Content-Type %s of a response is %s', (value, reading) => {
   expect(readResponseType(value, 'known')).toBe(reading);
 });
@@ -94,7 +97,7 @@ test.each([
   ['application/json', 'json', 'json'],
   ['application/problem+json', 'json', 'json'],
   ['application/stream+json', 'ndjson', 'ndjson'],
-  ['text/event-stream; charset=utf-8', 'other', 'other'],
+  ['text/event-stream; charset=utf-8', 'events', 'events'],
   ['multipart/mixed; boundary=x', 'other', 'other'],
 ])('strictly, Content-Type %s of a response is %s, and by its first byte %s', (value, strict, sniffed) => {
   expect(readResponseType(value, 'strict')).toBe(strict);
@@ -225,6 +228,7 @@ test.each([
   ['application/x-ndjson; foo="', 'ambiguous'],
   ['application/x-ndjson; foo bar', 'ambiguous'],
   ['multipart/mixed; boundary=x', undefined],
+  ['text/event-stream', undefined],
   ['multipart/form-datax; boundary=x', undefined],
   ['no type', undefined],
   [undefined, undefined],

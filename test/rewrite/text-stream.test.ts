@@ -223,7 +223,161 @@ describe('responses', () => {
     expect(outputs(stream, ['\x1e{"new":1\x1e{"new":2}\n'])).toEqual(['\x1e{"new":1\x1e{"old":2}\n', '']);
     expect(stream.findings).toMatchObject({ note: 'response-malformed', isRewritten: true });
   });
+
+  // WHATWG HTML §9.2.5 and §9.2.6.
+  describe('of events', () => {
+    test.each<[name: string, parts: readonly string[], sent: readonly string[], note?: string]>([
+      [
+        'each goes on with its empty line',
+        ['data: {"new":1}\n\n', 'data:{"new":2}\n', '\n'],
+        ['data: {"old":1}\n\n', '', 'data:{"old":2}\n\n', ''],
+      ],
+      [
+        'several in one part',
+        ['data: {"new":1}\n\ndata: {"new":2}\n\n'],
+        ['data: {"old":1}\n\ndata: {"old":2}\n\n', ''],
+      ],
+      [
+        'other fields stay',
+        ['event: new\nid: 1\nretry:9\ndata: {"new":1}\nnew\n\n'],
+        ['event: new\nid: 1\nretry:9\ndata: {"old":1}\nnew\n\n', ''],
+      ],
+      [
+        'a comment goes on at once',
+        [': {"new":1}\n', ':\n\n', 'data: {"new":1}\n:\n\n'],
+        [': {"new":1}\n', ':\n\n', 'data: {"old":1}\n:\n\n', ''],
+      ],
+      [
+        'text that is no JSON',
+        ['data: new\n\ndata: [DONE]\n\ndata\n\ndata: 1\n\ndata:  {"new":1}\n\n'],
+        ['data: new\n\ndata: [DONE]\n\ndata\n\ndata: 1\n\ndata:  {"old":1}\n\n', ''],
+      ],
+      [
+        'an object that is none',
+        ['data: {"new":\n\ndata: {"new":1}\n\n'],
+        ['data: {"new":\n\ndata: {"old":1}\n\n', ''],
+        'response-malformed',
+      ],
+      [
+        'lines that end with CR',
+        ['data: {"new":1}\r\rdata: {"new":2}\r', '\r'],
+        ['data: {"old":1}\r\r', 'data: {"old":2}\r\r', ''],
+      ],
+      [
+        'lines that end with both',
+        ['data: {"new":1}\r\n\r', '\ndata: {"new":2}\r', '\n\r\n'],
+        ['data: {"old":1}\r\n\r', '\n', 'data: {"old":2}\r\n\r\n', ''],
+      ],
+      [
+        'data in several lines',
+        ['data: {\ndata:  "new":\ndata: 1}\n\n'],
+        ['data: {\ndata:  "old":\ndata: 1}\n\n', ''],
+      ],
+      [
+        'data with another field between',
+        ['data: {"new":1,\nid: 7\r\ndata:"a":2}\n\n'],
+        ['data: {"old":1,\nid: 7\r\ndata:"a":2}\n\n', ''],
+      ],
+      // The test's own decoder drops the mark, which is sent.
+      ['a byte order mark', ['\ufeffdata: {"new":1}\n\n'], ['data: {"old":1}\n\n', '']],
+      ['the last one without an empty line', ['data: {"new":1}'], ['', 'data: {"old":1}']],
+      [
+        'names that only begin so',
+        ['datas: {"new":1}\n data: {"new":1}\nDATA: {"new":1}\n\n'],
+        ['datas: {"new":1}\n data: {"new":1}\nDATA: {"new":1}\n\n', ''],
+      ],
+    ])('%s', (_, parts, sent, note) => {
+      const stream = streamOfResponses('events');
+      expect(outputs(stream, parts)).toEqual(sent);
+      expect(stream.findings.note).toBe(note);
+    });
+
+    test('one beyond the limit crosses, and the next is rewritten', () => {
+      const long = `data: {"new":"${'a'.repeat(40)}"}`;
+      const stream = streamOfResponses('events', 30);
+      expect(outputs(stream, [`${long}\n`, '\ndata: {"new":1}\n\n'])).toEqual([
+        `${long}\n`,
+        '\ndata: {"old":1}\n\n',
+        '',
+      ]);
+      expect(stream.findings.note).toBe('response-too-large');
+    });
+
+    test('however the bytes are cut and the lines end, a reader finds what it would find of JSON alone', () => {
+      const moving = responsePlanOf([
+        responseRule('rename new to old'),
+        responseRule('unnest a b from address'),
+      ]);
+      const apply = (one: Uint8Array): ReturnType<typeof moving.rewrite> =>
+        moving.rewrite(one, { status: 200, deprecated: [], isWrapped: false });
+      const value = fc.record(
+        {
+          new: fc.jsonValue({ maxDepth: 1 }),
+          address: fc.record({ a: fc.string(), b: fc.nat(9), c: fc.boolean() }),
+          z: fc.string(),
+        },
+        { requiredKeys: [] },
+      );
+      const event = fc.record({
+        value,
+        indent: fc.constantFrom(undefined, 1),
+        end: fc.constantFrom('\n', '\r', '\r\n'),
+        between: fc.constantFrom('', ':note', 'id: 3'),
+      });
+      fc.assert(
+        fc.property(
+          fc.array(event, { maxLength: 4 }),
+          fc.array(fc.nat(400), { maxLength: 8 }),
+          (events, cuts) => {
+            const written = events.map(
+              ({ value: one, indent, end, between }) =>
+                JSON.stringify(one, undefined, indent)
+                  .split('\n')
+                  .flatMap((line) => (between === '' ? [`data: ${line}`] : [`data: ${line}`, between]))
+                  .map((line) => line + end)
+                  .join('') + end,
+            );
+            const body = bytesOf(written.join(''));
+            const ends = [...new Set(cuts)]
+              .filter((cut) => cut < body.length)
+              .toSorted((one, other) => one - other);
+            const stream = new ResponseTexts('events', { limit: 1 << 20, hold: () => true, rewrite: apply });
+            const sent = [0, ...ends].map(
+              (from, at) => new Uint8Array(stream.push(body.slice(from, ends[at] ?? body.length)).bytes),
+            );
+            const whole = textOf(concatBytes([...sent, stream.end().bytes]));
+            const found = dataIn(whole).map((data): unknown => JSON.parse(data));
+            const expected = events.map(({ value: one }): unknown => {
+              const alone = apply(bytesOf(JSON.stringify(one)));
+              return JSON.parse(alone.verdict === 'rewritten' ? textOf(alone.body) : JSON.stringify(one));
+            });
+            expect(found).toEqual(expected);
+            expect(whole.split(/\r\n|\r|\n/).filter((line) => /^(?::note|id: 3)$/.test(line))).toHaveLength(
+              written
+                .join('')
+                .split(/\r\n|\r|\n/)
+                .filter((line) => /^(?::note|id: 3)$/.test(line)).length,
+            );
+          },
+        ),
+        { numRuns: fuzzRuns(300) },
+      );
+    });
+  });
 });
+
+/** The data of the events that a reader finds (WHATWG HTML §9.2.6). */
+function dataIn(stream: string): readonly string[] {
+  const found: string[] = [];
+  let lines: string[] = [];
+  for (const line of stream.split(/\r\n|\r|\n/)) {
+    if (line === '') {
+      if (lines.length > 0) found.push(lines.join('\n'));
+      lines = [];
+    } else if (line.startsWith('data:')) lines.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+  }
+  return found;
+}
 
 const space = fc.stringMatching(/^[ \t\r]{0,2}$/);
 const text = fc.oneof(
