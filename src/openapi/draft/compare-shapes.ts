@@ -219,6 +219,13 @@ function findNests(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: bo
   }
 }
 
+/** Most names in one piece of evidence. */
+const MAX_NAMES = 6;
+
+function firstOf(names: readonly string[]): string {
+  return `${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ' …' : ''}`;
+}
+
 function nestUnder(
   under: string,
   v1: Shape,
@@ -256,7 +263,7 @@ function nestUnder(
   const confidence = Math.min(0.99, 0.35 + 0.6 * share + 0.05 * Math.min(5, members.length - 1));
   const evidence = isRecorded
     ? `${under} of V2 has ${members.length} of the ${gone.length} recorded members that V2 no longer has here`
-    : `V2 has ${members.length} of V1's members in ${under}, which has ${young.length} that V1's does not`;
+    : `${members.length} of the ${young.length} new members of ${under} are members of V1: ${firstOf(members.map(({ from }) => from))}`;
   return { under, members, confidence, evidence };
 }
 

@@ -70,6 +70,9 @@ const LAST_MS = 2000;
 /** Time without news after which a replica's counts are reported as missing. */
 const SILENT_MS = 30_000;
 
+/** Age of counts from which the sentence about them says it. */
+const OLD_MS = 10_000;
+
 /** Time without news after which a replica counts as ended without adding its last counts. */
 const ENDED_MS = 86_400_000;
 
@@ -350,12 +353,13 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
     };
   }
   const ended = others.length - live.length;
-  const more = ended === 0 ? '' : ` and of ${ended} that ended`;
+  const stopped = ended === 0 ? '' : `, ${ended} stopped`;
+  const old = oldestMs < OLD_MS ? '' : `; the counts of one are ${Math.ceil(oldestMs / 1000)} s old`;
   return {
     ...base,
     kind: 'fleet',
     oldestMs,
-    sentence: `Counts of ${counted(base.replicas, 'replica')}${more}, since ${timeText(first)}; the oldest is ${Math.ceil(oldestMs / 1000)} s old.`,
+    sentence: `Counted since ${timeText(first)} (${counted(base.replicas, 'replica')} running${stopped}${old}).`,
   };
 }
 

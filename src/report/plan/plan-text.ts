@@ -28,7 +28,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
       title: 'The end of V1',
       sentences: [
         `Deprecation: ${zone.text(plan.deprecation)}. Sunset: ${zone.text(plan.sunset)}, ${plan.sunsetBecause}. All times are those of ${plan.zone}.`,
-        `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A brownout is known to meet ${met === clients.length ? (met === 1 ? 'it' : 'each of them') : `${met} of them; of ${unmet.length} it is not known`}.`,
+        `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. ${metWords(met, unmet.length)}`,
       ],
       table: { head: ['when', 'what'], rows: datesOf(plan, zone) },
     },
@@ -94,6 +94,11 @@ export function planParts(plan: Plan): readonly PlanPart[] {
         ]),
     ...(unknown.length === 0 ? [] : [{ title: 'Not known', sentences: unknown }]),
   ];
+}
+
+function metWords(met: number, unmet: number): string {
+  if (unmet === 0) return `A brownout will reach ${met === 1 ? 'it' : 'each of them'} by what the log shows.`;
+  return `A brownout will reach ${met} of them by what the log shows; for ${unmet} nobody can say.`;
 }
 
 function datesOf(plan: Plan, zone: Zone): string[][] {

@@ -489,7 +489,7 @@ test('the end of V1: the dates, whom no brownout is known to meet, and when each
   expect(unmet.length).toBeGreaterThan(2);
   await page
     .getByText(
-      `${plan.clients.length} clients still use V1. A brownout is known to meet ${plan.clients.length - unmet.length} of them; of ${unmet.length} it is not known.`,
+      `${plan.clients.length} clients still use V1. A brownout will reach ${plan.clients.length - unmet.length} of them by what the log shows; for ${unmet.length} nobody can say.`,
     )
     .waitFor();
   await page.getByText(`All times are those of ${zone.name}.`).waitFor();
@@ -599,7 +599,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await page
     .getByText(
       new RegExp(
-        `^Requests, errors and dry runs are those of replica ${nameOfB} alone, counted since .* For clients and the end of V1: Counts of 3 replicas`,
+        `^Requests, errors and dry runs are those of replica ${nameOfB} alone, counted since .* For clients and the end of V1: Counted since .*3 replicas running`,
       ),
     )
     .waitFor();
@@ -611,7 +611,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   // The instant in the sentence on the counts is a time of the reader's zone.
   await page.getByRole('navigation').getByRole('link', { name: 'Rule book' }).click();
   await page
-    .getByText(/^Counts of \d replicas?, since /)
+    .getByText(/^Counted since .*\d replicas? running/)
     .locator('time')
     .waitFor();
 }, 180_000);
