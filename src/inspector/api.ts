@@ -401,6 +401,23 @@ export interface ExplainRequest {
   readonly bodyBase64?: string;
 }
 
+/** Kept V1 requests, newest first, of exchanges with one rule book. */
+export interface RequestsPage {
+  readonly ruleBook?: string;
+  readonly requests: readonly KeptRequest[];
+  /** The `before` of the next page; absent on the last. */
+  readonly next?: number;
+}
+
+/** The request of an exchange as `/explain` takes it, or why it is not there. */
+export interface KeptRequest {
+  readonly seq: number;
+  readonly name: string;
+  readonly request?: ExplainRequest;
+  /** `request`: nothing of it was kept; `body`: its body was not. */
+  readonly lacks?: 'request' | 'body';
+}
+
 /** The gateway's handling of a request, by the compiled plan that live traffic goes through. */
 export interface Explanation {
   readonly ruleBook: string;

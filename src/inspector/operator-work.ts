@@ -1,16 +1,19 @@
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
 import type { PlanOptions } from '../report/plan/plan.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
+import type { KeptExchange } from '../rewrite-log/capture.ts';
+import type { Entry } from '../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { KeptRequest, RequestsPage } from './api.ts';
 import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
-import { exportEntry, type ExportParts, type OperatorResult } from './entries/export-entry.ts';
+import { exportEntry, type ExportParts, keptRequest, type OperatorResult } from './entries/export-entry.ts';
 import { explain, type ExplainParts, isExplainRequest } from './explain/explain.ts';
 import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
 /** Work whose cost grows with the bytes of clients. It holds only data, so that it can be sent to a thread. */
-export type OperatorWork = ExplainWork | DetailWork | ExportWork | TryWork | PlanWork;
+export type OperatorWork = ExplainWork | DetailWork | ExportWork | RequestsWork | TryWork | PlanWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
 interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
@@ -38,6 +41,19 @@ interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'now'> {
 interface ExportWork extends ExportParts {
   readonly kind: 'export';
   readonly ruleBook: RuleBook | undefined;
+}
+
+/** The kept requests of one page. */
+interface RequestsWork {
+  readonly kind: 'requests';
+  /** Exchanges with the rule book, newest first. */
+  readonly exchanges: readonly {
+    readonly seq: number;
+    readonly entry: Entry;
+    readonly kept: KeptExchange | undefined;
+  }[];
+  readonly ruleBook: RuleBook | undefined;
+  readonly next: number | undefined;
 }
 
 /** A plan for the end of V1, from a log file and the rotated files beside it. */
@@ -82,6 +98,7 @@ const BODY_BYTES = 256 * 1024;
 export function isLargeWork(work: OperatorWork): boolean {
   // A transform may take long; in a thread, it delays no client.
   if (work.kind === 'plan' || work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
+  if (work.kind === 'requests') return work.exchanges.some((one) => keptBytes(one) > 0);
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
 
@@ -100,6 +117,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
       value: await tryRules({ ...run, current: parts.compiled(ruleBook), decode, now }, parts.pause),
     };
   }
+  if (work.kind === 'requests') return { status: 200, value: await keptRequests(work, parts) };
   if (work.kind === 'plan') {
     if (parts.plan === undefined) throw new Error('there is no log to plan from');
     return parts.plan(work);
@@ -129,7 +147,27 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
   return { status: 200, value: explanation };
 }
 
-function keptBytes({ kept }: DetailWork | ExportWork): number {
+async function keptRequests(
+  { exchanges, ruleBook, next }: RequestsWork,
+  { compiled, pause }: WorkParts,
+): Promise<RequestsPage> {
+  const rules = ruleBook && compiled(ruleBook);
+  const requests: KeptRequest[] = [];
+  for (const { seq, entry, kept } of exchanges) {
+    if (keptBytes({ kept }) >= LARGE_BYTES) await pause();
+    const name = entry.operation ?? `${kept?.v1Request.method ?? entry.method} ${entry.path}`;
+    requests.push({ seq, name, ...keptRequest(entry, kept, rules) });
+  }
+  const book = exchanges[0]?.entry.ruleBook;
+  return {
+    ...(book === undefined ? {} : { ruleBook: book }),
+    requests,
+    ...(next === undefined ? {} : { next }),
+  };
+}
+
+/** The bytes of the bodies that were kept of an exchange. */
+export function keptBytes({ kept }: { readonly kept?: KeptExchange | undefined }): number {
   if (kept === undefined) return 0;
   const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];
   return bodies.reduce((sum, body) => sum + (body?.bytes?.length ?? 0), 0);

@@ -8,6 +8,7 @@ import type {
   Explanation,
   HistoryView,
   Report,
+  RequestsPage,
   RulesView,
   State,
 } from '../../src/inspector/api.ts';
@@ -49,6 +50,45 @@ describe('/entries', () => {
     expect(await gateway.readJson('/entries?filter=colour:red')).toMatchObject({
       errors: [{ status: '400', code: 'bad-filter' }],
     });
+  });
+});
+
+describe('/entries/requests', () => {
+  test('has the kept requests of a page, as /explain takes them, and says what lacks', async () => {
+    const gateway = await withOrders(3, { capture: 'bodies', 'capture-entries': '2' });
+    const first = await gateway.readJson<RequestsPage>('/entries/requests?filter=route:v1&limit=2');
+    expect(first).toMatchObject({ next: 2, requests: [{ seq: 3 }, { seq: 2, name: 'order_floor_plan' }] });
+    expect(first.requests[0]?.request).toMatchObject({
+      method: 'POST',
+      target: '/api/v1/orders/floor_plans?q=secret-query',
+      body: ORDER,
+    });
+    expect(JSON.stringify(first)).not.toContain('secret-key');
+    const last = await gateway.readJson<RequestsPage>('/entries/requests?filter=route:v1&before=2');
+    expect(last.requests).toEqual([{ seq: 1, name: 'order_floor_plan', lacks: 'request' }]);
+    expect(last).not.toHaveProperty('next');
+    expect(last.ruleBook).toBe(first.ruleBook);
+    expect(await gateway.readJson('/entries/requests?filter=route:none')).toEqual({ requests: [] });
+    expect(await gateway.readJson('/entries/requests?filter=colour:red')).toMatchObject({
+      errors: [{ status: '400', code: 'bad-filter' }],
+    });
+  });
+
+  test('has placeholders for values that were not kept, and ends a page of large bodies early', async () => {
+    const gateway = await withOrders(1);
+    const { requests } = await gateway.readJson<RequestsPage>('/entries/requests');
+    expect(requests[0]?.request?.body).toBe('{"data":{"property":{"suburb":"string","latitude":0}}}');
+    const large = await inspected({
+      capture: 'bodies',
+      'capture-bytes': '33554432',
+      'capture-body-limit': '4194304',
+    });
+    const photos = 'x'.repeat(3 * 1024 * 1024);
+    for (let n = 0; n < 4; n += 1) await large.post('/clients', JSON.stringify({ data: { name: photos } }));
+    await large.entry(4);
+    const page = await large.readJson<RequestsPage>('/entries/requests');
+    expect(page.requests.map(({ seq }) => seq)).toEqual([4, 3]);
+    expect(page.next).toBe(3);
   });
 });
 

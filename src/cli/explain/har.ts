@@ -1,6 +1,6 @@
 import { DEFAULT_PREFIXES, type Prefixes, readTarget } from '../../http/target.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
-import { bodyOfBytes, decodeBase64, exactText } from '../../inspector/entries/curl.ts';
+import { bodyOfBytes, decodeBase64, decodedFields, exactText } from '../../inspector/entries/curl.ts';
 import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { fromBinary } from '../../inspector/explain/shell-words.ts';
@@ -199,12 +199,6 @@ function paramsBody(params: readonly Field[], headers: readonly Field[]): Body {
     ? headers
     : [...others, ['Content-Type', `${type}; boundary=${boundary}`] as const];
   return { body, headers: typed };
-}
-
-/** The fields without those that describe the coded body. */
-export function decodedFields(headers: readonly Field[]): readonly Field[] {
-  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
-  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
 }
 
 function isLatin1(text: string): boolean {

@@ -1,4 +1,4 @@
-import type { EntriesPage, EntryDetail, ExplainRequest, Explanation } from '../../inspector/api.ts';
+import type { ExplainRequest, Explanation, RequestsPage } from '../../inspector/api.ts';
 import { type NamedRequest, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
@@ -12,7 +12,7 @@ import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, noRewriteLog, unreadable } from '../command-fault.ts';
 import { readText } from '../../node/files.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
-import { decodedFields, leftOutNotes, readHar } from './har.ts';
+import { leftOutNotes, readHar } from './har.ts';
 import { readPostman } from './postman.ts';
 
 /** Requests without any that had to be left out. */
@@ -168,9 +168,8 @@ const MAX_NAMED = 3;
 
 /** Why an entry of a running gateway is left out. */
 const LEFT_OUT = {
-  unkept: 'of which the gateway has not kept the request',
-  bodiless: 'of which the gateway has not kept the body',
-  dropped: 'that the gateway no longer has',
+  request: 'of which the gateway has not kept the request',
+  body: 'of which the gateway has not kept the body',
 } as const;
 
 /**
@@ -188,68 +187,24 @@ export async function readAdminRequests(
   let before: number | undefined;
   do {
     const { statusCode, body } = await client.ask(
-      `/entries?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
+      `/entries/requests?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
     );
     const text = await body.text();
     if (statusCode !== 200) return { fault: client.refusal(statusCode) };
-    const page: EntriesPage = JSON.parse(text);
-    for (const { seq } of page.entries) {
-      const found = await client.ask(`/entries/${seq}`);
-      const entry = await found.body.text();
+    const page: RequestsPage = JSON.parse(text);
+    for (const { name, request, lacks = 'request' } of page.requests) {
       entries += 1;
-      const detail: EntryDetail | undefined = found.statusCode === 200 ? JSON.parse(entry) : undefined;
-      const request = detail === undefined ? 'dropped' : requestIn(detail);
-      const { body } = detail?.v1Request ?? {};
-      const isKept = body?.state === 'values' || body?.state === 'structure';
-      const bytes = isKept ? await bodyOf(client, seq) : {};
-      if (detail === undefined || typeof request === 'string' || bytes === undefined) {
-        const why = LEFT_OUT[typeof request === 'string' ? request : 'dropped'];
-        left.set(why, (left.get(why) ?? 0) + 1);
+      if (request === undefined) {
+        left.set(LEFT_OUT[lacks], (left.get(LEFT_OUT[lacks]) ?? 0) + 1);
         continue;
       }
-      if (book !== undefined && detail.entry.ruleBook !== book) others.push(detail.entry.ruleBook);
-      const headers = request.request.headers ?? [];
-      requests.push({
-        ...request,
-        request: { ...request.request, ...bytes, headers: isKept ? decodedFields(headers) : headers },
-      });
+      if (book !== undefined && page.ruleBook !== undefined && page.ruleBook !== book)
+        others.push(page.ruleBook);
+      requests.push({ name, request });
     }
     before = page.next;
   } while (before !== undefined);
   return readOnly(requests, [...leftOutNotes(entries, left), ...otherBookNotes('gateway', others, book)]);
-}
-
-function requestIn({ entry, v1Request }: EntryDetail): NamedRequest | keyof typeof LEFT_OUT {
-  if (v1Request === undefined) return 'unkept';
-  if (v1Request.body.state === 'withheld') return 'bodiless';
-  const { method, target, headers } = v1Request;
-  return {
-    name: entry.operation ?? `${method} ${entry.path}`,
-    request: {
-      method,
-      target: target.replaceAll('=…', '='),
-      headers: headers.filter(({ masked }) => !masked).map(({ name, value }) => [name, value] as const),
-    },
-  };
-}
-
-/**
- * Fetches a captured request's exact body, since the entry's view of it is laid out for display and may be folded. Undefined if the gateway
- * no longer has it.
- */
-async function bodyOf(
-  client: AdminClient,
-  seq: number,
-): Promise<Pick<ExplainRequest, 'body' | 'bodyBase64'> | undefined> {
-  const { statusCode, body } = await client.ask(`/entries/${seq}/har`);
-  const archive = readHar(await body.text());
-  const [front] = statusCode === 200 && !isFault(archive) ? archive.requests : [];
-  if (front === undefined) return undefined;
-  const { body: text, bodyBase64 } = front.request;
-  return {
-    ...(text === undefined ? {} : { body: text }),
-    ...(bodyBase64 === undefined ? {} : { bodyBase64 }),
-  };
 }
 
 /** Explains requests as a gateway with these rules and the default limits would, without opening a listener. */

@@ -22,6 +22,9 @@ const OMITTED_FIELDS: ReadonlySet<string> = new Set([
 /** Maximum characters of a body within a command: shells and terminals limit the length of a line. */
 const MAX_BODY_CHARACTERS = 16 * 1024;
 
+/** Header fields as names and values. */
+type Fields = readonly (readonly [name: string, value: string])[];
+
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
@@ -128,4 +131,10 @@ export function exactText(bytes: Uint8Array): string | undefined {
 export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
   const text = exactText(bytes);
   return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
+}
+
+/** The fields without those that describe the coded body. */
+export function decodedFields(headers: Fields): Fields {
+  const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
+  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
 }

@@ -8,7 +8,16 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import { requestTarget } from '../explain/curl-command.ts';
 import { failureBody } from '../routes/responses.ts';
-import { bodyBytes, bodyText, encodeBase64, exactText, rewriteAgain } from './curl.ts';
+import type { KeptRequest } from '../api.ts';
+import {
+  bodyBytes,
+  bodyOfBytes,
+  bodyText,
+  decodedFields,
+  encodeBase64,
+  exactText,
+  rewriteAgain,
+} from './curl.ts';
 import { accountOf, entryName, OUTCOME_WORDS } from './entry-words.ts';
 
 /** An exchange to export, and the format of its file. */
@@ -159,8 +168,7 @@ interface HarParts {
  */
 function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarParts): object {
   const { v1Request, v2Request, v2Response, clientResponse } = kept;
-  const isLike = v1Request.body.state !== 'structure' || isJudgedAlike(entry, outcome);
-  const received = (isLike ? bodyBytes(v1Request.body) : undefined) ?? unreadBody(entry, v1Request);
+  const { isLike, received } = receivedBody(entry, v1Request, outcome);
   const sent = isLike && outcome !== undefined && 'body' in outcome ? outcome.body : received;
   const front = {
     startedDateTime: entry.time,
@@ -196,6 +204,39 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
       entries: back === undefined ? [front] : [front, back],
     },
   };
+}
+
+/** The body that the gateway received, or what stands for it; `isLike` is false where placeholders would be judged differently. */
+function receivedBody(
+  entry: Entry,
+  v1Request: KeptExchange['v1Request'],
+  outcome: Rewrite | undefined,
+): { readonly isLike: boolean; readonly received: Uint8Array | undefined } {
+  const isLike = v1Request.body.state !== 'structure' || isJudgedAlike(entry, outcome);
+  const received = (isLike ? bodyBytes(v1Request.body) : undefined) ?? unreadBody(entry, v1Request);
+  return { isLike, received };
+}
+
+/** Returns the kept request of an exchange as `/explain` takes it, or what of it was not kept. */
+export function keptRequest(
+  entry: Entry,
+  kept: KeptExchange | undefined,
+  rules: CompiledRuleBook | undefined,
+): Pick<KeptRequest, 'request' | 'lacks'> {
+  if (kept === undefined) return { lacks: 'request' };
+  const { v1Request } = kept;
+  const { method, target, body } = v1Request;
+  if (body.state === 'withheld') return { lacks: 'body' };
+  const fields = v1Request.headers
+    .filter(({ masked }) => !masked)
+    .map(({ name, value }) => [name, value] as const);
+  const request = { method, target: target.replaceAll('=…', '='), headers: fields };
+  if (body.state === 'none') return { request };
+  // Only placeholders may be judged differently from the values.
+  const outcome = body.state === 'structure' ? rewriteAgain(entry, kept, rules, bodyBytes(body)) : undefined;
+  const { received } = receivedBody(entry, v1Request, outcome);
+  const bytes = received === undefined ? {} : bodyOfBytes(received);
+  return { request: { ...request, ...bytes, headers: decodedFields(fields) } };
 }
 
 /** Statuses of refusals for the content of a body. */

@@ -5,6 +5,7 @@ import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewr
 import { counted } from '../../report/text.ts';
 import type { Keeper } from '../../rollout/replica.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
+import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
 import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
 import {
@@ -15,11 +16,15 @@ import {
   searchEntries,
 } from '../entries/search-entries.ts';
 import { type InspectorParts, workResponse } from '../inspector-parts.ts';
+import { keptBytes } from '../operator-work.ts';
 import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
 import { stateOf } from './stat-routes.ts';
 
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
+
+/** Bytes of bodies after which a page of requests ends. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** Milliseconds between two checks of the ring. */
 const POLL_INTERVAL_MS = 100;
@@ -32,7 +37,7 @@ const MAX_ENTRIES_PER_POLL = 1000;
 
 const encoder = new TextEncoder();
 
-/** Adds `/entries`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
+/** Adds `/entries`, `/entries/requests`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
@@ -47,26 +52,35 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     );
   };
   app.get('/entries', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
-    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
-    const fault = queryFault(c.req.query(), { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
-    if (fault !== undefined) return failure(400, 'bad-query', fault);
-    const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(c.req.query('limit')) ?? 100);
-    const before = wholeNumber(c.req.query('before')) ?? ring.latest + 1;
-    const search = { before, limit: Math.max(1, limit), accepts: filter.accepts };
-    const found = await searchEntries(parts.view, search, pause);
-    const last = found.at(-1);
-    const page: EntriesPage = {
+    const page = await foundEntries(c.req.query(), parts);
+    if (page instanceof Response) return page;
+    const { found, next } = page;
+    const body: EntriesPage = {
       run: parts.run,
       entries: found.map(({ seq, entry }) => numbered(seq, entry, capture)),
-      ...(last !== undefined && found.length >= limit && last.seq > ring.oldestFailure
-        ? { next: last.seq }
-        : {}),
+      ...(next === undefined ? {} : { next }),
       oldest: ring.oldest,
       oldestFailure: ring.oldestFailure,
       latest: ring.latest,
     };
-    return jsonResponse(page);
+    return jsonResponse(body);
+  });
+  app.get('/entries/requests', async (c) => {
+    const page = await foundEntries(c.req.query(), parts);
+    if (page instanceof Response) return page;
+    const { found, next } = page;
+    const book = found[0]?.entry.ruleBook;
+    const exchanges: { seq: number; entry: Entry; kept: KeptExchange | undefined }[] = [];
+    let bytes = 0;
+    for (const { seq, entry } of found) {
+      const kept = capture.of(seq);
+      bytes += keptBytes({ kept });
+      if (entry.ruleBook !== book || (bytes > MAX_PAGE_BYTES && exchanges.length > 0)) break;
+      exchanges.push({ seq, entry, kept });
+    }
+    const rules = book === undefined ? undefined : parts.rulesOf(book);
+    const rest = exchanges.length < found.length ? exchanges.at(-1)?.seq : next;
+    return workResponse({ kind: 'requests', exchanges, ruleBook: rules?.ruleBook, next: rest }, rules, parts);
   });
   app.get('/entries/histogram', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
@@ -126,6 +140,27 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     }
     return detailOf(seq, entry, 0);
   });
+}
+
+/** Finds the entries of a page by the query of its request, and where the next page begins; or the response to a wrong query. */
+async function foundEntries(
+  query: Readonly<Record<string, string>>,
+  { names, view }: InspectorParts,
+): Promise<
+  Response | { readonly found: Awaited<ReturnType<typeof searchEntries>>; readonly next: number | undefined }
+> {
+  const { ring } = view;
+  const filter = parseFilter(query['filter'] ?? '', names());
+  if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
+  const fault = queryFault(query, { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
+  if (fault !== undefined) return failure(400, 'bad-query', fault);
+  const limit = Math.min(MAX_PAGE_ENTRIES, wholeNumber(query['limit']) ?? 100);
+  const before = wholeNumber(query['before']) ?? ring.latest + 1;
+  const search = { before, limit: Math.max(1, limit), accepts: filter.accepts };
+  const found = await searchEntries(view, search, pause);
+  const last = found.at(-1);
+  const isMore = last !== undefined && found.length >= limit && last.seq > ring.oldestFailure;
+  return { found, next: isMore ? last.seq : undefined };
 }
 
 /** Says which other replica keeps an exchange and, if the address of its listener leads there from the replica `own`, where its page is. */

@@ -167,3 +167,27 @@ test('explain judges a file by its bytes, alone and in a curl command', async ()
     v2Body: '{"property":{"address":{"suburb":"Enmore"}, "n":1.50}}',
   });
 });
+
+/** A client that counts what it asks. */
+class CountingClient extends AdminClient {
+  asked = 0;
+
+  override ask(...request: Parameters<AdminClient['ask']>): ReturnType<AdminClient['ask']> {
+    this.asked += 1;
+    return super.ask(...request);
+  }
+}
+
+test('many kept exchanges are read by one request a page, of which a busy listener refuses none', async () => {
+  const gateway = await inspected({ capture: 'bodies' });
+  for (let n = 0; n < 520; n += 1) await gateway.post('/clients', `{"data":{"name":"${n}"}}`);
+  await gateway.entry(520);
+  const client = new CountingClient({ url: gateway.adminOrigin, token: undefined });
+  const recorded = await readAdminRequests(client);
+  if ('fault' in recorded) throw new Error(recorded.fault);
+  // The budget for what is observed leaves the content of some out.
+  const names = recorded.requests.map(({ request }) => Number(/\d+/.exec(request.body ?? '')));
+  expect(names).toEqual([...new Set(names)].sort((one, other) => other - one));
+  expect(names.length).toBeGreaterThan(20);
+  expect(client.asked).toBe(2);
+});
