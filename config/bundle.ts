@@ -12,6 +12,7 @@ const PROGRAMS = [
   'node/threads/description-worker',
   'node/threads/transform-worker',
   'node/rollout/file-worker',
+  'cli/draft/v2-description-worker',
 ] as const;
 
 /**

@@ -92,6 +92,18 @@ export class BodySchemas {
     this.compiled ??= this.compile();
   }
 
+  /** `prepare`, with a pause after each operation, so that others go on: a large description takes half a second in all. */
+  async prepareInTurns(pause: () => Promise<void>): Promise<void> {
+    const steps = this.compiling();
+    for (;;) {
+      await pause();
+      const { done, value } = steps.next();
+      if (done !== true) continue;
+      this.compiled = value;
+      return;
+    }
+  }
+
   /**
    * Sentences about what is not checked of the bodies of these operations of a rule book: nothing at all, where the description and
    * the rule book have no operation in common, or keywords that were left out.
@@ -149,7 +161,17 @@ export class BodySchemas {
   }
 
   private compile(): CompiledSchemas {
+    const steps = this.compiling();
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+    }
+  }
+
+  /** Compiles all schemas, and yields after each operation. */
+  private *compiling(): Generator<undefined, CompiledSchemas> {
     const checks = new SchemaChecks(this.description);
+    yield;
     const byOperation = new Map<string, Schema>();
     for (const [id, { path, method, operation }] of this.operations) {
       const declared = operation['requestBody'];
@@ -163,6 +185,7 @@ export class BodySchemas {
           ? reference
           : `#/paths/${pointerToken(path)}/${method.toLowerCase()}/requestBody`;
       byOperation.set(id, checks.compile(schema, `${holder}/content/${pointerToken(media)}/schema`));
+      yield;
     }
     return { byOperation, checks };
   }

@@ -9,6 +9,11 @@ import {
   isSwagger,
 } from './description.ts';
 
+/** True if a description is at an address and not in a file. */
+export function isAddress(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}
+
 /** A reference that leads nowhere. */
 export interface DeadReference {
   readonly reference: string;

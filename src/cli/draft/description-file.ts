@@ -2,11 +2,8 @@ import { relative } from 'node:path';
 import { buffer as bytesOf } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseDocument } from 'yaml';
-import type { V2Schemas } from '../../gateway/v1/dry-run.ts';
 import { decodeText, readText, TextFault } from '../../node/files.ts';
-import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { openReferenceStore } from '../../node/reference.ts';
-import { BodySchemas } from '../../openapi/body-schemas.ts';
 import {
   type Description,
   exactInteger,
@@ -17,15 +14,22 @@ import {
   fromSwagger,
   isSwagger,
 } from '../../openapi/description.ts';
-import { type DeadReference, joinDocuments, withoutFragment } from '../../openapi/join-documents.ts';
+import {
+  type DeadReference,
+  isAddress,
+  joinDocuments,
+  withoutFragment,
+} from '../../openapi/join-documents.ts';
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
-import type { Operation } from '../../rules/rule-book.ts';
 import { valueWords } from '../../rules/rule-book-fault.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';
 
 /** Maximum milliseconds to wait for a description. */
 const FETCH_TIMEOUT_MS = 30_000;
+
+/** Maximum bytes that are read from addresses for one description, unpacked. The largest public one has some 35 MB. */
+const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
 
 /** Maximum documents that a description may consist of. */
 const MAX_DOCUMENTS = 1000;
@@ -42,9 +46,10 @@ export async function readDescription(
   others: Set<string> = new Set(),
 ): Promise<Description | CommandFault> {
   const name = source === '-' ? 'stdin' : source;
+  const allowance: Allowance = { left: MAX_FETCHED_BYTES };
   let text: string;
   try {
-    text = await textFrom(source);
+    text = await textFrom(source, allowance);
   } catch (error) {
     return error instanceof TextFault
       ? { fault: noDescription(name, error.message), isJunk: true }
@@ -52,7 +57,7 @@ export async function readDescription(
   }
   const value = valueOf(text);
   if (isDescription(value) || isSwagger(value)) {
-    const whole = await joinedFrom(source, value, others);
+    const whole = await joinedFrom(source, value, others, allowance);
     return !isFault(whole) && isSwagger(whole) ? fromSwagger(whole) : whole;
   }
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
@@ -68,6 +73,7 @@ async function joinedFrom(
   source: string,
   value: JsonObject,
   others: Set<string>,
+  allowance: Allowance,
 ): Promise<JsonObject | CommandFault> {
   const root = addressOf(source);
   const documents = new Map<string, unknown>([[root, value]]);
@@ -75,13 +81,24 @@ async function joinedFrom(
   try {
     for (;;) {
       const { description, dead } = joinDocuments(root, documents);
-      const unread = dead.filter(({ isUnread }) => isUnread).map(({ target }) => withoutFragment(target));
-      const missing = [...new Set(unread)].filter((address) => !causes.has(address));
+      const unread = Map.groupBy(
+        dead.filter(({ isUnread }) => isUnread),
+        ({ target }) => withoutFragment(target),
+      );
+      const missing = [...unread].filter(([address]) => !causes.has(address));
       if (missing.length === 0) return dead.length === 0 ? description : deadFault(source, dead, causes);
       if (documents.size + missing.length > MAX_DOCUMENTS)
         return { fault: `${source} refers to more than ${MAX_DOCUMENTS} documents.`, isJunk: true };
-      const texts = await Promise.all(missing.map((address) => documentAt(address, root, others)));
-      for (const [at, address] of missing.entries()) {
+      const texts = await Promise.all(
+        missing.map(([address, references]) => {
+          const why = refusal(
+            address,
+            references.map(({ document }) => document),
+          );
+          return documentAt(address, why, others, allowance);
+        }),
+      );
+      for (const [at, [address]] of missing.entries()) {
         const found = texts[at];
         if (found instanceof UnreadableText) causes.set(address, found.why);
         else documents.set(address, found);
@@ -93,17 +110,33 @@ async function joinedFrom(
   }
 }
 
-/** Reads a document that another one refers to. A description from an address must not make the gateway read files of this machine. */
-async function documentAt(address: string, root: string, others: Set<string>): Promise<unknown> {
+/**
+ * Why a document is not read, if none of those that refer to it may have it read: what is at an address belongs to somebody else, and
+ * must not make the gateway read files of this machine or ask other servers, some of which only this machine reaches.
+ */
+function refusal(address: string, referring: readonly string[]): string | undefined {
   const isFile = address.startsWith('file:');
-  if (isFile && isAddress(root))
-    return new UnreadableText('a description at an address cannot refer to files of this machine');
-  if (!isFile && !isAddress(address))
-    return new UnreadableText('only files and http or https addresses are read');
+  if (!isFile && !isAddress(address)) return 'only files and http or https addresses are read';
+  const [distant] = referring;
+  if (distant === undefined || referring.some((document) => !isAddress(document))) return undefined;
+  if (isFile) return 'a description at an address cannot refer to files of this machine';
+  const { origin } = new URL(address);
+  if (referring.some((document) => new URL(document).origin === origin)) return undefined;
+  return `a description at ${new URL(distant).origin} cannot refer to another origin, ${origin}; put all documents on one, or in files`;
+}
+
+/** Reads a document that another one refers to, unless `refused` says why not. */
+async function documentAt(
+  address: string,
+  refused: string | undefined,
+  others: Set<string>,
+  allowance: Allowance,
+): Promise<unknown> {
+  if (refused !== undefined) return new UnreadableText(refused);
   try {
-    const path = isFile ? fileURLToPath(address) : address;
+    const path = isAddress(address) ? address : fileURLToPath(address);
     others.add(path);
-    const text = await textFrom(path);
+    const text = await textFrom(path, allowance);
     // An operation's description may be a text file.
     return /\.(?:md|txt)$/i.test(path) ? text : valueOf(text);
   } catch (error) {
@@ -176,16 +209,32 @@ function causeOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${causeOf(error.cause)}` : error.message;
 }
 
-async function textFrom(source: string): Promise<string> {
+/** Bytes that may still be read from addresses. */
+interface Allowance {
+  left: number;
+}
+
+async function textFrom(source: string, allowance: Allowance): Promise<string> {
   if (source === '-') return decodeText(await bytesOf(process.stdin));
-  if (!/^https?:\/\//i.test(source)) return readText(source);
+  if (!isAddress(source)) return readText(source);
   const response = await fetch(source, {
     headers: { accept: 'application/json, application/yaml;q=0.5' },
     redirect: 'error',
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
   });
   if (!response.ok) throw new Error(`${source} responds with ${response.status}`);
-  return response.text();
+  const decoder = new TextDecoder();
+  let text = '';
+  // As `fetch` unpacks them: a body of some kilobytes can unpack to gigabytes.
+  for await (const bytes of response.body ?? []) {
+    allowance.left -= bytes.length;
+    if (allowance.left < 0)
+      throw new Error(
+        `it has more than ${MAX_FETCHED_BYTES / 2 ** 20} MiB, with the documents that it refers to`,
+      );
+    text += decoder.decode(bytes, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** A text that is neither JSON nor YAML. */
@@ -252,103 +301,4 @@ function withNumbers(value: unknown, count: () => void): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, inside]) => [name, withNumbers(inside, count)]),
   );
-}
-
-/** Milliseconds after which the gateway tries an unresponsive address again. */
-const RETRY_MS = 60_000;
-
-/** V2's OpenAPI description while the gateway runs: it reads changed files again, and addresses on SIGHUP or until they respond. */
-export class V2Description {
-  /** Request schemas from the last readable description. */
-  schemas: V2Schemas;
-  private readonly source: string;
-  private readonly log: WriteProcessLine;
-  private readonly operations: () => readonly Operation[];
-  private retry: NodeJS.Timeout | undefined = undefined;
-  private isClosed = false;
-  /** The documents that the description refers to. */
-  private others: ReadonlySet<string> = new Set();
-
-  private constructor(source: string, operations: () => readonly Operation[], log: WriteProcessLine) {
-    this.source = source;
-    this.operations = operations;
-    this.log = log;
-    this.schemas = 'unread';
-  }
-
-  /**
-   * Reads the description. A fault in a file stops the start, while an address may be down. It logs a warning for bodies of `operations`,
-   * those of the rule book in force, that cannot be checked.
-   */
-  static async open(
-    source: string,
-    operations: () => readonly Operation[],
-    log: WriteProcessLine,
-  ): Promise<V2Description | { readonly fault: string }> {
-    const opened = new V2Description(source, operations, log);
-    if (isAddress(source)) {
-      // Not awaited: an address that does not respond must not hold up the start.
-      void opened.reload();
-      return opened;
-    }
-    const fault = await opened.read();
-    if (fault === undefined) return opened;
-    if (!opened.isRemote) return { fault: `GATEWAY_V2_OPENAPI: ${fault}` };
-    opened.refuse(fault);
-    return opened;
-  }
-
-  /** Reads the description again; on a fault the current one stays, and an address is tried again later. */
-  async reload(): Promise<void> {
-    clearTimeout(this.retry);
-    const fault = await this.read();
-    if (fault !== undefined) this.refuse(fault);
-  }
-
-  /** Logs why the description could not be read. */
-  refuse(fault: string): void {
-    if (this.isClosed) return;
-    const consequence =
-      this.schemas === 'unread' ? 'No body is checked against it.' : 'The previous one stays in force.';
-    this.log({ level: 'warn', event: 'v2-openapi-unread', message: `V2's OpenAPI: ${fault} ${consequence}` });
-    if (this.isRemote) this.retry = setTimeout(() => void this.reload(), RETRY_MS).unref();
-  }
-
-  /** Its files; none if it is at an address. */
-  get files(): readonly string[] {
-    return [this.source, ...this.others].filter((name) => !isAddress(name));
-  }
-
-  /** True if a part of it is at an address, which may be down for a while. */
-  get isRemote(): boolean {
-    return [this.source, ...this.others].some((name) => isAddress(name));
-  }
-
-  /** Stops trying again. */
-  close(): void {
-    this.isClosed = true;
-    clearTimeout(this.retry);
-  }
-
-  /** Reads the description again; returns a sentence if it cannot be used, in which case the previous one stays in force. */
-  async read(): Promise<string | undefined> {
-    const others = new Set<string>();
-    const description = await readDescription(this.source, others);
-    this.others = others;
-    if (isFault(description)) return description.fault;
-    const schemas = new BodySchemas(description);
-    try {
-      const warnings = schemas.warnings(this.operations());
-      for (const message of warnings) this.log({ level: 'warn', event: 'v2-openapi-unchecked', message });
-    } catch (error) {
-      return `The schemas of ${this.source} cannot be used: ${error instanceof Error ? error.message : String(error)}.`;
-    }
-    this.schemas = schemas;
-    return undefined;
-  }
-}
-
-/** True if a description is at an address and not in a file. */
-export function isAddress(source: string): boolean {
-  return /^https?:\/\//i.test(source);
 }

@@ -9,6 +9,7 @@ import {
   elementsOf,
   memberOf,
 } from '../../openapi/description.ts';
+import { isAddress } from '../../openapi/join-documents.ts';
 import { resourceIn } from '../../openapi/draft/find-inverse.ts';
 import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
@@ -23,7 +24,7 @@ import { casePlayer, readTextCases, updatedLines } from '../cases/text-cases.ts'
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { sampleOf } from './coverage.ts';
-import { isAddress, readDescription } from './description-file.ts';
+import { readDescription } from './description-file.ts';
 import { draftTrial } from './draft.ts';
 
 /** Options of `init`. */

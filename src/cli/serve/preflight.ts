@@ -205,8 +205,11 @@ const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
 async function descriptionFault(settings: Settings): Promise<string | undefined> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined || settings.get(table.v1Upstream) === undefined) return undefined;
-  // Loaded only here, with the YAML reader, which no other start needs.
-  const { isAddress, V2Description } = await import('../draft/description-file.ts');
+  // Loaded only here, because no other start needs them.
+  const [{ V2Description }, { isAddress }] = await Promise.all([
+    import('../draft/v2-description.ts'),
+    import('../../openapi/join-documents.ts'),
+  ]);
   if (isAddress(source)) return undefined;
   const opened = await V2Description.open(
     source,

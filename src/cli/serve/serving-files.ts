@@ -19,7 +19,7 @@ import {
   errorCode,
 } from '../../node/files.ts';
 import { clientFiles, type Preflight, storeFiles, upstreamFiles } from './preflight.ts';
-import type { V2Description } from '../draft/description-file.ts';
+import type { V2Description } from '../draft/v2-description.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';

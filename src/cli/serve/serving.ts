@@ -29,7 +29,7 @@ import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
-import type { V2Description } from '../draft/description-file.ts';
+import type { V2Description } from '../draft/v2-description.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../program.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
@@ -384,7 +384,7 @@ async function openDescription(
   if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
   if (source === undefined) return undefined;
-  const description = await import('../draft/description-file.ts');
+  const description = await import('../draft/v2-description.ts');
   return description.V2Description.open(source, () => ruleBooks.current.ruleBook.operations, log);
 }
 
