@@ -74,21 +74,10 @@ describe('/entries/requests', () => {
     });
   });
 
-  test('has placeholders for values that were not kept, and ends a page of large bodies early', async () => {
+  test('has placeholders for values that were not kept', async () => {
     const gateway = await withOrders(1);
     const { requests } = await gateway.readJson<RequestsPage>('/entries/requests');
     expect(requests[0]?.request?.body).toBe('{"data":{"property":{"suburb":"string","latitude":0}}}');
-    const large = await inspected({
-      capture: 'bodies',
-      'capture-bytes': '33554432',
-      'capture-body-limit': '4194304',
-    });
-    const photos = 'x'.repeat(3 * 1024 * 1024);
-    for (let n = 0; n < 4; n += 1) await large.post('/clients', JSON.stringify({ data: { name: photos } }));
-    await large.entry(4);
-    const page = await large.readJson<RequestsPage>('/entries/requests');
-    expect(page.requests.map(({ seq }) => seq)).toEqual([4, 3]);
-    expect(page.next).toBe(3);
   });
 });
 
