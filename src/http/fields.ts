@@ -238,8 +238,8 @@ function markOf(rules: string): string {
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
  * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
- * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, and an `alias` may be read
- * as another field.
+ * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, an `alias` may be read as
+ * another field, and a `claimed-alias` as one that ends at the gateway.
  */
 export type HeaderKind =
   | (typeof NAMED_KINDS)[number]
@@ -249,6 +249,7 @@ export type HeaderKind =
   | 'forwarding'
   | 'other-trace'
   | 'alias'
+  | 'claimed-alias'
   | 'other';
 
 const NAMED_KINDS = [
@@ -340,16 +341,21 @@ function kindOfLower(lower: string): HeaderKind {
   if (isForwarding(lower)) return 'forwarding';
   if (isOtherTrace(lower)) return 'other-trace';
   if (lower.endsWith('-location')) return 'link';
-  return lower.includes('_') && isAlias(lower) ? 'alias' : 'other';
+  return lower.includes('_') ? aliasKind(lower) : 'other';
 }
 
 /** Servers that follow CGI read X_API_VERSION as X-API-VERSION, which would bypass every check. */
-function isAlias(lower: string): boolean {
+function aliasKind(lower: string): HeaderKind {
   const plain = lower.replaceAll('_', '-');
+  if (isFraming(plain)) return 'alias';
+  if (isHopByHop(plain) || isForwarding(plain)) return 'claimed-alias';
   const isRead = KINDS_BY_NAME.has(plain) && plain !== 'expect' && plain !== 'accept-encoding';
-  return (
-    isRead || isHopByHop(plain) || isForwarding(plain) || KINDS_OF_OTHERS.get(plain) === 'method-override'
-  );
+  return isRead || KINDS_OF_OTHERS.get(plain) === 'method-override' ? 'alias' : 'other';
+}
+
+/** True for the name, in lower case, of a field that says where a body ends (RFC 9112 §6). */
+export function isFraming(lower: string): boolean {
+  return lower === 'content-length' || lower === 'transfer-encoding';
 }
 
 /** Kinds by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */

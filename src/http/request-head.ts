@@ -1,5 +1,12 @@
 import type { RawHeaders } from './raw-headers.ts';
-import { type HeaderKind, HOP_BY_HOP_KINDS, namesOthers, nominated, kindOfName } from './fields.ts';
+import {
+  type HeaderKind,
+  HOP_BY_HOP_KINDS,
+  isFraming,
+  namesOthers,
+  nominated,
+  kindOfName,
+} from './fields.ts';
 import { type HeaderList, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
 
 /** The fields of a request that are forwarded. */
@@ -47,6 +54,8 @@ const NOT_FORWARDED: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   'host',
   'content-length',
   'expect',
+  // Only servers that follow CGI read it, as the field that ends here.
+  'claimed-alias',
 ]);
 
 /** What is read of a header section, whatever form it has. */
@@ -61,12 +70,10 @@ abstract class HeadReader implements ForwardedFields {
   contentLength: number | undefined = undefined;
   chunked = false;
   apiVersion: string | undefined = undefined;
-  /** True when `x-api-version` occurs twice, so that two readers could read two releases. */
+  /** True when `x-api-version` occurs with two values, so that two readers could read two releases. */
   repeatsVersion = false;
-  /** True when `Authorization` or `Content-Type` occurs again with the same value. */
+  /** True when `Authorization`, `Content-Type` or `x-api-version` occurs again, and the first one is the one that counts. */
   repeatsFields = false;
-  /** Which name servers that follow CGI read as that of another field; undefined where there is none. */
-  alias: string | undefined = undefined;
   requestId: string | undefined = undefined;
   /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
   traceparent: string | undefined = undefined;
@@ -171,7 +178,7 @@ abstract class HeadReader implements ForwardedFields {
   protected take(kind: HeaderKind, value: string): void {
     if (kind === 'host') this.host = this.only(kind, this.host, value);
     else if (kind === 'authorization') this.authorization = this.equal(kind, this.authorization, value);
-    else if (kind === 'content-type') this.contentType = this.equal(kind, this.contentType, value);
+    else if (kind === 'content-type') this.contentType = this.first(this.contentType, value);
     else if (kind === 'content-length') this.length = this.only(kind, this.length, value);
     else if (kind === 'transfer-encoding') this.coding = this.only(kind, this.coding, value);
     else if (kind === 'x-api-version') this.takeVersion(value);
@@ -208,19 +215,16 @@ abstract class HeadReader implements ForwardedFields {
     this.fault ??= { status: 400, detail };
   }
 
-  /** A second name of a field that frames the request or names its sender deceives any server; of others, only who reads it so. */
+  /** A second name of a field that frames the request could hide another request; of other fields, it is the service's to read. */
   protected takeAlias(name: string): void {
     const lower = name.toLowerCase();
     const plain = lower.replaceAll('_', '-');
-    const detail = `The header ${lower} can be read as ${plain}.`;
-    const kind = kindOfName(plain);
-    if (kind === 'forwarding' || NOT_FORWARDED.has(kind)) this.refuse(detail);
-    else this.alias ??= detail;
+    if (isFraming(plain)) this.refuse(`The header ${lower} can be read as ${plain}.`);
   }
 
   private takeVersion(value: string): void {
-    this.repeatsVersion ||= this.apiVersion !== undefined;
-    this.apiVersion ??= value;
+    this.repeatsVersion ||= this.apiVersion !== undefined && this.apiVersion !== value;
+    this.apiVersion = this.first(this.apiVersion, value);
   }
 
   /** With two lines of such a field, two parsers could read two different requests. */
@@ -234,6 +238,12 @@ abstract class HeadReader implements ForwardedFields {
     if (before !== value) return this.only(name, before, value);
     this.repeatsFields = true;
     return value;
+  }
+
+  /** Of a field that names neither a sender nor an end, servers read the first line: Node, Go and the servlet API do. */
+  private first(before: string | undefined, value: string): string {
+    this.repeatsFields ||= before !== undefined;
+    return before ?? value;
   }
 
   private readFraming(): void {

@@ -21,7 +21,7 @@ import {
   type HopFields,
 } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
-import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
+import { type HeaderList, headerValue, headerValues, isNamed, setField } from '../http/header-list.ts';
 import { isRead, type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
@@ -238,7 +238,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
         v2Target: decided.v2Target,
         targetEdits: decided.targetEdits,
         headers: decided.headers,
-        refusal: oddity(target, head) ?? decided.refusal,
+        refusal: oddity(target) ?? decided.refusal,
         preflight: decided.preflight,
         dropsOverride,
         bodyLimit,
@@ -263,12 +263,11 @@ function decideWebhook(webhook: Webhook, book: RuleBook, { bodyLimit }: Decision
 }
 
 /**
- * Why a V1 request is not migrated that its servers may each read differently. V1 itself served it before the gateway stood there, as V2
+ * Why a V1 request is not migrated whose target its servers may each read differently. V1 itself served it before the gateway stood there, as V2
  * did with its own: both still receive it where nothing is migrated.
  */
-function oddity(target: Target, { alias }: RequestHead): Failure | undefined {
-  if (target.oddity !== undefined) return failure('bad-target', target.oddity);
-  return alias === undefined ? undefined : failure('bad-request', alias);
+function oddity({ oddity: detail }: Target): Failure | undefined {
+  return detail === undefined ? undefined : failure('bad-target', detail);
 }
 
 /** True for a request that its client has signed, with a field for it or, as AWS has it, with a parameter. */
@@ -700,6 +699,8 @@ export class MigratedHead implements ForwardedFields {
   private readonly isResponseRewritten: boolean;
   private readonly isPaged: boolean;
   private readonly versionHeader: string;
+  /** False where the rule book names no release, and no field for it. */
+  private readonly isReleased: boolean;
   /** The fields that are set; undefined leaves one as received. */
   private readonly version: string | undefined;
   private readonly requestId: string | undefined;
@@ -724,6 +725,7 @@ export class MigratedHead implements ForwardedFields {
     this.isPaged = received.range !== undefined && !/^bytes[ \t]*=/i.test(received.range);
     this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
     this.versionHeader = version?.field ?? VERSION_HEADER;
+    this.isReleased = version !== undefined;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = traceparent;
     const { acceptEncoding: accepted, ifMatch, ifNoneMatch } = received;
@@ -749,7 +751,7 @@ export class MigratedHead implements ForwardedFields {
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
       return undefined;
-    if (received.repeatsFields) return undefined;
+    if (received.repeatsFields || this.repeatsVersion()) return undefined;
     if (version !== undefined && this.hasVersion()) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
@@ -767,9 +769,19 @@ export class MigratedHead implements ForwardedFields {
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.traceparent === undefined;
     if (kind === 'method-override') return !this.dropsOverride;
+    // nginx drops such names, and Node's servers know nothing of them.
+    if (kind === 'alias') return false;
     if ((this.isBodyDropped || this.isBodyMade) && kind === 'content-type') return false;
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };
+
+  /** True where the client's own field for the release occurs again: `RequestHead` knows only `x-api-version`. */
+  private repeatsVersion(): boolean {
+    const { versionHeader, received } = this;
+    return (
+      versionHeader !== VERSION_HEADER && headerValues(received.forwardedHeaders, versionHeader).length > 1
+    );
+  }
 
   private hasVersion(): boolean {
     const { received, versionHeader } = this;
@@ -780,15 +792,19 @@ export class MigratedHead implements ForwardedFields {
   private listed(): HeaderList {
     const forwardedHeaders = this.ruled ?? this.received.forwardedHeaders;
     const headers: string[] = [];
-    const { repeatsFields } = this.received;
-    const single = new Set<HeaderKind>();
+    const single = new Set<string>();
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';
       const kind = kindOfName(name);
-      // A repetition with the same value is joined to the first one.
-      if (repeatsFields && (kind === 'authorization' || kind === 'content-type')) {
-        if (single.has(kind)) continue;
-        single.add(kind);
+      // The first line of such a field counts; a second one could be read instead.
+      if (
+        kind === 'authorization' ||
+        kind === 'content-type' ||
+        (this.isReleased && isNamed(name, this.versionHeader))
+      ) {
+        const lower = name.toLowerCase();
+        if (single.has(lower)) continue;
+        single.add(lower);
       }
       if (this.isKept(kind)) headers.push(name, forwardedHeaders[at + 1] ?? '');
     }
@@ -911,7 +927,7 @@ function headFailure(
 /** True for a request that two readers could take to name two releases in this field. */
 function isRepeated(head: RequestHead, header: string): boolean {
   if (header === VERSION_HEADER) return head.repeatsVersion;
-  return headerValues(head.forwardedHeaders, header).length > 1;
+  return new Set(headerValues(head.forwardedHeaders, header)).size > 1;
 }
 
 /** A list of protocols that say again what HTTP/1.1 says, so that the client does without them; behind any other follow other bytes. */

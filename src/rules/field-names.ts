@@ -41,8 +41,8 @@ export function fieldFault(name: string): string | undefined {
     return 'describes the body, which the gateway reads and writes; remove it';
   if (STEERED_FIELDS.has(lower) || kindOfName(lower) === 'method-override')
     return 'is a field that the gateway itself turns back; remove it';
-  if (kindOfName(lower) === 'alias')
-    return `is read as ${lower.replaceAll('_', '-')} by some services, and requests with it are refused; remove it`;
+  if (kindOfName(lower) === 'alias' || kindOfName(lower) === 'claimed-alias')
+    return `is read as ${lower.replaceAll('_', '-')} by some services, and V2 never gets it; remove it`;
   return undefined;
 }
 

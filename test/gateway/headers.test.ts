@@ -135,9 +135,9 @@ describe('x-api-version of migrated requests', () => {
   });
 
   test.each<readonly [lines: string, header: string | undefined]>([
-    ['X-Api-Version: 2025-01-01\r\nx-api-version: 2025-01-01\r\n', 'x-api-version'],
-    ['X-Rev: 1\r\nx-rev: 1\r\n', 'x-rev'],
-  ])('twice is two requests to two readers: %j', async (lines, header) => {
+    ['X-Api-Version: 2025-01-01\r\nx-api-version: 2025-01-02\r\n', 'x-api-version'],
+    ['X-Rev: 1\r\nx-rev: 2\r\n', 'x-rev'],
+  ])('two values are two requests to two readers: %j', async (lines, header) => {
     const versionField = header === 'x-rev' ? { versionField: field } : {};
     const { v2, send } = await served(ok(), { ruleBook: versionField });
     const { text } = await send(`${V1}${lines}Content-Length: 11\r\n\r\n{"data":{}}`);

@@ -97,7 +97,11 @@ describe('V2 responds something else', () => {
     ['HELLO\r\n\r\n', 'upstream-invalid', 'no HTTP'],
     [`${HEAD}Content-Length: x\r\n\r\n`, 'upstream-invalid', 'a length that is none'],
     [`${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 'upstream-invalid', 'two lengths'],
-    [`${HEAD}Content-Length: 1\r\n${CHUNKED}0\r\n\r\n`, 'upstream-invalid', 'length and chunks'],
+    [
+      `${HEAD}Content-Length: x\r\n${CHUNKED}0\r\n\r\n`,
+      'upstream-invalid',
+      'chunks and a length that is none',
+    ],
     [`${HEAD}X: ${'y'.repeat(70_000)}\r\n\r\n`, 'upstream-invalid', 'a head beyond the limit'],
     [`${HEAD}${'x: 1\r\n'.repeat(1001)}\r\n`, 'upstream-invalid', 'more fields than the limit'],
   ])('%j: 502 %s, %s', async (bytes, code) => {

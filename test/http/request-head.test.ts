@@ -61,13 +61,22 @@ describe('fields that cross', () => {
 });
 
 describe('fields that two readers could read differently', () => {
-  test.each(['Authorization', 'Content-Type'])('a second %s, unless it has the same value', (name) => {
+  test('a second Authorization, unless it has the same value', () => {
+    const name = 'Authorization';
     const lines = [name, '1', name.toLowerCase(), '1'];
     expect(read([...lines, name, '2']).fault?.status).toBe(400);
     const head = read(lines);
     expect([head.fault, head.repeatsFields]).toEqual([undefined, true]);
     expect(head.forwardedHeaders).toEqual(lines);
     expect(read(lines.slice(2)).repeatsFields).toBe(false);
+  });
+
+  // It says neither whose the request is nor where it ends.
+  test('a second Content-Type is told: the first one counts', () => {
+    const lines = ['Content-Type', 'application/json', 'content-type', 'Application/JSON; charset=utf-8'];
+    const head = read(lines);
+    expect([head.fault, head.repeatsFields, head.contentType]).toEqual([undefined, true, 'application/json']);
+    expect(head.forwardedHeaders).toEqual(lines);
   });
 
   test.each(['Host', 'Content-Length', 'Transfer-Encoding'])(
@@ -78,26 +87,37 @@ describe('fields that two readers could read differently', () => {
   );
 
   test('a second x-api-version is told, and judged by the rule book: it may name no such field', () => {
-    const head = read(['X-Api-Version', '1', 'x-api-version', '1']);
+    const head = read(['X-Api-Version', '1', 'x-api-version', '2']);
     expect([head.fault, head.repeatsVersion, head.apiVersion]).toEqual([undefined, true, '1']);
-    expect(read(['X-Api-Version', '1']).repeatsVersion).toBe(false);
+    const equal = read(['X-Api-Version', '1', 'x-api-version', '1']);
+    expect([equal.repeatsVersion, equal.repeatsFields]).toEqual([false, true]);
+    expect(read(['X-Api-Version', '1']).repeatsFields).toBe(false);
   });
 
-  test.each(['content_length', 'Transfer_Encoding', 'x_forwarded_for'])(
+  test.each(['content_length', 'Transfer_Encoding'])(
     '%s is read as the field with hyphens by servers that follow CGI',
     (name) => {
       expect(read([name, '1']).fault?.status).toBe(400);
     },
   );
 
-  test.each(['X_Api_Version', 'content_type', 'X_HTTP_Method_Override'])(
-    '%s is told, and judged by the mode: V1 or V2 may always have been sent it',
+  test.each(['X_Api_Version', 'content_type', 'X_HTTP_Method_Override', 'x_request_id'])(
+    '%s is not read, and crosses where nothing is migrated',
     (name) => {
       const head = read([name, '1']);
       expect([head.fault, head.forwardedHeaders]).toEqual([undefined, [name, '1']]);
-      expect(head.alias).toBe(
-        `The header ${name.toLowerCase()} can be read as ${name.toLowerCase().replaceAll('_', '-')}.`,
+      expect([head.contentType, head.apiVersion, head.methodOverride, head.requestId]).toEqual(
+        Array.from({ length: 4 }),
       );
+    },
+  );
+
+  test.each(['x_forwarded_for', 'Forwarded_For', 'X_Real_IP', 'keep_alive', 'Proxy_Authorization'])(
+    '%s ends here, as the field does that it may be read as',
+    (name) => {
+      const fields = read([name, '1', 'X', '2']).forwardedHeaders;
+      expect(fields).toEqual(name === 'Forwarded_For' ? [name, '1', 'X', '2'] : ['X', '2']);
+      expect(read([name, '1']).fault).toBeUndefined();
     },
   );
 

@@ -573,10 +573,7 @@ limits: { depth: 0 }
         'describes the body, which the gateway reads and writes; remove it',
       ]),
       ['Host', "is the service's host; set it with GATEWAY_UPSTREAM, and remove it here"],
-      [
-        'X_Request_Id',
-        'is read as x-request-id by some services, and requests with it are refused; remove it',
-      ],
+      ['X_Request_Id', 'is read as x-request-id by some services, and V2 never gets it; remove it'],
       ['X Account', 'is not the name of a header field; write a name such as X-Account'],
       [':path', 'is not the name of a header field; write a name such as X-Account'],
     ].flatMap(([name, why]): [string, string][] => [

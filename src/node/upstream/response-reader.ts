@@ -1,5 +1,5 @@
 import { PlainChunkSize } from '../../http/chunk-size.ts';
-import { type HeaderKind, hasCloseOption } from '../../http/fields.ts';
+import { hasCloseOption, isFraming } from '../../http/fields.ts';
 import { type HeaderList, readDecimal } from '../../http/header-list.ts';
 import {
   findLenientEnd,
@@ -401,6 +401,7 @@ export class ResponseReader {
     const end = this.sectionEnd(bytes, at);
     if (typeof end === 'string' || end < 0) return end;
     const lines = readFieldLines(bytes.toString('latin1', at, end - 2), 0, bytes, at);
+    // A downstream reader could find another end of the body in a field that frames it (RFC 9110 §6.5.1).
     if (lines === undefined || lines.kinds.some(isFraming)) return this.lenientTrailers(bytes, at);
     return this.takeTrailers(lines.fields, end);
   }
@@ -419,11 +420,6 @@ export class ResponseReader {
     this.state = 'whole';
     return end;
   }
-}
-
-/** True for a field in which a downstream reader could find a different end of the body (RFC 9110 §6.5.1). */
-function isFraming(kind: HeaderKind): boolean {
-  return kind === 'content-length' || kind === 'transfer-encoding';
 }
 
 /** False when the bytes so far cannot begin a response, which then fails at once and not by a timeout. */

@@ -25,7 +25,6 @@ const refused: readonly (readonly [bytes: string, status: number, attack: string
   [`${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 501, 'a coding that cannot be read'],
   [`${HEAD}Content_Length: 5\r\n\r\n`, 400, 'an alias of Content-Length for servers that follow CGI'],
   [`${HEAD}Transfer_Encoding: chunked\r\n\r\n`, 400, 'an alias of Transfer-Encoding'],
-  [`${HEAD}X_Forwarded_For: 10.0.0.1\r\n\r\n`, 400, 'an alias that names a sender'],
   [`${HEAD}Transfer-Encoding: chunked\r\n\r\nx\r\n`, 400, 'a chunk size that is none'],
   ['POST /api/v2/x HTTP/1.1\r\n\r\n', 400, 'no Host'],
   [
@@ -170,26 +169,23 @@ test('1xx of V2 cross as they come, and trailers too', async () => {
 test.each([
   ['', 'read by the gateway itself'],
   ['Transfer-Encoding: chunked\r\n', 'with a body that streams'],
-])(
-  'trailers that are for one hop stop here, and framing in them breaks the response: %j, %s',
-  async (framing) => {
-    let trailers = 'Keep-Alive: timeout=9\r\nx-sum: 7\r\nHost: b\r\n';
-    const { gateway } = await served((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`);
-    });
-    const sendRequest = (): ReturnType<typeof rawClient> => {
-      const client = rawClient(gateway.port);
-      client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n`);
-      if (framing !== '') setTimeout(() => client.write('1\r\na\r\n0\r\n\r\n'), 20);
-      return client;
-    };
+])('trailers that are for one hop or frame a message stop here: %j, %s', async (framing) => {
+  let trailers = 'Keep-Alive: timeout=9\r\nx-sum: 7\r\nHost: b\r\n';
+  const { gateway } = await served((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${trailers}\r\n`);
+  });
+  const sendRequest = (): ReturnType<typeof rawClient> => {
+    const client = rawClient(gateway.port);
+    client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}\r\n`);
+    if (framing !== '') setTimeout(() => client.write('1\r\na\r\n0\r\n\r\n'), 20);
+    return client;
+  };
+  for (const more of ['', 'Content-Length: 9\r\nTransfer-Encoding: chunked\r\n']) {
+    trailers += more;
     const { text } = await sendRequest().until(/\r\n0\r\n[^]*\r\n\r\n$/);
     expect(text).toMatch(/\r\n0\r\nx-sum: 7\r\n\r\n$/);
-    trailers = 'Content-Length: 9\r\n';
-    const broken = await sendRequest().end();
-    expect(broken.reset).toBe(true);
-  },
-);
+  }
+});
 
 test('an early response reaches a client that is still sending, and its connection serves on', async () => {
   const v2 = await rawServer(() => {});
