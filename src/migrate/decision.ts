@@ -208,14 +208,17 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const { operation, v2Method } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      const hasRules = rules.rewritesBodies(operation, method);
+      // Rules give a body to a request that has none only where it has a meaning.
+      const hasRules = (hasBody || hasContent(method)) && rules.rewritesBodies(operation, method);
       const isMoved = operation?.to !== undefined;
       const dropsOverride = seen !== undefined && (seen.isDropped || (seen.isOverridden && isMoved));
       const body =
         v2Method !== request.method && hasBody && !hasContent(v2Method)
           ? DROP
-          : !hasRules && hasBody && rules.leavesPut(method) && readJsonType(head.contentType) === 'json'
-            ? UNNAMED_PUT
+          : !hasRules && hasBody && rules.leavesBody(method) && readJsonType(head.contentType) === 'json'
+            ? method === 'PUT'
+              ? UNNAMED_PUT
+              : UNNAMED_BODY
             : decideBody(
                 {
                   hasRules,
@@ -569,6 +572,9 @@ const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
 /** Clients that know no PATCH send a PUT instead: V1 may have read it as one, and V2 gets it as it came. */
 const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
+
+/** The same for a method to whose content HTTP gives no meaning, or which few know: DELETE, GET, QUERY. */
+const UNNAMED_BODY: BodyDecision = { action: 'forward', note: 'unnamed-body' };
 
 const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
 

@@ -324,7 +324,12 @@ export const AS_V2_SENT_IT: readonly string[] = [
 
 /** True for the note of a request whose body was forwarded unread, although rules may apply to it. */
 export function isUnreadNote(note: string | undefined): boolean {
-  return note === 'media-type' || note === 'unnamed-put' || note === 'unsupported: forward';
+  return (
+    note === 'media-type' ||
+    note === 'unnamed-put' ||
+    note === 'unnamed-body' ||
+    note === 'unsupported: forward'
+  );
 }
 
 /** Minimum length from which V8 makes a substring a view of the whole string instead of a copy. */

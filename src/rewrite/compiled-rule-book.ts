@@ -1,6 +1,6 @@
 import { Prefixes } from '../http/target.ts';
 import {
-  canBeRewritten,
+  mayHaveRules,
   isRewritten,
   isTransformed,
   type Operation,
@@ -111,10 +111,10 @@ export class CompiledRuleBook {
     return this.operations.match(method, path);
   }
 
-  /** True if request rules apply to the bodies of such requests: POST, PATCH, and PUT of an operation that has any. */
+  /** True if request rules apply to the bodies of such requests: POST, PATCH, and those of an operation that has any. */
   rewritesBodies(operation: Operation | undefined, method: string): boolean {
     if (isRewritten(method)) return true;
-    return canBeRewritten(method) && operation !== undefined && this.ruled.has(operation.id);
+    return mayHaveRules(method) && operation !== undefined && this.ruled.has(operation.id);
   }
 
   /**
@@ -135,9 +135,9 @@ export class CompiledRuleBook {
     });
   }
 
-  /** True for a body that a client may send to V2 in V1's form: the gateway reads a PUT only if a rule names its operation. */
-  leavesPut(method: string): boolean {
-    return method === 'PUT' && this.rulesEvery;
+  /** True for a body that may reach V2 in V1's form: the gateway reads that of a PUT or DELETE only if a rule names its operation. */
+  leavesBody(method: string): boolean {
+    return !isRewritten(method) && this.rulesEvery;
   }
 
   /** True if the rules of an operation give a request without a body one. */

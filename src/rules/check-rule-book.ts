@@ -25,6 +25,7 @@ import { type SourceFault, type SourcePath, unknownOperation } from './rule-book
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
   canBeRewritten,
+  mayHaveRules,
   type Change,
   type ClientField,
   type Operation,
@@ -222,9 +223,9 @@ function checkOn(
       change.request.length > 0 &&
       change.query === undefined &&
       change.headers === undefined &&
-      !canBeRewritten(method)
+      !mayHaveRules(method)
     ) {
-      fault(at, `${label} is ${method}, and only bodies of POST, PATCH and PUT are rewritten; remove it`);
+      fault(at, `${label} is ${method}, whose bodies are not rewritten; remove it`);
     }
     if (change.response.length > 0 && method === 'HEAD') {
       fault(at, `${label} is HEAD, whose responses have no body to rewrite; remove it`);
@@ -571,7 +572,7 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
       warnings.push(
         `operation "${id}": ${printed} lacks ${lost.map((name) => `{${name}}`).join(' and ')}: links to it cannot lead back to ${method} ${template}`,
       );
-    if (canBeRewritten(method) && !canBeRewritten(to.method))
+    if (canBeRewritten(method) && !canBeRewritten(to.method) && to.method !== 'QUERY')
       warnings.push(
         `operation "${id}": ${method} becomes ${to.method}, which has no use for a body (RFC 9110 §9.3.1), so the gateway drops a request's body`,
       );

@@ -558,7 +558,7 @@ const assumed = optional(
 const match = z
   .string()
   .regex(
-    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
+    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
     'must be a method and a path, such as "POST /clients"',
   )
   .describe("A method and a path template below V1's prefix, such as PATCH /properties/{id}.");
@@ -567,7 +567,7 @@ const destination = optional(
   z
     .string()
     .regex(
-      /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+$/,
+      /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
       'must be a method and a path, such as "POST /invoices"',
     ),
   "Method, path below V2's prefix and query of a moved operation, with the parameters of match: GET /lines?invoice={id}.",

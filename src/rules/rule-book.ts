@@ -321,7 +321,15 @@ export function isTransformed(
   return modules?.[operation.transform]?.exports.includes(direction) === true;
 }
 
-/** True for a method whose bodies can have request rules: even PUT, if a change names an operation with it. */
+/**
+ * True for a method whose bodies can have request rules if a change names an operation with it: services read bodies of DELETE and GET,
+ * though HTTP gives them no meaning, and of QUERY.
+ */
+export function mayHaveRules(method: string): boolean {
+  return method !== 'HEAD' && method !== 'OPTIONS' && method !== 'TRACE';
+}
+
+/** True for a method whose body is what is written. */
 export function canBeRewritten(method: string): boolean {
   return isRewritten(method) || method === 'PUT';
 }

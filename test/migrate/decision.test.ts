@@ -60,6 +60,9 @@ describe('a request is decided by its head', () => {
     ['POST /api/v1/clients', JSON_TYPE, 'create_client: rewrite'],
     ['POST /api/v1/other', JSON_TYPE, 'unnamed: rewrite'],
     ['PUT /api/v1/clients', JSON_TYPE, 'unnamed: forward (unnamed-put)'],
+    ['DELETE /api/v1/clients', JSON_TYPE, 'unnamed: forward (unnamed-body)'],
+    ['QUERY /api/v1/clients', JSON_TYPE, 'unnamed: forward (unnamed-body)'],
+    ['DELETE /api/v1/clients', typed('text/plain'), 'unnamed: forward'],
     ['GET /api/v1/clients', [], 'unnamed: forward'],
     ['POST /api/v1/clients', [], 'create_client: forward (media-type)'],
     ['POST /api/v1/clients', typed('text/plain'), 'create_client: forward (media-type)'],
@@ -275,6 +278,50 @@ test.each([
   ['GET /api/v1/tours', 'list_tours: forward'],
 ])('%s with request rules in the rule book: %s', async (line, words) => {
   expect(wordsOf(decided(line, JSON_TYPE, {}, await requestRulesBook()))).toBe(words);
+});
+
+describe('a method that HTTP gives no content can be named', () => {
+  const odd = async (): Promise<CompiledRuleBook> =>
+    new CompiledRuleBook(
+      await bookIn(`version: 2025-01-01
+operations:
+  remove: DELETE /clients/{id}
+  read: GET /clients/{id}
+  search: QUERY /clients
+  replace: PUT /clients/{id}
+changes:
+  - { id: c, summary: C., on: [remove, read, search, replace], request: [ unwrap: data, { default: { kind: x } } ] }
+  - { id: d, summary: D., on: every, request: [ unwrap: data ] }`),
+    );
+
+  test.each([
+    ['DELETE /api/v1/clients/7', true, 'remove: rewrite'],
+    ['GET /api/v1/clients/7', true, 'read: rewrite'],
+    ['QUERY /api/v1/clients', true, 'search: rewrite'],
+    ['DELETE /api/v1/clients', true, 'unnamed: forward (unnamed-body)'],
+    ['GET /api/v1/clients', true, 'unnamed: forward (unnamed-body)'],
+    ['QUERY /api/v1/clients/7', true, 'unnamed: forward (unnamed-body)'],
+    ['HEAD /api/v1/clients/7', true, 'unnamed: forward (unnamed-body)'],
+    // Rules give a body only to a request that should have one.
+    ['DELETE /api/v1/clients/7', false, 'remove: forward'],
+    ['GET /api/v1/clients/7', false, 'read: forward'],
+    ['QUERY /api/v1/clients', false, 'search: rewrite'],
+    ['PUT /api/v1/clients/7', false, 'replace: rewrite'],
+  ])('%s with a body: %s: %s', async (line, hasBody, words) => {
+    const [method = '', target = ''] = line.split(' ');
+    const head = readHead(['Host', 'g', ...JSON_TYPE], { count: 100, bytes: 16_384 }, false);
+    const request = { method, target, version: '1.1', head, hasBody } as const;
+    const rules = await odd();
+    const decision = decide(request, rules, { bodyLimit: undefined });
+    expect(wordsOf(decision)).toBe(words);
+    if (decision.route !== 'migrate' || !hasBody || decision.body.action !== 'rewrite') return;
+    const outcome = rules
+      .requestPlan(decision.operation)
+      .rewrite(new TextEncoder().encode('{"data":{"a":1}}'));
+    expect(outcome.verdict === 'rewritten' && new TextDecoder().decode(outcome.body)).toBe(
+      '{"a":1,"kind":"x"}',
+    );
+  });
 });
 
 const NOW = Date.UTC(2028, 1, 29, 9, 59);

@@ -453,8 +453,8 @@ limits: { depth: 0 }
     on: [a, a], request: [] → change "c": operation "a" is in the list already; remove it
     on: [nothing_near], request: []
       change "c": operation "nothing_near" is not among the operations; declare it there, or remove it
-    on: [a, g], request: [ strip: x ]
-      change "c": operation "g" is GET, and only bodies of POST, PATCH and PUT are rewritten; remove it
+    on: [a, h], request: [ strip: x ]
+      change "c": operation "h" is HEAD, whose bodies are not rewritten; remove it
     on: every → change "c" changes nothing; give it request, query, header or response rules
     on: every, headers: [ { rename: X-A, to: x-a } ]
       change "c": rename gives "x-a" the name it has, as case does not count; write another in to

@@ -21,7 +21,7 @@ export async function messagesIn(text: string): Promise<readonly string[]> {
   return reading.ok ? [] : reading.faults.map(({ message }) => message);
 }
 
-/** A rule book of the changes in `changes`, a YAML list without its indentation, over the operations a, b (POST) and g (GET). */
+/** A rule book of the changes in `changes`, a YAML list without its indentation, over the operations a, b (POST), g (GET) and h (HEAD). */
 export function withChanges(changes: string): string {
-  return `version: 2025-01-01\noperations: { a: POST /a, b: PATCH /b, g: GET /g }\nchanges:\n${changes}`;
+  return `version: 2025-01-01\noperations: { a: POST /a, b: PATCH /b, g: GET /g, h: HEAD /h }\nchanges:\n${changes}`;
 }

@@ -41,7 +41,7 @@ import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
-import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
+import { isTransformed, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
@@ -60,7 +60,9 @@ export interface ExplainParts extends BodyExplainer {
   readonly modes?: Modes | undefined;
 }
 
-const UNNAMED_PUT = 'Bodies of PUT are read only for an operation that a change with request rules names.';
+function unnamed(method: string): string {
+  return `Bodies of ${method} are read only for an operation that a change with request rules names.`;
+}
 
 const JSON_TYPE: readonly [string, string] = ['Content-Type', 'application/json'];
 
@@ -395,8 +397,8 @@ function refused({ code, status, detail, pointer, position, reason }: Failure): 
 
 function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
   if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
-  if (note === 'unnamed-put') return UNNAMED_PUT;
-  if (note === undefined) return method === 'PUT' ? UNNAMED_PUT : `Bodies of ${method} are not read.`;
+  if (note === 'unnamed-put' || note === 'unnamed-body') return unnamed(method);
+  if (note === undefined) return mayHaveRules(method) ? unnamed(method) : `Bodies of ${method} are not read.`;
   if (note !== 'media-type')
     return 'The charset or the content coding cannot be read, and the policy unsupported says forward.';
   if (head.contentType === undefined) return 'The body is not read: there is no Content-Type.';

@@ -195,6 +195,7 @@ type UnreadNote = keyof typeof UNREAD;
 const UNREAD = {
   'media-type': 'The body is not JSON, and is forwarded as it is.',
   'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded as it is.',
+  'unnamed-body': 'The rule book names no operation for this method: its body is forwarded as it is.',
   'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it as it is.',
 } as const;
 

@@ -115,7 +115,7 @@ webhooks:
     [
       { method: 'DELETE', target: '/api/v1/clients/1', body: '{}' },
       'body-wrapper',
-      'Bodies of DELETE are not read.',
+      'Bodies of DELETE are read only for an operation that a change with request rules names.',
     ],
     [
       { method: 'POST', target: '/api/v1/clients', headers: [], body: '{}' },
