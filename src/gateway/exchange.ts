@@ -16,6 +16,18 @@ export interface BodyParts extends AsyncIterable<Uint8Array> {
   readonly sentBytes?: number;
 }
 
+/** How fast a client sends its request and reads its response. */
+export interface ClientPace {
+  /** True while the exchange waits for nothing but its client: to read more of the response, or to send more of the body. */
+  readonly awaitsClient: boolean;
+  /** Bytes that the client has still to read, or to send; infinite where nobody knows. */
+  readonly rest: number;
+  /** Bytes that the client has sent, and that were handed to it. */
+  readonly moved: number;
+  /** As `moved`, but only of bytes that the client has acknowledged, as far as the platform tells. */
+  transferred(): Promise<number>;
+}
+
 /** Why receiving the request failed: the body was too slow, or its framing was invalid. */
 export type ClientFault = 'client-timeout' | 'bad-framing';
 
@@ -49,6 +61,10 @@ export interface Exchange {
   readonly framedFields?: HeaderList | undefined;
   /** True once the head of a response is sent that has no content, whatever V2 sends. */
   readonly dropsContent?: boolean;
+  /** How its client sends and reads; absent where the platform does not tell. */
+  readonly pace?: ClientPace;
+  /** What it shares with other exchanges of its client: an HTTP/2 connection. */
+  readonly carrier?: object;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 

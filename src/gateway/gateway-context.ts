@@ -16,7 +16,14 @@ import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
 import type { TransformJob, TransformOutcome } from '../migrate/transform.ts';
 import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
-import { type OnCheckPhase, BufferBudget, ExchangeWatchdog, RecordQueue } from './limits.ts';
+import {
+  type OnCheckPhase,
+  BufferBudget,
+  ExchangeWatchdog,
+  RecordQueue,
+  type WatchedExchange,
+} from './limits.ts';
+import { type ClientIdentity, networkOf, type OpenExchange, SlowClients } from './slow-clients.ts';
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { type Describe, describeV1, DescriptionCache } from './description.ts';
@@ -24,7 +31,7 @@ import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
 import { Comparisons } from './v1/compare.ts';
 import { HopFields } from '../http/fields.ts';
 import { type AddressRange, isWithin } from '../http/forwarding.ts';
-import { clientFacingAddress } from '../http/forwarded-address.ts';
+import { clientFacingAddress, forwardedClient } from '../http/forwarded-address.ts';
 import { type HeadLimits, readHead, type RequestHead } from '../http/request-head.ts';
 import type { Failure } from '../migrate/failure.ts';
 import type { Exchange } from './exchange.ts';
@@ -105,6 +112,9 @@ const REPORT_READS: Rate = { burst: 6, perSecond: 0.1 };
 /** Limit of keys that were never seen, from one address. */
 const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 
+/** The share of the places from which clients are measured. */
+const WATCHED_SHARE = 7 / 8;
+
 /** State shared by all exchanges of a gateway: its parts and options, and everything that outlives an exchange. */
 export class GatewayContext {
   readonly parts: GatewayParts;
@@ -138,7 +148,11 @@ export class GatewayContext {
   /** Number of exchanges in flight. */
   inFlight = 0;
   /** Ends exchanges that would otherwise never finish. */
-  readonly watchdog = new ExchangeWatchdog();
+  readonly watchdog = new ExchangeWatchdog<OpenExchange & WatchedExchange>();
+  /** Decides who gives way when places, connections or memory are short. */
+  readonly slowClients: SlowClients;
+  /** Exchanges in flight from which it is watched who is slow. */
+  readonly watchedFrom: number;
   private unlearnedTold: string | undefined = undefined;
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
@@ -157,6 +171,14 @@ export class GatewayContext {
     this.rewriter = parts.rewriter ?? immediateRewriter;
     this.bodyMemory = parts.bodyMemory ?? newMemory;
     const { v1, v2, now } = parts;
+    const { maxInFlight } = options;
+    this.watchedFrom = Math.floor(maxInFlight * WATCHED_SHARE);
+    this.slowClients = new SlowClients({
+      exchanges: this.watchdog.open,
+      budget: this.budget,
+      places: maxInFlight,
+      now,
+    });
     this.v2 = this.originOf('v2', v2);
     this.v1 = v1 && this.originOf('v1', v1);
     this.selfServiceLimits = {
@@ -177,6 +199,7 @@ export class GatewayContext {
   /** A service with a circuit and a budget of its own; `host` is that of a subscriber, for the operator. */
   originOf(version: Origin['version'], { upstream, path, hosts }: OriginParts, host?: string): Origin {
     const { now } = this.parts;
+    upstream.onShort = (connections, count) => this.slowClients.relieve(upstream, connections, count);
     const breaker = new CircuitBreaker({
       failures: this.options.breakerFailures,
       openMs: this.options.breakerOpenMs,
@@ -254,6 +277,21 @@ export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): 
   const { clientKeys } = rules;
   if (clientKeys === undefined) return head.authorization;
   return clientKeys.of(head, exchange.target, decision.route === 'pass');
+}
+
+/** The client of a request, as it is told from others when something is short. */
+export function identityOf(
+  { exchange, head }: ReceivedRequest,
+  key: string | undefined,
+  proxies: TrustedProxies,
+): ClientIdentity {
+  const { remote, carrier } = exchange;
+  const isProxied = !proxies.isEmpty && proxies.has(remote);
+  const told = isProxied
+    ? forwardedClient(head.forwardedHeaders, (address) => proxies.has(address))
+    : undefined;
+  // The connection of a proxy is that of all its clients.
+  return [key, networkOf(told ?? remote), isProxied ? undefined : carrier];
 }
 
 /** Maximum number of addresses that are remembered; beyond it all are forgotten: a single client may have a whole `/64`. */

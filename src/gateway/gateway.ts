@@ -16,7 +16,13 @@ import {
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { Body, Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
-import { apiKeyOf, GatewayContext, type ReceivedRequest, receiveRequest } from './gateway-context.ts';
+import {
+  apiKeyOf,
+  GatewayContext,
+  identityOf,
+  type ReceivedRequest,
+  receiveRequest,
+} from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
 import { DescriptionExchange, MigrateExchange, TransformExchange } from './v1/migrate-exchange.ts';
@@ -32,8 +38,17 @@ export class Gateway extends GatewayContext {
     const { parts, options } = this;
     const clock = { started: parts.now(), time: parts.time() };
     const received = receiveRequest(exchange, parts.rules(), options, this.trustedProxies, clock);
-    if (received.decision.route === 'none' || this.inFlight < options.maxInFlight) return received;
+    if (received.decision.route === 'none' || this.inFlight < this.watchedFrom) return received;
+    if (this.hasPlace(received)) return received;
     return { ...received, refusal: failure('overloaded', undefined, ['Retry-After', '1']) };
+  }
+
+  /** True when the request may be in flight; where places are short, somebody who only waits for a slow client leaves. */
+  private hasPlace(received: ReceivedRequest): boolean {
+    const { options, slowClients, trustedProxies } = this;
+    slowClients.watch();
+    if (this.inFlight < options.maxInFlight) return true;
+    return slowClients.makePlace(identityOf(received, apiKeyOf(received), trustedProxies));
   }
 
   /**

@@ -21,9 +21,9 @@ export class BufferBudget {
     return true;
   }
 
-  /** True when `bytes` fit into a share of the limit, beside what is held. */
-  fits(bytes: number, share: number): boolean {
-    return this.held + bytes * this.copies <= this.limit * share;
+  /** True when `bytes`, for all copies or for `copies`, fit into a share of the limit, beside what is held. */
+  fits(bytes: number, share: number, copies = this.copies): boolean {
+    return this.held + bytes * copies <= this.limit * share;
   }
 
   /** Releases reserved bytes. */
@@ -84,14 +84,15 @@ export interface WatchedExchange {
  * Finds exchanges without progress for longer than all timeouts together. Each of them is the effect of a bug and would hold its
  * slot forever: thousands of them would be an outage. Keeps nothing of an exchange that is over.
  */
-export class ExchangeWatchdog {
-  private readonly open = new IndexPool<WatchedExchange>();
+export class ExchangeWatchdog<Watched extends WatchedExchange = WatchedExchange> {
+  /** The exchanges that are not over. */
+  readonly open = new IndexPool<Watched>();
   /** By index: the progress that the last check found, or -1 before the first one, and when it was found first. */
   private readonly lastProgress: number[] = [];
   private readonly since: number[] = [];
 
   /** Starts to watch an exchange; returns its index, for `end`. */
-  begin(exchange: WatchedExchange): number {
+  begin(exchange: Watched): number {
     const index = this.open.add(exchange);
     this.lastProgress[index] = -1;
     return index;

@@ -3,10 +3,18 @@ import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { closeEntry, type OpenEntry, openEntry } from '../rewrite-log/observer.ts';
-import { type Entry, type Route, hasFailed, isOutage } from '../rewrite-log/entry.ts';
-import { apiKeyOf, type ReceivedRequest, type GatewayContext } from './gateway-context.ts';
+import {
+  type Entry,
+  type Route,
+  hasFailed,
+  isOutage,
+  type Shortage,
+  slowClientCause,
+} from '../rewrite-log/entry.ts';
+import { apiKeyOf, type GatewayContext, identityOf, type ReceivedRequest } from './gateway-context.ts';
 import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
-import type { Body, ClientFault, ExchangeHandler } from './exchange.ts';
+import type { Body, ClientFault, ClientPace, ExchangeHandler } from './exchange.ts';
+import type { ClientIdentity, OpenExchange } from './slow-clients.ts';
 import { refusalForm } from '../migrate/decision.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
 import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
@@ -18,6 +26,7 @@ import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import {
   failureForFault,
   isCounted,
+  type Upstream,
   UnwritableHead,
   type UpstreamCall,
   type UpstreamFault,
@@ -29,12 +38,27 @@ const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
 const NO_BYTES = new Uint8Array();
 const encoder = new TextEncoder();
+/** The share of the memory from which it is measured who is slow. */
+const WATCHED_SHARE = 3 / 4;
+/** The share of the memory that responses of slow readers may take when connections are short. */
+const AHEAD_SHARE = 1 / 2;
+/** Bytes that are taken at a time of a response whose length nobody knows. */
+const AHEAD_BYTES = 256 * 1024;
+
+/** Memory for a response that its client reads slowly. */
+interface TakenAhead {
+  reserved: number;
+  /** Bytes that may still be taken. */
+  left: number;
+}
 
 /**
  * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
  * object with methods instead of closures, because this is the hot path.
  */
-export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, WatchedExchange, EndedExchange {
+export class ProxiedExchange
+  implements ExchangeHandler, UpstreamReceiver, WatchedExchange, OpenExchange, EndedExchange
+{
   protected readonly gateway: GatewayContext;
   protected readonly received: ReceivedRequest;
   protected readonly rules: CompiledRuleBook;
@@ -66,6 +90,10 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
   protected readonly apiKey: string | undefined;
   /** True once the exchange no longer counts as in flight. */
   private isReleased = false;
+  /** True while its client does not read what its origin has sent. */
+  private isPausedForClient = false;
+  /** Set once its response is taken into memory because others need its connection. */
+  private ahead: TakenAhead | undefined = undefined;
 
   constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
     this.gateway = gateway;
@@ -247,8 +275,11 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
 
   /** Reserves bytes for buffering in the budget, until the exchange is over; false when they do not fit. */
   protected reserve(bytes: number): boolean {
-    if (!this.gateway.budget.acquire(bytes)) return false;
+    const { budget, slowClients } = this.gateway;
+    if (!budget.acquire(bytes) && !(slowClients.makeMemory(this, bytes) && budget.acquire(bytes)))
+      return false;
     this.bufferedBytes += bytes;
+    if (budget.held > budget.limit * WATCHED_SHARE) slowClients.watch();
     return true;
   }
 
@@ -292,6 +323,9 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     if (this.workInProgress > 0) return;
     this.gateway.budget.release(this.bufferedBytes);
     this.bufferedBytes = 0;
+    if (this.ahead === undefined) return;
+    this.gateway.budget.release(this.ahead.reserved, 1);
+    this.ahead = undefined;
   }
 
   /** Memory for the bodies of this exchange, as long as it lasts. */
@@ -347,6 +381,85 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     this.disconnected();
   }
 
+  // What others may need.
+
+  get client(): ClientIdentity {
+    const { received, gateway, apiKey } = this;
+    return identityOf(received, apiKey, gateway.trustedProxies);
+  }
+
+  get since(): number {
+    return this.received.started;
+  }
+
+  get pace(): ClientPace | undefined {
+    return this.finished ? undefined : this.received.exchange.pace;
+  }
+
+  get holdsPlace(): boolean {
+    return !this.isReleased;
+  }
+
+  get reservedBytes(): number {
+    return this.workInProgress > 0 ? 0 : this.bufferedBytes + (this.ahead?.reserved ?? 0);
+  }
+
+  get isHeldBack(): boolean {
+    return this.isPausedForClient && this.call?.isHolding === true;
+  }
+
+  get isTakenAhead(): boolean {
+    return this.ahead !== undefined && !this.isPausedForClient && this.call?.isHolding === true;
+  }
+
+  holds(upstream: Upstream): boolean {
+    return this.origin.upstream === upstream && this.call?.isHolding === true;
+  }
+
+  awaits(upstream: Upstream): boolean {
+    return this.origin.upstream === upstream && this.call?.isSent === false && !this.finished;
+  }
+
+  setRank(rank: number): void {
+    if (this.call !== undefined) this.call.rank = rank;
+  }
+
+  takeAhead(): boolean {
+    const { budget } = this.gateway;
+    const rest = this.pace?.rest ?? 0;
+    const bytes = Number.isFinite(rest) ? rest : AHEAD_BYTES;
+    if (!budget.fits(bytes, AHEAD_SHARE, 1) || !budget.acquire(bytes, 1)) return false;
+    this.ahead ??= { reserved: 0, left: 0 };
+    this.ahead.reserved += bytes;
+    this.ahead.left += bytes;
+    this.guarded(() => this.drained());
+    return true;
+  }
+
+  /** True when a part that the client does not read yet is taken all the same. */
+  private takesAhead(bytes: number): boolean {
+    const { ahead } = this;
+    if (ahead === undefined || ahead.left < bytes) return false;
+    ahead.left -= bytes;
+    return true;
+  }
+
+  giveWay(shortage: Shortage): void {
+    if (this.finished) return;
+    this.entry.cause = slowClientCause(shortage);
+    this.abort();
+    this.releaseSlot();
+    this.releaseBuffers();
+    if (this.settled) {
+      this.received.exchange.reset();
+      return;
+    }
+    this.received.exchange.closeAfterResponse();
+    this.refuse(
+      failure('overloaded', 'The request came too slowly while others waited.', ['Retry-After', '1']),
+    );
+  }
+
   // The client's side.
 
   acceptChunk(_bytes: number): boolean {
@@ -358,6 +471,7 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
   onBody(_body: Body): void {}
 
   drained(): void {
+    this.isPausedForClient = false;
     this.resumeResponse();
   }
 
@@ -423,11 +537,12 @@ export class ProxiedExchange implements ExchangeHandler, UpstreamReceiver, Watch
     if (this.received.exchange.dropsContent === true) return;
     this.entry.responseBytes += chunk.length;
     this.recorder?.recordChunk(chunk);
-    if (!this.received.exchange.data(chunk, isLast)) this.awaitReader();
+    if (!this.received.exchange.data(chunk, isLast) && !this.takesAhead(chunk.length)) this.awaitReader();
   }
 
   /** The client reads slowly. */
   protected awaitReader(): void {
+    this.isPausedForClient = true;
     this.pauseResponse();
   }
 

@@ -62,6 +62,10 @@ export interface UpstreamReceiver {
 export interface UpstreamCall {
   /** False while nothing of the request is sent; undefined where that is not known. */
   readonly isSent?: boolean;
+  /** True while no other request can use its connection; undefined where that is not known. */
+  readonly isHolding?: boolean;
+  /** Its place among those that wait for a connection: the lowest is the first. */
+  rank?: number;
   /** Pauses the response body while the client reads slowly. */
   pause(): void;
   resume(): void;
@@ -76,6 +80,8 @@ export interface UpstreamCall {
 export interface Upstream {
   /** Number of times that the origin became reachable again; undefined where that is not known, and no fault is `away`. */
   readonly recoveries?: number;
+  /** Called again and again while `count` requests have waited long for one of its `connections`; to be set by the gateway. */
+  onShort?: ((connections: number, count: number) => void) | undefined;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
 }
 

@@ -36,6 +36,19 @@ export function clientFacingAddress(
   return `${scheme}://${bare}${isDefault ? '' : `:${port}`}`;
 }
 
+/**
+ * The address of the client that the trusted proxy nearest to it saw, as these headers tell; undefined where they do not. `headers` are
+ * those of `clientFacingAddress`.
+ */
+export function forwardedClient(
+  headers: HeaderList,
+  isTrusted: (address: string) => boolean,
+): string | undefined {
+  const addresses = listOf(headers, 'x-forwarded-for');
+  const told = addresses[clientIndex(addresses, isTrusted)] ?? readForwarded(headers, isTrusted).get('for');
+  return told === undefined || told === '' ? undefined : bareAddress(told);
+}
+
 function readScheme(text: string | undefined): 'http' | 'https' | undefined {
   const scheme = text?.toLowerCase();
   return scheme === 'http' || scheme === 'https' ? scheme : undefined;

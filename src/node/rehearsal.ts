@@ -123,7 +123,6 @@ class Rehearsal {
       connections: CONNECTIONS * 2,
       proxyProtocol: false,
       trustedProxies: [],
-      upstreamConnections: CONNECTIONS,
       tls: undefined,
     });
   }

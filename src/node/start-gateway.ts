@@ -212,7 +212,7 @@ function serverOf(
   gateway: Gateway,
   memory: BodyMemory,
 ): GatewayServer {
-  const { clients, upstream } = connectionLimits(settings, openFilesLimit());
+  const { clients } = connectionLimits(settings, openFilesLimit());
   return new GatewayServer(gateway, {
     memory,
     headerBytes: settings.get(table.headerBytes),
@@ -227,7 +227,6 @@ function serverOf(
     connections: clients,
     proxyProtocol: settings.get(table.proxyProtocol),
     trustedProxies: settings.get(table.trustedProxies),
-    upstreamConnections: upstream,
     tls: clientTls,
     reusePort: isWorker,
   });

@@ -113,7 +113,7 @@ class EntryText {
     if (entry.unechoed !== undefined) line += `,"unechoed":${plainList(entry.unechoed)}`;
     if (entry.editsOmitted !== undefined) line += `,"editsOmitted":${entry.editsOmitted}`;
     if (entry.note !== undefined) line += `,"note":${quoted(entry.note)}`;
-    if (entry.failure !== undefined) line += failureMembers(entry);
+    if (entry.failure !== undefined || entry.cause !== undefined) line += failureMembers(entry);
     if (entry.sent !== undefined) line += `,"sent":${entry.sent}`;
     line += `,"bytesIn":${entry.bytesIn},"bytesOut":${entry.bytesOut},"responseBytes":${entry.responseBytes}`;
     line += `,"status":${entry.status}`;
@@ -156,7 +156,7 @@ function plainList(list: readonly unknown[]): string {
 }
 
 function failureMembers(entry: Entry): string {
-  let members = `,"failure":${quoted(entry.failure ?? '')}`;
+  let members = entry.failure === undefined ? '' : `,"failure":${quoted(entry.failure)}`;
   if (entry.cause !== undefined) members += `,"cause":${quoted(entry.cause)}`;
   if (entry.pointer !== undefined) members += `,"pointer":${quoted(entry.pointer)}`;
   if (entry.position !== undefined) members += `,"position":${JSON.stringify(entry.position)}`;

@@ -211,6 +211,21 @@ export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
   return route === 'webhook' ? undefined : (origin ?? 'v2');
 }
 
+/** What was short when an exchange that only waited for its client had to end. */
+export type Shortage = 'connections' | 'memory' | 'places';
+
+/** The causes of such an end in the log, and what each says was short. */
+export const SLOW_CLIENT_CAUSES: ReadonlyMap<string, Shortage> = new Map([
+  ['slow client while connections were short', 'connections'],
+  ['slow client while memory was short', 'memory'],
+  ['slow client while places were short', 'places'],
+]);
+
+/** The cause for the log. */
+export function slowClientCause(shortage: Shortage): string {
+  return `slow client while ${shortage} ${shortage === 'memory' ? 'was' : 'were'} short`;
+}
+
 /** Failure codes for a service that failed, or that keeps failing and gets no requests. */
 const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
   'upstream-unreachable',

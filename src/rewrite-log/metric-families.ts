@@ -51,7 +51,7 @@ export interface RoutePaths {
 
 /** Returns the metric families of the counted exchanges; `paths` are those of the rule book in force. */
 export function exchangeFamilies(
-  { series, edits, rewriting, dryRuns, responseNotes, v1Requests, lastV1Time }: Metrics,
+  { series, edits, rewriting, dryRuns, responseNotes, slowClients, v1Requests, lastV1Time }: Metrics,
   paths: RoutePaths,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -81,6 +81,12 @@ export function exchangeFamilies(
       'counter',
       'Responses that were not rewritten, or only in part, although a response rule applies, by reason.',
       [...responseNotes].map(([note, value]) => sample({ note }, value)),
+    ),
+    family(
+      'gateway_slow_clients_ended_total',
+      'counter',
+      'Exchanges that only waited for a slow client, and ended because others needed what they held, by what was short.',
+      [...slowClients].map(([shortage, value]) => sample({ reason: shortage }, value)),
     ),
     family(
       'gateway_dry_runs_total',

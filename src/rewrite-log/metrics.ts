@@ -1,7 +1,18 @@
 import { methodLabel } from '../http/request-head.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { isPreflight } from '../rollout/retirement.ts';
-import { AS_V2_SENT_IT, isOfV1, type Entry, type Route, type Verdict, type Would } from './entry.ts';
+import {
+  AS_V2_SENT_IT,
+  isOfV1,
+  type Entry,
+  type Route,
+  type Shortage,
+  SLOW_CLIENT_CAUSES,
+  type Verdict,
+  type Would,
+} from './entry.ts';
+
+const SHORTAGES = [...SLOW_CLIENT_CAUSES.values()];
 
 /** A counter that is looked up once for many entries. */
 interface Cell {
@@ -68,6 +79,8 @@ export class Metrics {
   readonly dryRuns = new Map<string, DryRunCount>();
   /** Responses that were not rewritten although a response rule applies, by the reason. */
   readonly responseNotes = new Map<string, number>();
+  /** Exchanges that only waited for a slow client, and ended because something was short. */
+  readonly slowClients = new Map<Shortage, number>(SHORTAGES.map((shortage) => [shortage, 0]));
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();
   private readonly cellsOfEdits = new WeakMap<readonly EditRecord[], readonly Cell[]>();
@@ -84,6 +97,8 @@ export class Metrics {
     const { responseNote: note } = entry;
     if (note !== undefined && AS_V2_SENT_IT.includes(note))
       this.responseNotes.set(note, (this.responseNotes.get(note) ?? 0) + 1);
+    const shortage = entry.cause === undefined ? undefined : SLOW_CLIENT_CAUSES.get(entry.cause);
+    if (shortage !== undefined) this.slowClients.set(shortage, (this.slowClients.get(shortage) ?? 0) + 1);
     if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);

@@ -250,8 +250,8 @@ function timeText(time: number): string {
   return lastText;
 }
 
-function levelOf({ failure, status }: OpenEntry): Entry['level'] {
-  if (failure === undefined) return 'info';
+function levelOf({ failure, cause, status }: OpenEntry): Entry['level'] {
+  if (failure === undefined) return cause === undefined ? 'info' : 'warn';
   return status >= 500 || failure === 'upstream-broken' ? 'error' : 'warn';
 }
 

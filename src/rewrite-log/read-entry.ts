@@ -275,7 +275,7 @@ export const entrySchema = z
     failure: optional(z.string(), 'Failure code of a response that the gateway itself made.'),
     cause: optional(
       z.string(),
-      "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`.",
+      "Cause of a failure: the system's error code, such as ECONNREFUSED, or a few words, such as `no response head in time`. Without a failure: why a response that had begun was reset.",
     ),
     sent: optional(
       z.boolean(),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientFacingAddress } from '../../src/http/forwarded-address.ts';
+import { clientFacingAddress, forwardedClient } from '../../src/http/forwarded-address.ts';
 
 const isTrusted = (address: string): boolean => address.startsWith('10.') || address === '2001:db8::1';
 
@@ -53,4 +53,19 @@ test.each<readonly [fields: Readonly<Record<string, string>>, address: string]>(
 test('no host, or one that is not valid, makes no address', () => {
   expect(clientFacingAddress([], { host: undefined, secure: true }, isTrusted)).toBeUndefined();
   expect(clientFacingAddress([], { host: 'a b', secure: true }, isTrusted)).toBeUndefined();
+});
+
+test.each<readonly [fields: Readonly<Record<string, string>>, client: string | undefined]>([
+  [{}, undefined],
+  [{ 'X-Forwarded-For': '192.0.2.7' }, '192.0.2.7'],
+  [{ 'X-Forwarded-For': 'made-up, 192.0.2.7, 10.0.0.1' }, '192.0.2.7'],
+  [{ 'X-Forwarded-For': '192.0.2.7:4711' }, '192.0.2.7'],
+  [{ 'X-Forwarded-For': '[2001:db8::9]:81' }, '2001:db8::9'],
+  [{ 'X-Forwarded-For': '' }, undefined],
+  [{ Forwarded: 'for=evil, for=192.0.2.7, for=10.0.0.1' }, '192.0.2.7'],
+  [{ Forwarded: 'for="[2001:db8::9]:81"' }, '2001:db8::9'],
+  [{ Forwarded: 'for="[2001:db8::9' }, undefined],
+  [{ 'X-Forwarded-For': '192.0.2.7', Forwarded: 'for=192.0.2.8' }, '192.0.2.7'],
+])('the client of %j is %s', (fields, client) => {
+  expect(forwardedClient(Object.entries(fields).flat(), isTrusted)).toBe(client);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { type Entry, slowClientCause } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { filled, printed } from './metrics/filled-metrics.ts';
@@ -72,6 +72,15 @@ describe('metrics', () => {
     for (const responseNote of ['response-too-large', undefined, 'response-too-large'])
       metrics.add({ ...sampleEntry(1, 0), responseNote });
     expect(printed(metrics)).toContain('\ngateway_response_notes_total{note="response-too-large"} 2\n');
+  });
+
+  test('count exchanges that ended for others, by what was short', () => {
+    const metrics = new Metrics();
+    expect(printed(metrics)).toContain('\ngateway_slow_clients_ended_total{reason="memory"} 0\n');
+    metrics.add({ ...sampleEntry(1, 0), cause: slowClientCause('memory') });
+    metrics.add({ ...sampleEntry(1, 0), failure: 'upstream-timeout', cause: 'no next byte in time' });
+    expect(printed(metrics)).toContain('\ngateway_slow_clients_ended_total{reason="memory"} 1\n');
+    expect(printed(metrics)).toContain('\ngateway_slow_clients_ended_total{reason="connections"} 0\n');
   });
 
   test('have no series twice', () => {

@@ -5,7 +5,7 @@ import type { Exchange, ExchangeHandler } from '../../src/gateway/exchange.ts';
 import { ClientConnection } from '../../src/node/clients/connections.ts';
 import { H1Connections } from '../../src/node/clients/http1/connection.ts';
 import { BodyMemory } from '../../src/node/body-memory.ts';
-import { TickBudget, StreamedBodies } from '../../src/node/fair-turns.ts';
+import { TickBudget } from '../../src/node/fair-turns.ts';
 import { socketPair } from './socket-pair.ts';
 
 const NO_LIMITS = { bodyTimeout: 0, minDataRate: 0, minDataRateGrace: 0 };
@@ -33,7 +33,6 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
         readAhead: budget,
         turns: new TickBudget(),
         chunkTurns: new TickBudget(),
-        streams: new StreamedBodies(1),
         memory,
       },
       draining: false,

@@ -215,7 +215,8 @@ export class SlowReaderGuard implements RatedTransfer {
     });
   }
 
-  private get isWaiting(): boolean {
+  /** True while it waits for the client. */
+  get isWaiting(): boolean {
     return this.probe !== undefined;
   }
 
@@ -249,15 +250,16 @@ export class SlowReaderGuard implements RatedTransfer {
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 /** The tables have addresses as words of four bytes, in the processor's byte order. */
 const IS_REVERSED = endianness() === 'LE';
-/** Characters of the state before the bytes to send. */
-const STATE_LENGTH = 3;
+/** A line of a table: local port, remote address and port, state, and the bytes to send. */
+const LINE = /:([0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/;
 
-/** The current reading of both tables, which all callers share. */
-let reading: Promise<string> | undefined;
+/** The current reading of both tables, which all callers share: bytes to send by local port and peer. */
+let reading: Promise<ReadonlyMap<string, number>> | undefined;
 
 /**
  * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined if the
- * kernel does not report them. Reading the tables takes about a microsecond for each connection of the machine, in another thread.
+ * kernel does not report them. Reading the tables takes about a microsecond for each connection of the machine, in another thread, and
+ * as long in this one, however many ask at a time.
  */
 export async function unacknowledgedBytes(socket: Socket): Promise<number | undefined> {
   const { localPort, remoteAddress, remotePort } = socket;
@@ -265,20 +267,21 @@ export async function unacknowledgedBytes(socket: Socket): Promise<number | unde
   reading ??= readTables();
   const tables = await reading;
   for (const address of tableForms(remoteAddress)) {
-    const connection = `:${hex(localPort, 4)} ${address}:${hex(remotePort, 4)} `;
-    const at = tables.indexOf(connection);
-    if (at < 0) continue;
-    const from = at + connection.length + STATE_LENGTH;
-    const bytes = Number.parseInt(tables.slice(from, tables.indexOf(':', from)), 16);
-    return Number.isNaN(bytes) ? undefined : bytes;
+    const bytes = tables.get(`${hex(localPort, 4)} ${address}:${hex(remotePort, 4)}`);
+    if (bytes !== undefined) return bytes;
   }
   return undefined;
 }
 
-async function readTables(): Promise<string> {
+async function readTables(): Promise<ReadonlyMap<string, number>> {
   const texts = await Promise.all(TABLES.map((path) => readFile(path, 'latin1').catch(() => '')));
   reading = undefined;
-  return texts.join('\n');
+  const connections = new Map<string, number>();
+  for (const line of texts.join('\n').split('\n')) {
+    const [, port, peer, bytes] = LINE.exec(line) ?? [];
+    if (bytes !== undefined) connections.set(`${port} ${peer}`, Number.parseInt(bytes, 16));
+  }
+  return connections;
 }
 
 /** The spellings of an address in the tables. */

@@ -5,14 +5,7 @@ import { ByteCollector, type CollectorMemory, newMemory } from '../../http/byte-
 import { requestTrailersOf } from '../../http/fields.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { BodyMemory } from '../body-memory.ts';
-import {
-  onCheckPhase,
-  type Flow,
-  ReadThrottle,
-  type TickBudget,
-  type StreamedBodies,
-  type StreamedBody,
-} from '../fair-turns.ts';
+import { onCheckPhase, type Flow, ReadThrottle, type TickBudget } from '../fair-turns.ts';
 import { MinimumRate, type RatedTransfer, type RateLimits } from './rates.ts';
 
 /** The source of a body. A part is valid only until its listener returns. */
@@ -45,7 +38,6 @@ export interface BodyResources {
   readonly turns: TickBudget;
   /** Turns for bodies in chunks. */
   readonly chunkTurns: TickBudget;
-  readonly streams: StreamedBodies;
   readonly memory: BodyMemory;
 }
 
@@ -75,9 +67,7 @@ const DISCARD_MS = 30_000;
  * A request's body on Node. It is either collected whole, or opened: a body that ends during read-ahead is handed over as one buffer,
  * and any other as a sequence with backpressure.
  */
-export class IncomingBody
-  implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer, StreamedBody
-{
+export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array>, RatedTransfer {
   /** Bytes received so far. */
   bytes = 0;
   /** True once the last byte has arrived. */
@@ -99,8 +89,6 @@ export class IncomingBody
   private inUse: Uint8Array | undefined = undefined;
   private isWholeReused = false;
   private isForwardedAtOnce = false;
-  /** Its slot among the streamed bodies. */
-  private slot: number | undefined = undefined;
   /** Bytes of memory taken from the shared read-ahead budget. */
   private readAheadBytes = 0;
   private turn: NodeJS.Immediate | undefined = undefined;
@@ -139,8 +127,10 @@ export class IncomingBody
     return this.bytes;
   }
 
+  /** True while the exchange waits for more of it. */
   get isWaitingForClient(): boolean {
-    return this.want !== undefined;
+    if (this.complete || this.isOver || this.broken !== undefined || this.flow.waitsForTurn) return false;
+    return this.mode === 'stream' ? this.want !== undefined : this.mode === 'collect' || this.mode === 'open';
   }
 
   /** Collects the whole body into `memory`; `handler.acceptChunk` is called for every part. */
@@ -163,7 +153,6 @@ export class IncomingBody
   /** Reads and drops the rest until its connection closes; calls `overrun` beyond a limit on bytes or time. */
   discard(connection: ClosingConnection, overrun: () => void): void {
     if (this.complete || this.mode === 'discard') return;
-    this.leaveStream();
     // A collected body's parts are in its handler's memory.
     if (this.mode === 'collect') this.parts = new ByteCollector();
     this.mode = 'discard';
@@ -184,7 +173,6 @@ export class IncomingBody
   /** Fails the consumer with an error, because the rest will not arrive. */
   stop(error: Error): void {
     this.broken ??= error;
-    this.leaveStream();
     if (this.mode !== 'discard') this.stopTimers();
     const { want } = this;
     this.want = undefined;
@@ -196,7 +184,6 @@ export class IncomingBody
     this.isOver = true;
     this.leaveConnection();
     this.stopTimers();
-    this.leaveStream();
     this.release();
     this.flow.end();
     this.releaseParts();
@@ -272,7 +259,6 @@ export class IncomingBody
   private stream(): void {
     this.mode = 'stream';
     this.stopTimers();
-    this.slot = this.options.bodies.streams.add(this);
     if (this.parts.length > BUFFERED_BYTES) this.flow.pause();
     this.handler.onBody(this);
   }
@@ -327,7 +313,6 @@ export class IncomingBody
     this.leaveConnection();
     this.flow.end();
     this.stopTimers();
-    this.leaveStream();
     this.trailers = requestTrailersOf(this.source.rawTrailers ?? []);
     const { mode } = this;
     if (mode !== 'stream') this.mode = 'waiting';
@@ -379,11 +364,6 @@ export class IncomingBody
   private leaveConnection(): void {
     this.connection?.off('close', this.closed);
     this.connection = undefined;
-  }
-
-  private leaveStream(): void {
-    if (this.slot !== undefined) this.options.bodies.streams.remove(this.slot);
-    this.slot = undefined;
   }
 
   private waitForClient(): void {

@@ -54,6 +54,12 @@ export class ResponseFraming {
     return this.left === 0 ? 'last' : 'beyond';
   }
 
+  /** Bytes that are missing; infinite without a length. */
+  get missing(): number {
+    if (this.kind === 'none') return 0;
+    return this.kind === 'length' ? this.left : Infinity;
+  }
+
   /** True when the body may end here. */
   get isWhole(): boolean {
     return this.kind !== 'length' || this.left === 0;

@@ -14,7 +14,7 @@ import { IS_NODE } from '../runtime.ts';
 import type { TlsTexts } from '../files.ts';
 import { type ClientConnection, ClientConnections, type ConnectionProtocol } from './connections.ts';
 import { ACCEPT_QUEUES, type ClientListener, closePort, listenTogether } from './listen.ts';
-import { onCheckPhase, StreamedBodies, TickBudget } from '../fair-turns.ts';
+import { onCheckPhase, TickBudget } from '../fair-turns.ts';
 import { H1Connections, type H1Server } from './http1/connection.ts';
 import { H2Connections, type H2Server } from './http2/connection.ts';
 import { TICKET_KEYS_MS } from './ticket-keys.ts';
@@ -38,10 +38,6 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly trustedProxies: readonly AddressRange[];
   /** Maximum number of client connections; at the limit, idle ones and ones with an incomplete head are closed for new ones. */
   readonly connections: number;
-  /**
-   * Maximum number of connections to V2. Streamed request bodies use at most half of them, unless their clients are fast.
-   */
-  readonly upstreamConnections: number;
   /** If set, clients use TLS, and HTTP/2 if they choose. */
   readonly tls: TlsTexts | undefined;
   /** Memory for bodies in flight. */
@@ -108,7 +104,6 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
       readAhead: new BufferBudget(READ_AHEAD_BYTES),
       turns: new TickBudget(),
       chunkTurns: new TickBudget(WAIT_PER_CHUNK_MS, CHUNKS_PER_TURN),
-      streams: new StreamedBodies(Math.ceil(options.upstreamConnections / 2)),
       memory: options.memory,
     };
     this.h1 = new H1Connections(options, this);

@@ -37,6 +37,8 @@ const NEXT_ADDRESS_MS = 250;
 /** Maximum attempts in progress for each address while V2 is unreachable: if all hang, one more begins now and then. */
 const MAX_ATTEMPTS = 32;
 const GOLDEN_RATIO = 0.618_034;
+/** Milliseconds that a request waits for a connection until others that hold one may have to give way. */
+const SHORT_MS = 100;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
 const WAIT_PER_CHUNK_MS = 0.0005;
 
@@ -67,6 +69,8 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   /** The read buffer that all connections share. */
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private opens = 0;
+  onShort: ((connections: number, count: number) => void) | undefined = undefined;
+  private shortTimer: NodeJS.Timeout | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
   private readonly emptied = Promise.withResolvers<void>();
@@ -158,6 +162,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
       this.now = performance.now();
       this.serveWaiting();
       if (this.admitStreams()) this.serveWaiting();
+      if (this.isShort) this.shortTimer ??= setTimeout(SocketPool.relieve, SHORT_MS, this).unref();
     }
     // Waiting calls were served from connections idle for a whole turn; those of this turn become idle now.
     const fresh = cooling.length;
@@ -185,6 +190,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
+    clearTimeout(this.shortTimer);
     this.reconnection.stop();
     this.failWaiting(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
@@ -240,6 +246,25 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
 
   private hasRoom(): boolean {
     return this.all.size < this.options.connections;
+  }
+
+  /** True while requests wait until others give a connection back. */
+  private get isShort(): boolean {
+    if (this.isClosed || this.reconnection.outage !== undefined) return false;
+    return this.held.count > 0 || (this.waiting.count > 0 && !this.hasRoom());
+  }
+
+  /** Asks the gateway for connections, and lets those wait first whose clients have the fewest. */
+  private relieve(): void {
+    this.shortTimer = undefined;
+    if (!this.isShort) return;
+    this.shortTimer = setTimeout(SocketPool.relieve, SHORT_MS, this).unref();
+    const latest = performance.now() - SHORT_MS;
+    const count = this.waiting.countSince(latest) + this.held.countSince(latest);
+    if (count === 0) return;
+    this.onShort?.(this.options.connections, count);
+    this.waiting.sort();
+    this.held.sort();
   }
 
   private onRoom(): void {
@@ -386,6 +411,10 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
 
   private static dispatch(this: void, pool: SocketPool): void {
     pool.dispatch();
+  }
+
+  private static relieve(this: void, pool: SocketPool): void {
+    pool.relieve();
   }
 
   private static checkTimeouts(this: void, pool: SocketPool): void {
@@ -584,6 +613,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   connection: UpstreamConnection | undefined = undefined;
   /** True when the response is paused, even before there is a connection. */
   isPaused = false;
+  rank = 0;
   /** The queue in which it waits, between these two. */
   queue: CallQueue | undefined = undefined;
   previous: PooledCall | undefined = undefined;
@@ -609,6 +639,10 @@ export class PooledCall implements UpstreamCall, PendingRequest {
   /** True once it is on a connection, even if nothing has reached V2. */
   get isSent(): boolean {
     return this.connection !== undefined;
+  }
+
+  get isHolding(): boolean {
+    return this.connection?.has(this) === true;
   }
 
   /** Bytes held while it waits. */
@@ -709,6 +743,25 @@ export class WaitingCalls {
     this.count -= 1;
     if (call.parts !== undefined) this.streamed -= 1;
     this.heldBytes -= call.heldBytes;
+  }
+
+  /** Number of calls with a client that have waited since a time. */
+  countSince(latest: number): number {
+    let count = 0;
+    for (let call = this.first; call !== undefined; call = call.next)
+      if (!call.isBackground && call.since <= latest) count += 1;
+    return count;
+  }
+
+  /** Orders the calls by rank, and those of one rank as before. */
+  sort(): void {
+    const all: PooledCall[] = [];
+    for (let call = this.first; call !== undefined; call = call.next) all.push(call);
+    all.sort(
+      (left, right) => Number(left.isBackground) - Number(right.isBackground) || left.rank - right.rank,
+    );
+    for (const call of all) this.remove(call);
+    for (const call of all) this.add(call);
   }
 
   /** Removes and returns the first one. */

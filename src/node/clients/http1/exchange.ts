@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Body, ClientFault, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
+import type { Body, ClientFault, ClientPace, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
 import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import { type HeaderList, isFieldValue } from '../../../http/header-list.ts';
@@ -48,7 +48,7 @@ const LARGE_PART_BYTES = 128 * 1024;
 /**
  * An exchange on a socket that the gateway reads and writes itself. Its whole request is present, and a small response is one write.
  */
-export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
+export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedResponse {
   readonly method: string;
   readonly target: string;
   readonly lines: RawHeaders;
@@ -118,6 +118,27 @@ export class SocketExchange implements Exchange, SlowReader, QueuedResponse {
 
   unacknowledged(): Promise<number | undefined> {
     return unacknowledgedBytes(this.connection.socket);
+  }
+
+  get pace(): ClientPace {
+    return this;
+  }
+
+  get awaitsClient(): boolean {
+    return !this.isGone && this.guard?.isWaiting === true;
+  }
+
+  get rest(): number {
+    const missing = this.isWritten ? 0 : (this.framing?.missing ?? 0);
+    return missing + this.connection.socket.writableLength;
+  }
+
+  get moved(): number {
+    return this.bytesIn + this.bytesFlushed;
+  }
+
+  async transferred(): Promise<number> {
+    return this.moved - ((await this.unacknowledged()) ?? 0);
   }
 
   readHead(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead {
@@ -405,6 +426,14 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
 
   override get bytesIn(): number {
     return this.incoming.bytes;
+  }
+
+  override get awaitsClient(): boolean {
+    return super.awaitsClient || (!this.isGone && this.incoming.isWaitingForClient);
+  }
+
+  override get rest(): number {
+    return super.awaitsClient || this.incoming.complete ? super.rest : this.length - this.bytesIn;
   }
 
   /** The trailers to forward, once the body is complete. */

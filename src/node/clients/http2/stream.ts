@@ -1,4 +1,4 @@
-import type { Body, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
+import type { Body, ClientPace, Exchange, ExchangeHandler } from '../../../gateway/exchange.ts';
 import { UnwritableHead } from '../../../gateway/upstream.ts';
 import type { CollectorMemory } from '../../../http/byte-collector.ts';
 import { type RawHeaders, rawHeadersOf } from '../../../http/raw-headers.ts';
@@ -54,7 +54,9 @@ const RESET_DELAY_MS = 500;
 const nothing = Buffer.alloc(0);
 
 /** An exchange on an HTTP/2 stream. */
-export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, WrittenResponse, Flow {
+export class H2Exchange
+  implements Exchange, ClientPace, IncomingBodyHandler, SlowReader, WrittenResponse, Flow
+{
   readonly id: number;
   readonly method: string;
   readonly target: string;
@@ -142,6 +144,35 @@ export class H2Exchange implements Exchange, IncomingBodyHandler, SlowReader, Wr
 
   get isGone(): boolean {
     return !this.isOpen;
+  }
+
+  get carrier(): object {
+    return this.connection;
+  }
+
+  get pace(): ClientPace {
+    return this;
+  }
+
+  get awaitsClient(): boolean {
+    if (this.isOver || this.connection.isClosed) return false;
+    return this.isWaiting || this.isEndWritten || (this.isOpen && this.incoming?.isWaitingForClient === true);
+  }
+
+  /** Once its last frame is written, all that its connection still has for the client. */
+  get rest(): number {
+    if (this.isEndWritten) return this.connection.output.waitingBytes;
+    if (!this.isWaiting && this.incoming?.complete === false)
+      return (this.contentLength ?? Infinity) - this.body.bytes;
+    return this.waiting.bytes + (this.isEnding ? 0 : (this.framing?.missing ?? 0));
+  }
+
+  get moved(): number {
+    return this.body.bytes + this.bytesFlushed;
+  }
+
+  async transferred(): Promise<number> {
+    return this.moved - (await this.unacknowledged());
   }
 
   get framedFields(): HeaderList | undefined {

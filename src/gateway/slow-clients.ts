@@ -1,0 +1,331 @@
+import { addressBits } from '../http/forwarding.ts';
+import type { Shortage } from '../rewrite-log/entry.ts';
+import type { ClientPace } from './exchange.ts';
+import type { BufferBudget } from './limits.ts';
+import type { Upstream } from './upstream.ts';
+
+/** What tells one client from others: its key, its address, and the HTTP/2 connection that its exchanges share. */
+export type ClientIdentity = readonly [
+  key: string | undefined,
+  address: string,
+  connection: object | undefined,
+];
+
+/** An exchange that may have to give way to others. */
+export interface OpenExchange {
+  readonly client: ClientIdentity;
+  /** When its request arrived, on the gateway's clock. */
+  readonly since: number;
+  /** How its client sends and reads; undefined where the platform does not tell. */
+  readonly pace: ClientPace | undefined;
+  /** True while it counts as in flight. */
+  readonly holdsPlace: boolean;
+  /** Bytes that it holds in the budget. */
+  readonly reservedBytes: number;
+  /** True while its response is not read from its origin, because its client does not read it. */
+  readonly isHeldBack: boolean;
+  /** True while a response that was held back is taken into memory whole. */
+  readonly isTakenAhead: boolean;
+  /** True while no other exchange can use its connection to this upstream. */
+  holds(upstream: Upstream): boolean;
+  /** True while it waits for a connection to this upstream. */
+  awaits(upstream: Upstream): boolean;
+  /** Sets its place among those that wait for a connection: the lowest is the first. */
+  setRank(rank: number): void;
+  /** Takes the rest of its response, or a part of unknown length, into memory; returns whether there is memory for it. */
+  takeAhead(): boolean;
+  /** Ends at once: with a 503 if its response has not begun, else with a reset. */
+  giveWay(shortage: Shortage): void;
+}
+
+/** What the deciding place works with. */
+export interface SlowClientsParts {
+  readonly exchanges: Iterable<OpenExchange>;
+  readonly budget: BufferBudget;
+  /** Maximum number of exchanges in flight. */
+  readonly places: number;
+  /** Monotonic clock, in milliseconds. */
+  readonly now: () => number;
+}
+
+/** Milliseconds between two measurements of all clients that are waited for. */
+const LOOK_MS = 90;
+/** Milliseconds over which the rate of a client has to be measured. */
+const MEASURED_MS = 180;
+/** Age of an exchange in milliseconds below which little is known of its client. */
+const YOUNG_MS = 250;
+/** Milliseconds for which an order of candidates is used, and after which one without a candidate is made anew. */
+const ORDER_MS = 250;
+const RETRY_MS = 10;
+/** Seconds that a client must still take to be slow: what is over sooner frees its place by itself. */
+const SLOW_SECONDS = 1;
+/** Bytes that are assumed to be missing where nobody knows. */
+const UNKNOWN_REST_BYTES = 1024 * 1024;
+/** The share of places or connections beyond which a client gives way first. */
+const CLIENT_SHARE = 1 / 8;
+/** Weights that differ by less count as the same. */
+const SAME_WEIGHT = 9 / 8;
+
+/** Bytes that a client had moved when it was measured first and last. */
+interface Measurement {
+  readonly at: number;
+  readonly moved: number;
+  lastAt: number;
+  lastMoved: number;
+}
+
+/** An exchange that only waits for its client, and would for long. */
+interface Candidate {
+  readonly exchange: OpenExchange;
+  /** The weight of its client, or 0 within its share. */
+  readonly excess: number;
+  readonly seconds: number;
+  /** True while it is too new to be measured: it ends only for a lighter client. */
+  readonly isYoung: boolean;
+}
+
+/**
+ * The one place that decides which exchanges end when places for requests, connections to an origin or memory are short. Only those end
+ * that wait for nothing but their client: to read its response, or to send the rest of its body. First come those of clients with more
+ * than their share, and then those that would take longest: the slowest readers of the largest responses.
+ *
+ * Nothing is kept of an exchange while nothing is short. The weight of a client is the sum of its counts: exchanges with its key, its
+ * address (a network of 64 bits with IPv6) and its HTTP/2 connection. So a client weighs much with many connections, with many keys at
+ * one address, and with one key at many addresses; who shares an address with it weighs less.
+ */
+export class SlowClients {
+  private readonly parts: SlowClientsParts;
+  private readonly measurements = new WeakMap<OpenExchange, Measurement>();
+  private weights = new Weights([]);
+  /** The candidates, the first to end at the end. */
+  private order: Candidate[] = [];
+  private orderedAt = Number.NEGATIVE_INFINITY;
+  private lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: SlowClientsParts) {
+    this.parts = parts;
+  }
+
+  /** Measures while places are nearly taken, so that it is known who is slow by the time when they are. */
+  watch(): void {
+    const now = this.parts.now();
+    if (now - this.lookedAt >= LOOK_MS) void this.look(now);
+  }
+
+  /** Frees a place for a request of this client; false when everybody waits for more than a client. */
+  makePlace(client: ClientIdentity): boolean {
+    return this.endOne('places', client, (exchange) => exchange.holdsPlace);
+  }
+
+  /** Frees memory for so many bytes of an exchange; false when there are not as many that wait for slow clients. */
+  makeMemory(exchange: OpenExchange, bytes: number): boolean {
+    const { budget } = this.parts;
+    while (!budget.fits(bytes, 1)) {
+      const holds = (other: OpenExchange): boolean => other !== exchange && other.reservedBytes > 0;
+      if (!this.endOne('memory', exchange.client, holds)) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Called now and then while `count` exchanges wait for a connection to an upstream. Takes responses that are held back into memory, the
+   * smallest rest first, and ends the slowest where that does not suffice. Those whose client has the fewest connections go first.
+   */
+  relieve(upstream: Upstream, connections: number, count: number): void {
+    const now = this.parts.now();
+    void this.look(now);
+    const all = [...this.parts.exchanges];
+    const holders = all.filter((exchange) => exchange.holds(upstream));
+    const weights = new Weights(holders);
+    const waiting = all
+      .filter((exchange) => exchange.awaits(upstream))
+      .map((exchange) => ({ exchange, weight: weights.of(exchange.client) }))
+      .sort((left, right) => left.weight - right.weight);
+    for (const { exchange, weight } of waiting) exchange.setRank(weight);
+    const missing = count - takeAhead(holders);
+    if (missing <= 0) return;
+    const share = connections * CLIENT_SHARE;
+    const left = holders.filter((exchange) => !exchange.isTakenAhead);
+    const candidates = this.candidates(left, weights, share, now);
+    for (const { weight } of waiting.slice(0, missing)) {
+      const at = candidates.findLastIndex((one) => mayEnd(one, excessOf(weight, share)));
+      if (at < 0) return;
+      const [worst] = candidates.splice(at, 1);
+      worst?.exchange.giveWay('connections');
+    }
+  }
+
+  /** Ends the first exchange in the order that is of use, unless the client for which it would end is the heavier one. */
+  private endOne(
+    shortage: Shortage,
+    client: ClientIdentity,
+    isOfUse: (exchange: OpenExchange) => boolean,
+  ): boolean {
+    const now = this.parts.now();
+    if (now - this.lookedAt >= LOOK_MS) void this.look(now);
+    if (now - this.orderedAt >= ORDER_MS) this.arrange(now);
+    const worst =
+      this.take(client, isOfUse) ?? (this.arrangeAgain(now) ? this.take(client, isOfUse) : undefined);
+    worst?.giveWay(shortage);
+    return worst !== undefined;
+  }
+
+  private take(
+    client: ClientIdentity,
+    isOfUse: (exchange: OpenExchange) => boolean,
+  ): OpenExchange | undefined {
+    const excess = excessOf(this.weights.of(client), this.share);
+    const at = this.order.findLastIndex(
+      (one) => mayEnd(one, excess) && one.exchange.pace?.awaitsClient === true && isOfUse(one.exchange),
+    );
+    return at < 0 ? undefined : this.order.splice(at, 1)[0]?.exchange;
+  }
+
+  private get share(): number {
+    return this.parts.places * CLIENT_SHARE;
+  }
+
+  /** Makes the order anew, unless that was just done: a gateway that is full of requests in work must not do it for each that comes. */
+  private arrangeAgain(now: number): boolean {
+    if (now - this.orderedAt < RETRY_MS) return false;
+    this.arrange(now);
+    return true;
+  }
+
+  private arrange(now: number): void {
+    const all = [...this.parts.exchanges];
+    this.orderedAt = now;
+    this.weights = new Weights(all);
+    this.order = this.candidates(all, this.weights, this.share, now);
+  }
+
+  /** The exchanges that may end, the first to do so at the end. */
+  private candidates(
+    exchanges: readonly OpenExchange[],
+    weights: Weights,
+    share: number,
+    now: number,
+  ): Candidate[] {
+    const candidates: Candidate[] = [];
+    for (const exchange of exchanges) {
+      if (exchange.pace?.awaitsClient !== true) continue;
+      const { seconds, isYoung } = this.secondsLeft(exchange, exchange.pace, now);
+      if (seconds < SLOW_SECONDS) continue;
+      candidates.push({ exchange, seconds, isYoung, excess: excessOf(weights.of(exchange.client), share) });
+    }
+    return candidates.sort(
+      (left, right) =>
+        left.excess - right.excess || left.seconds - right.seconds || restOf(left) - restOf(right),
+    );
+  }
+
+  /** Seconds that a client takes for the rest, at the rate that was measured, or else at its mean. */
+  private secondsLeft(
+    exchange: OpenExchange,
+    pace: ClientPace,
+    now: number,
+  ): Pick<Candidate, 'seconds' | 'isYoung'> {
+    const measured = this.measurements.get(exchange);
+    const age = now - exchange.since;
+    const isMeasured = measured !== undefined && measured.lastAt - measured.at >= MEASURED_MS;
+    const moved = isMeasured ? measured.lastMoved - measured.moved : pace.moved;
+    const seconds = (isMeasured ? measured.lastAt - measured.at : age) / 1000;
+    const rest = Number.isFinite(pace.rest) ? pace.rest : UNKNOWN_REST_BYTES;
+    return { seconds: (rest / Math.max(moved, 1)) * seconds, isYoung: !isMeasured && age < YOUNG_MS };
+  }
+
+  /** Measures the clients that are waited for. */
+  private async look(now: number): Promise<void> {
+    this.lookedAt = now;
+    const { exchanges } = this.parts;
+    const awaiting = [...exchanges].flatMap((exchange) =>
+      exchange.pace?.awaitsClient === true ? [{ exchange, pace: exchange.pace }] : [],
+    );
+    const all = await Promise.all(
+      awaiting.map(async ({ exchange, pace }) => ({ exchange, moved: await pace.transferred() })),
+    );
+    const at = this.parts.now();
+    for (const { exchange, moved } of all) {
+      const measurement = this.measurements.get(exchange);
+      if (measurement === undefined)
+        this.measurements.set(exchange, { at, moved, lastAt: at, lastMoved: moved });
+      else {
+        measurement.lastAt = at;
+        measurement.lastMoved = moved;
+      }
+    }
+  }
+}
+
+/** Takes held-back responses into memory, the smallest first; returns how many connections will be free without a client. */
+function takeAhead(holders: readonly OpenExchange[]): number {
+  const isKnown = ({ pace }: OpenExchange): boolean => Number.isFinite(pace?.rest ?? Infinity);
+  const restOfPace = ({ pace }: OpenExchange): number => pace?.rest ?? Infinity;
+  let freed = holders.filter((exchange) => exchange.isTakenAhead && isKnown(exchange)).length;
+  const held = holders
+    .filter((exchange) => exchange.isHeldBack)
+    .sort((left, right) => Math.sign(restOfPace(left) - restOfPace(right)) || 0);
+  for (const exchange of held) {
+    const isLast = isKnown(exchange);
+    if (!exchange.takeAhead()) break;
+    if (isLast) freed += 1;
+  }
+  return freed;
+}
+
+function restOf({ exchange }: Candidate): number {
+  const rest = exchange.pace?.rest ?? 0;
+  return Number.isFinite(rest) ? rest : UNKNOWN_REST_BYTES;
+}
+
+/** True when a candidate may end for a client of this excess. */
+function mayEnd({ excess, isYoung }: Candidate, other: number): boolean {
+  return isYoung ? excess > other * SAME_WEIGHT : excess * SAME_WEIGHT >= other;
+}
+
+function excessOf(weight: number, share: number): number {
+  return weight > share ? weight : 0;
+}
+
+/** How many of some exchanges each client has. */
+class Weights {
+  private readonly counts: readonly [
+    Map<string | undefined, number>,
+    Map<string, number>,
+    Map<object | undefined, number>,
+  ] = [new Map(), new Map(), new Map()];
+
+  constructor(exchanges: Iterable<OpenExchange>) {
+    const [keys, addresses, connections] = this.counts;
+    for (const { client } of exchanges) {
+      const [key, address, connection] = client;
+      increment(keys, key);
+      increment(addresses, address);
+      increment(connections, connection);
+    }
+  }
+
+  /** The weight of a client: the sum of its counts. */
+  of([key, address, connection]: ClientIdentity): number {
+    const [keys, addresses, connections] = this.counts;
+    // Clients without a key are one by their key, and those of HTTP/1.1 have a connection for each exchange.
+    const ofKey = keys.get(key) ?? 0;
+    const ofConnection = connection === undefined ? 1 : (connections.get(connection) ?? 0);
+    return ofKey + (addresses.get(address) ?? 0) + ofConnection;
+  }
+}
+
+function increment<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** Bits of an IPv6 address that tell no clients apart: each has a network of 64 bits. */
+const HOST_BITS = 64n;
+
+/** The address of a client as it counts: the network, with IPv6. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const bits = addressBits(address);
+  if (bits === undefined || bits >> 32n === 0xff_ffn) return address;
+  return `${(bits >> HOST_BITS).toString(16)}/64`;
+}
