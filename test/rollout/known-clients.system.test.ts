@@ -42,6 +42,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
       password: () => undefined,
       ca: undefined,
       name: 'capture-gateway',
+      onStranger: () => {},
     });
     return { setting: url, store, others: () => [] };
   },
@@ -147,6 +148,7 @@ test(
       password: () => undefined,
       ca: undefined,
       name: 'capture-gateway',
+      onStranger: () => {},
     });
     onTestFinished(() => store.close());
     const begun = Date.now() - 60 * DAY;

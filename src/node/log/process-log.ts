@@ -31,6 +31,7 @@ import type { LogSink } from './log-sink.ts';
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
  * | `store-lost`, `store-found` | warn, info | the store is unreachable, or reachable again, for modes and windows or for the report's counts | |
+ * | `store-stranger` | warn | the store has something that no gateway of this version wrote; it is passed over. One line for each key | |
  * | `rollout-without-v1` | error | the stored modes need a V1 service, but none is configured here; the rule book's modes hold | |
  * | `client-secret-random` | warn | client hashes change at each start although the rollout needs stable ones | |
  * | `circuit-opened`, `circuit-closed` | error, info | an origin's circuit opened or closed | `origin` |
@@ -73,6 +74,7 @@ export type ProcessEvent =
   | 'newcomers-served'
   | 'store-lost'
   | 'store-found'
+  | 'store-stranger'
   | 'client-secret-random'
   | 'circuit-opened'
   | 'circuit-closed'

@@ -63,7 +63,7 @@ export async function openRollout(
   });
   const opened: OpenStore | undefined =
     own.store === undefined
-      ? await openStore(settings, own.processes)
+      ? await openStore(settings, own.processes, log)
       : { store: own.store, place: 'the first process', copy: undefined, isLocal: false, records: undefined };
   const shared = opened && (await share(control, opened, own, own.store === undefined ? log : () => {}));
   if (shared !== undefined && 'fault' in shared) return shared;
@@ -194,7 +194,11 @@ interface OpenStore {
  * Opens the store that the settings name; undefined if there is nothing to share. Several processes of one gateway share the first one's
  * memory. Throws if a file cannot be read.
  */
-async function openStore(settings: Settings, processes: number): Promise<OpenStore | undefined> {
+async function openStore(
+  settings: Settings,
+  processes: number,
+  log: WriteProcessLine,
+): Promise<OpenStore | undefined> {
   const address = settings.get(table.store);
   if (address.kind === 'redis') {
     const { url, ca, copy, prefix } = address;
@@ -203,6 +207,8 @@ async function openStore(settings: Settings, processes: number): Promise<OpenSto
       password: () => settings.get(table.storePassword),
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
       name: prefix,
+      onStranger: (sentence) =>
+        log({ level: 'warn', event: 'store-stranger', message: `rollout: ${sentence}` }),
     });
     const records = store.records(settings.constants.reportKeepDays * DAY_MS);
     const renewCa = (renewed: string): void => store.renew(renewed);

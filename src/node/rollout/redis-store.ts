@@ -21,6 +21,8 @@ interface RedisAddress {
   readonly ca: string | undefined;
   /** Prefix of all keys. */
   readonly name: string;
+  /** Called with a sentence when something is in the store that no gateway wrote, once for each of its keys. */
+  readonly onStranger: (sentence: string) => void;
 }
 
 /** Milliseconds to wait for the first connection. */
@@ -58,6 +60,7 @@ export class RedisStore implements Store {
   /** Replies from wrong nodes in a row, and the time of the last one. */
   private wrongNodes = 0;
   private wrongNodeAt = Number.NEGATIVE_INFINITY;
+  private readonly strangers = new Set<string>();
   private retry: NodeJS.Timeout | undefined = undefined;
 
   private constructor(address: RedisAddress, create: (address: RedisAddress) => RedisClientType) {
@@ -102,13 +105,18 @@ export class RedisStore implements Store {
     const args = additions.flatMap(({ windowMs, add }) => [windowMs, add.length, ...add].map(String));
     const replies = await this.run(COUNT, keys, [String(WINDOW_PARTS), ...args]);
     if (!Array.isArray(replies)) throw new Error('the server sent no counts');
-    return replies.map((reply) => readCounts(reply));
+    return replies.map((reply: unknown, index) => {
+      const [part, stranger, ...pairs] = textsOf(reply);
+      this.tell(keys[index], stranger);
+      return readCounts(part, pairs);
+    });
   }
 
   /** Records beside the texts and windows; they expire `keepMs` after their last change. */
   records(keepMs: number): RecordStore {
     return new RedisRecords(
       (script, keys, args) => this.run(script, keys, args),
+      (key, stranger) => this.tell(key, stranger),
       (key) => this.keyOf(key),
       keepMs,
     );
@@ -222,6 +230,17 @@ export class RedisStore implements Store {
     }
   }
 
+  /** Tells of what a script found under a key, if anything. */
+  private tell(key = '', stranger = ''): void {
+    if (stranger === '' || this.strangers.has(key) || this.strangers.size >= MAX_STRANGERS) return;
+    this.strangers.add(key);
+    const what =
+      stranger === NO_HASH ? 'was no hash' : `has a field that cannot be read, ${quoted(stranger)}`;
+    this.address.onStranger(
+      `${key} in the store ${what}; no gateway of this version wrote it, and it is passed over. See who else may write to these keys.`,
+    );
+  }
+
   /** Replaces the client's error about a missing connection by the reason for that. */
   private async told<Value>(reply: Promise<Value>): Promise<Value> {
     const { connections } = this;
@@ -284,19 +303,26 @@ function destroy({ commands, subscriptions }: Connections): void {
   for (const client of [commands, subscriptions]) if (client.isOpen) client.destroy();
 }
 
-/** Reads the current part, and fields `part:index` with their values. */
-function readCounts(reply: unknown): SharedWindow {
-  const [part, ...pairs]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+/** Maximum keys whose strangers are told, and characters of a field's name. */
+const MAX_STRANGERS = 20;
+const MAX_NAME = 64;
+
+function quoted(field: string): string {
+  return JSON.stringify(field.length > MAX_NAME ? `${field.slice(0, MAX_NAME)}…` : field);
+}
+
+/** Reads fields `part:index` with their values, which the script has checked. */
+function readCounts(current: string | undefined, pairs: readonly string[]): SharedWindow {
   const parts = new Map<number, number[]>();
   for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const [number = 0, index = 0] = String(pairs[at]).split(':').map(Number);
+    const [number = 0, index = 0] = (pairs[at] ?? '').split(':').map(Number);
     const counts = parts.get(number) ?? [];
     while (counts.length <= index) counts.push(0);
     counts[index] = Number(pairs[at + 1]);
     parts.set(number, counts);
   }
   return {
-    part: Number(part),
+    part: Number(current),
     parts: [...parts]
       .toSorted(([one], [other]) => one - other)
       .map(([number, counts]) => ({ part: number, counts })),
@@ -314,19 +340,27 @@ type RunScript = (script: RedisScript, keys: readonly string[], args: readonly s
 /** Records in Redis or Valkey: a hash of texts and a hash of their revisions, which expire together. */
 class RedisRecords implements RecordStore {
   private readonly run: RunScript;
+  private readonly tell: (key: string | undefined, stranger: string | undefined) => void;
   private readonly keys: readonly string[];
   private readonly keepMs: number;
 
   /** Records expire `keepMs` after their last change. */
-  constructor(run: RunScript, keyOf: (key: string) => string, keepMs: number) {
+  constructor(
+    run: RunScript,
+    tell: (key: string | undefined, stranger: string | undefined) => void,
+    keyOf: (key: string) => string,
+    keepMs: number,
+  ) {
     this.run = run;
+    this.tell = tell;
     this.keys = ['report:1:texts', 'report:1:revisions'].map(keyOf);
     this.keepMs = keepMs;
   }
 
   async changes(after: number, limit: number): Promise<RecordPage> {
     const reply = await this.run(RECORD_CHANGES, this.keys, [String(after), String(limit)]);
-    const [life = '', ...fields] = textsOf(reply);
+    const [life = '', stranger, ...fields] = textsOf(reply);
+    this.tell(this.keys[1], stranger);
     return {
       life,
       records: Array.from({ length: Math.floor(fields.length / 3) }, (_, index) => ({
@@ -346,7 +380,7 @@ class RedisRecords implements RecordStore {
 }
 
 function textsOf(reply: unknown): readonly string[] {
-  if (!Array.isArray(reply)) throw new Error('the server sent no records');
+  if (!Array.isArray(reply)) throw new Error('the server sent no list');
   return reply.map(String);
 }
 
@@ -369,12 +403,23 @@ redis.call('PUBLISH', ARGV[4], '')
 return 1
 `);
 
+/** What a script says of a key that was no hash, and was deleted: no field has this name. */
+const NO_HASH = '=type';
+
+/** True for a reply that says that a key is no hash. Any other error is one of the server, and ends the script. */
+const IS_NO_HASH = `
+local function is_no_hash(reply)
+  return type(reply) == 'table' and reply.err ~= nil and string.find(reply.err, '^WRONGTYPE') ~= nil
+end
+`;
+
 /**
  * Adds to windows. KEYS are hashes with fields \`part:index\`; ARGV is the number of parts of a window, then for each key the
- * length of the window in milliseconds, how many numbers follow, and the numbers. Returns for each key the current part, then
- * fields and values. The server's clock divides the windows.
+ * length of the window in milliseconds, how many numbers follow, and the numbers. Returns for each key the current part, a field that
+ * no gateway of this version wrote (or nothing), then fields and values. The server's clock divides the windows. The script deletes
+ * what nobody can read, since it would make each replica count alone; an index beyond the numbers may be one of a later version.
  */
-const COUNT: RedisScript = script(`
+const COUNT: RedisScript = script(`${IS_NO_HASH}
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local parts = tonumber(ARGV[1])
@@ -385,25 +430,45 @@ for index, key in ipairs(KEYS) do
   local numbers = tonumber(ARGV[at + 1])
   local part = math.floor(now / length * parts)
   local name = string.format('%.0f', part)
+  local stranger = ''
+  local fields = redis.pcall('HGETALL', key)
+  if is_no_hash(fields) then
+    redis.call('DEL', key)
+    stranger = '${NO_HASH}'
+    fields = {}
+  elseif fields.err then
+    return fields
+  end
+  local kept = {}
+  for field = 1, #fields, 2 do
+    local own, value = fields[field], fields[field + 1]
+    local old, number = string.match(own, '^(%d+):(%d+)$')
+    if old == nil or string.format('%.0f:%.0f', old, number) ~= own or tonumber(old) >= part + parts
+      or #value > 15 or not string.find(value, '^%-?%d+$') then
+      stranger = own
+      redis.call('HDEL', key, own)
+    elseif tonumber(old) <= part - parts then
+      redis.call('HDEL', key, own)
+    elseif tonumber(number) >= numbers then
+      stranger = own
+    else
+      kept[own] = value
+    end
+  end
   local added = false
   for number = 1, numbers do
     local add = ARGV[at + 1 + number]
     if add ~= '0' then
-      redis.call('HINCRBY', key, name .. ':' .. (number - 1), add)
+      local own = name .. ':' .. (number - 1)
+      kept[own] = string.format('%.0f', redis.call('HINCRBY', key, own, add))
       added = true
     end
   end
   at = at + 2 + numbers
-  local fields = redis.call('HGETALL', key)
-  local reply = { name }
-  for field = 1, #fields, 2 do
-    local old = tonumber(string.match(fields[field], '^%d+'))
-    if old <= part - parts then
-      redis.call('HDEL', key, fields[field])
-    else
-      reply[#reply + 1] = fields[field]
-      reply[#reply + 1] = fields[field + 1]
-    end
+  local reply = { name, stranger }
+  for own, value in pairs(kept) do
+    reply[#reply + 1] = own
+    reply[#reply + 1] = value
   end
   if added then redis.call('PEXPIRE', key, math.ceil(length + length / parts)) end
   replies[index] = reply
@@ -412,28 +477,49 @@ return replies
 `);
 
 /**
- * Returns the records' life, then key, revision and text of at most ARGV[2] records that were set after revision ARGV[1], by revision.
- * KEYS are the hash of texts and the hash of revisions, which also has the life and the last revision. If the server has evicted one of
- * them, the script deletes the other.
+ * The first lines of the scripts for records. KEYS are the hash of texts and the hash of revisions, which also has the life and the last
+ * revision. Both are deleted when the server has evicted one of them, or when nobody can read one: a new life begins then.
  */
-const RECORD_CHANGES: RedisScript = script(`
-if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
+const BOTH_OR_NONE = `${IS_NO_HASH}
+local stranger = ''
+if is_no_hash(redis.pcall('HGET', KEYS[1], '')) or is_no_hash(redis.pcall('HGET', KEYS[2], '')) then
+  stranger = '${NO_HASH}'
+else
+  local last = redis.call('HGET', KEYS[2], '=last')
+  if last and (#last > 15 or not string.find(last, '^%d+$')) then stranger = '=last' end
+end
+if stranger ~= '' or redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
   redis.call('DEL', KEYS[1], KEYS[2])
 end
+`;
+
+/**
+ * Returns the records' life, a field that no gateway wrote (or nothing), then key, revision and text of at most ARGV[2] records that were
+ * set after revision ARGV[1], by revision. It deletes a record without a revision: nobody could replace it.
+ */
+const RECORD_CHANGES: RedisScript = script(`${BOTH_OR_NONE}
 local after = tonumber(ARGV[1])
+local last = tonumber(redis.call('HGET', KEYS[2], '=last') or '0')
 local found = {}
 local fields = redis.call('HGETALL', KEYS[2])
 local life = ''
 for field = 1, #fields, 2 do
   local name, value = fields[field], fields[field + 1]
+  local revision = string.find(value, '^%d+$') and tonumber(value) or last + 1
   if name == '=life' then
     life = value
-  elseif name ~= '=last' and tonumber(value) > after then
-    found[#found + 1] = { name, tonumber(value) }
+  elseif name == '=last' then
+    -- It was checked above.
+  elseif revision > last then
+    stranger = name
+    redis.call('HDEL', KEYS[1], name)
+    redis.call('HDEL', KEYS[2], name)
+  elseif revision > after then
+    found[#found + 1] = { name, revision }
   end
 end
 table.sort(found, function(one, other) return one[2] < other[2] end)
-local reply = { life }
+local reply = { life, stranger }
 for index = 1, math.min(#found, tonumber(ARGV[2])) do
   local name, revision = found[index][1], found[index][2]
   reply[#reply + 1] = name
@@ -447,10 +533,7 @@ return reply
  * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the life
  * and the last revision, or nothing if the life or a revision differs. The server's clock names a new life.
  */
-const REPLACE_RECORDS: RedisScript = script(`
-if redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
-  redis.call('DEL', KEYS[1], KEYS[2])
-end
+const REPLACE_RECORDS: RedisScript = script(`${BOTH_OR_NONE}
 local life = redis.call('HGET', KEYS[2], '=life') or ''
 if life ~= ARGV[1] then return {} end
 for at = 3, #ARGV, 3 do

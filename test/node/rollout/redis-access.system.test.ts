@@ -63,6 +63,7 @@ async function doEverything({ port }: RedisServer, user: string): Promise<void> 
     password: () => PASSWORD,
     ca: undefined,
     name: user,
+    onStranger: () => {},
   });
   const end = store.subscribe('rollout', () => {});
   const steps: readonly (() => Promise<unknown>)[] = [

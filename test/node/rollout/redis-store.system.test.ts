@@ -18,7 +18,7 @@ async function open(
   url: string,
   over: Partial<Parameters<typeof RedisStore.open>[0]> = {},
 ): Promise<RedisStore> {
-  const own = { url, password: () => undefined, ca: undefined, name: 'test' };
+  const own = { url, password: () => undefined, ca: undefined, name: 'test', onStranger: () => {} };
   const store = await RedisStore.open({ ...own, ...over });
   onTestFinished(() => store.close());
   return store;
@@ -209,6 +209,62 @@ test('records of another name are apart, and expire together when nothing change
   expect(await other.records(60_000).changes(0, 10)).toEqual({ life: '', records: [] });
   await other.records(1).replace('', [{ key: 'a', text: '1', revision: 0 }]);
   await expect.poll(() => other.records(1).changes(0, 10)).toEqual({ life: '', records: [] });
+});
+
+// Attack: whoever can write to the shared server writes under the gateway's keys.
+test.each([
+  ['a field that is no part', 'HSET KEY x 1'],
+  ['a field without a number', 'HSET KEY :0 1'],
+  ['a number that is no integer', 'HSET KEY NOW:0 abc'],
+  ['a number that is a fraction', 'HSET KEY NOW:0 1.5'],
+  ['a number that overflows', 'HSET KEY NOW:0 9223372036854775807'],
+  ['an index without bound', 'HSET KEY NOW:50000000 1'],
+  ['a part that never ends', 'HSET KEY 99999999999999:0 1'],
+  ['a part with another name', 'HSET KEY 0NOW:0 1'],
+  ['a text', 'SET KEY text'],
+  ['a list', 'RPUSH KEY a'],
+])('%s in a window is told once and passed over', async (_, written) => {
+  const server = await playedRedis();
+  const told: string[] = [];
+  const store = await open(server.url, { onStranger: (sentence) => told.push(sentence) });
+  const windowMs = 12 * 3_600_000;
+  const now = String((await store.count([{ key: 'w', windowMs, add: [0, 0] }]))[0]?.part);
+  await command(server.port, written.replace('KEY', '{test}:window:w').replace('NOW', now));
+  const count = (add: readonly number[]): ReturnType<RedisStore['count']> =>
+    store.count([
+      { key: 'other', windowMs, add },
+      { key: 'w', windowMs, add },
+    ]);
+  const expected = { part: Number(now), parts: [{ part: Number(now), counts: [2, 3] }] };
+  expect(await count([2, 3])).toEqual([expected, expected]);
+  await count([1, 0]);
+  expect((await count([0, 0]))[1]?.parts.map(({ counts }) => counts)).toEqual([[3, 3]]);
+  expect(told).toEqual([expect.stringMatching(/^\{test\}:window:w in the store .+ and it is passed over/)]);
+});
+
+test.each([
+  ['a revision that is no number', 'HSET REVISIONS x abc'],
+  ['a revision that is still to come', 'HSET REVISIONS x 99999999999999'],
+  ['a last revision that is no number', 'HSET REVISIONS =last abc'],
+  ['a last revision that overflows', 'HSET REVISIONS =last 9223372036854775807'],
+  ['revisions that are a text', 'SET REVISIONS text'],
+  ['texts that are a list', 'DEL TEXTS\r\nRPUSH TEXTS a'],
+])('%s among records is told once, and records are shared again', async (_, written) => {
+  const server = await playedRedis();
+  const told: string[] = [];
+  const store = await open(server.url, { onStranger: (sentence) => told.push(sentence) });
+  const records = store.records(60_000);
+  await records.replace('', [{ key: 'a', text: '1', revision: 0 }]);
+  const texts = written
+    .replaceAll('REVISIONS', '{test}:report:1:revisions')
+    .replaceAll('TEXTS', '{test}:report:1:texts');
+  await command(server.port, texts);
+  const { life, records: left } = await records.changes(0, 10);
+  // A replica that finds another life adds all its records again.
+  const revision = left.find(({ key }) => key === 'a')?.revision ?? 0;
+  expect(await records.replace(life, [{ key: 'a', text: '2', revision }])).toBeDefined();
+  expect((await records.changes(0, 10)).records).toMatchObject([{ key: 'a', text: '2' }]);
+  expect(told).toEqual([expect.stringContaining('{test}:report:1:revisions in the store ')]);
 });
 
 /** A name of Redis, as a service or a virtual address has it: connections go where it leads when they are made. */
