@@ -75,23 +75,26 @@ type ResponseSource = Exclude<ListedResponse, 'inverse' | { inverse: unknown } |
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
-/** Returns the value at a path of the source as JSON text. */
-export type JsonAt = (path: SourcePath) => string;
+/** The source of a rule book as it is written: the value at a path as JSON text, and the text of the number at a path. */
+export interface Written {
+  readonly json: (path: SourcePath) => string;
+  readonly number: (path: SourcePath) => string;
+}
 
 /** Converts the source of a change; `index` is its position in the source. */
-export function declareChange(source: ChangeSource, index: number, jsonAt: JsonAt): DeclaredChange {
+export function declareChange(source: ChangeSource, index: number, written: Written): DeclaredChange {
   const path = ['changes', index];
   const request = (source.request ?? []).flatMap((rule, at) =>
-    declareRule(rule, [...path, 'request', at], jsonAt),
+    declareRule(rule, [...path, 'request', at], written),
   );
-  const response = declareResponse(source.response, [...path, 'response'], jsonAt);
+  const response = declareResponse(source.response, [...path, 'response'], written);
   const query = (source.query ?? [])
-    .flatMap((rule, at) => declareQueryRule(rule, [...path, 'query', at], jsonAt))
+    .flatMap((rule, at) => declareQueryRule(rule, [...path, 'query', at], written))
     .filter(({ parts }) => parts.length > 0);
   const headers = (source.headers ?? []).map((rule, at) =>
-    declareHeaderRule(rule, [...path, 'headers', at], undefined),
+    declareHeaderRule(rule, [...path, 'headers', at], undefined, written),
   );
-  const responseHeaders = declareResponseHeaders(source.response, [...path, 'response']);
+  const responseHeaders = declareResponseHeaders(source.response, [...path, 'response'], written);
   const change: Change = {
     id: source.id,
     summary: source.summary,
@@ -110,7 +113,7 @@ export function declareChange(source: ChangeSource, index: number, jsonAt: JsonA
   return { change, path, request, query, headers, responseHeaders, response, hasRules };
 }
 
-function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): readonly DeclaredRule[] {
+function declareRule(source: RequestSource, path: SourcePath, written: Written): readonly DeclaredRule[] {
   if ('unwrap' in source) {
     const at = [...path, 'unwrap'];
     return [{ rule: { rule: 'unwrap', member: oneName(source.unwrap) }, inside: at, members: [at] }];
@@ -142,7 +145,7 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
     return aboutMember('rename', source.rename, (place) => ({ rule: 'rename', ...place, to }));
   }
   if ('map' in source) {
-    const values = mappedValues(source.map);
+    const values = mappedValues(source.map, path, written);
     const paths = valuePaths(source.map, path);
     return aboutMember('of', source.of, (place) => ({ rule: 'map', ...place, values }), paths);
   }
@@ -150,7 +153,11 @@ function declareRule(source: RequestSource, path: SourcePath, jsonAt: JsonAt): r
   if ('set' in source || 'default' in source) {
     return declareSet(source, path).map(({ rule, member, value, at }) => {
       const [inside, name] = split([...base, ...member]);
-      return { rule: { rule, member: name, in: inside, json: jsonAt(at), value }, inside: at, members: [at] };
+      return {
+        rule: { rule, member: name, in: inside, json: written.json(at), value },
+        inside: at,
+        members: [at],
+      };
     });
   }
   if ('move' in source) {
@@ -293,7 +300,7 @@ function declareStrip(
 function declareResponse(
   source: ChangeSource['response'] = [],
   path: SourcePath,
-  jsonAt: JsonAt,
+  written: Written,
 ): readonly DeclaredResponseRule[] {
   if (source === 'inverse') return [{ rule: INVERSE, path, values: [] }];
   return source.flatMap((rule, index): readonly DeclaredResponseRule[] => {
@@ -307,7 +314,7 @@ function declareResponse(
     const status = statuses(rule.status, 'errors' in rule ? ['4xx', '5xx'] : ['2xx']);
     if ('set' in rule || 'default' in rule) {
       return declareSet(rule, at).map(({ rule: word, member, value, at: place }) => ({
-        rule: { rule: word, path: member, json: jsonAt(place), value, status },
+        rule: { rule: word, path: member, json: written.json(place), value, status },
         path: at,
         values: [],
       }));
@@ -321,14 +328,14 @@ function declareResponse(
       }));
     }
     const values = 'map' in rule ? valuePaths(rule.map, at) : [];
-    return [{ rule: responseRule(rule, status), path: at, values }];
+    return [{ rule: responseRule(rule, status, at, written), path: at, values }];
   });
 }
 
 function declareQueryRule(
   source: QuerySource,
   path: SourcePath,
-  jsonAt: JsonAt,
+  written: Written,
 ): readonly DeclaredQueryRule[] {
   const at = (key: string): SourcePath => [...path, key];
   if ('rename' in source)
@@ -338,7 +345,7 @@ function declareQueryRule(
     const rule: QueryRule = {
       rule: 'map',
       parameter: source.of,
-      values: mappedTexts(source.map),
+      values: mappedTexts(source.map, path, written),
       ...(separators === undefined ? {} : { with: [separators].flat() }),
       ...(sign === undefined ? {} : { sign: [sign].flat() }),
     };
@@ -348,7 +355,7 @@ function declareQueryRule(
     const rule = 'set' in source ? 'set' : 'default';
     return Object.entries('set' in source ? source.set : source.default).map(([parameter, value]) => {
       const place = [...path, rule, parameter];
-      const text = typeof value === 'string' ? value : jsonAt(place);
+      const text = textOf(value, place, written);
       return { rule: { rule, parameter, text }, parts: [place] };
     });
   }
@@ -364,6 +371,7 @@ function declareHeaderRule(
   source: HeaderSource,
   path: SourcePath,
   status: readonly StatusPattern[] | undefined,
+  written: Written,
 ): DeclaredHeaderRule {
   const declared = (
     key: string,
@@ -384,7 +392,11 @@ function declareHeaderRule(
   if ('default' in source)
     return declared('default', { rule: 'default', field: source.default, value: source.to });
   if ('map' in source) {
-    const rule: HeaderRule = { rule: 'map', field: source.of, values: mappedTexts(source.map) };
+    const rule: HeaderRule = {
+      rule: 'map',
+      field: source.of,
+      values: mappedTexts(source.map, path, written),
+    };
     return declared('of', rule, valuePaths(source.map, path));
   }
   const { names, parts } = stripped(source.strip, path);
@@ -405,13 +417,14 @@ function stripped(
 function declareResponseHeaders(
   source: ChangeSource['response'] = [],
   path: SourcePath,
+  written: Written,
 ): readonly DeclaredHeaderRule[] {
   if (source === 'inverse') return [];
   return source.flatMap((listed, at) => {
     if (listed === 'inverse' || !('headers' in listed)) return [];
     const status = listed.status === undefined ? undefined : statuses(listed.status, []);
     return listed.headers.map((rule, index) =>
-      declareHeaderRule(rule, [...path, at, 'headers', index], status),
+      declareHeaderRule(rule, [...path, at, 'headers', index], status, written),
     );
   });
 }
@@ -421,16 +434,25 @@ function ofResponse({ rule, status }: DeclaredHeaderRule): readonly ResponseHead
   return rule.rule === 'query' ? [] : [{ rule, status }];
 }
 
-function mappedValues(source: MapSource): readonly MappedValue[] {
-  return Object.entries(source).map(([from, to]) => ({ from: readScalar(from), to: scalarOf(to) }));
+/** A number keeps its digits, as those of a key do: 1.10 is not 1.1. */
+function mappedValues(source: MapSource, path: SourcePath, written: Written): readonly MappedValue[] {
+  return Object.entries(source).map(([from, to]) => ({
+    from: readScalar(from),
+    to: typeof to === 'number' ? readScalar(written.json([...path, 'map', from])) : scalarOf(to),
+  }));
 }
 
 /** A query has no types: every value is a text, and double quotes around a key are not part of it, as in a body. */
-function mappedTexts(source: MapSource): readonly MappedValue[] {
-  return mappedValues(source).map(({ from, to }) => ({
-    from: { isString: true, text: from.text },
-    to: { isString: true, text: to.text },
+function mappedTexts(source: MapSource, path: SourcePath, written: Written): readonly MappedValue[] {
+  return Object.entries(source).map(([from, to]) => ({
+    from: { isString: true, text: readScalar(from).text },
+    to: { isString: true, text: textOf(to, [...path, 'map', from], written) },
   }));
+}
+
+/** The text of a scalar, for a place without types; a number is as it is written, also where JSON has no such number: 007. */
+function textOf(value: string | number | boolean | null, path: SourcePath, written: Written): string {
+  return typeof value === 'number' ? written.number(path) : String(value);
 }
 
 function valuePaths(source: MapSource, path: SourcePath): readonly SourcePath[] {
@@ -442,7 +464,12 @@ type OneResponseSource = Exclude<
   { readonly set: unknown } | { readonly default: unknown } | { readonly strip: unknown }
 >;
 
-function responseRule(source: OneResponseSource, status: readonly StatusPattern[]): ExplicitResponseRule {
+function responseRule(
+  source: OneResponseSource,
+  status: readonly StatusPattern[],
+  path: SourcePath,
+  written: Written,
+): ExplicitResponseRule {
   if ('rename' in source)
     return { rule: 'rename', path: readPath(source.rename), to: oneName(source.to), status };
   if ('alias' in source)
@@ -451,7 +478,12 @@ function responseRule(source: OneResponseSource, status: readonly StatusPattern[
   if ('errors' in source)
     return { rule: 'errors', details: source.errors === true ? {} : source.errors.details, status };
   if ('map' in source)
-    return { rule: 'map', path: readPath(source.of), values: mappedValues(source.map), status };
+    return {
+      rule: 'map',
+      path: readPath(source.of),
+      values: mappedValues(source.map, path, written),
+      status,
+    };
   if ('move' in source)
     return { rule: 'move', ...commonPlace(readPath(source.move), readPath(source.to)), status };
   if (isConversion(source)) {

@@ -11,7 +11,7 @@ import {
   readWebhooks,
   webhookFaults,
 } from './check-rule-book.ts';
-import { declareChange, type JsonAt } from './declared-change.ts';
+import { declareChange, type Written } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
 import { declareVersion, staleHeaderRules } from './header-rules.ts';
@@ -59,7 +59,10 @@ const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response:
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
   const document = new SourceDocument(text);
-  const { faults, meaning } = checkMeaning(document.value, (path) => document.jsonAt(path));
+  const { faults, meaning } = checkMeaning(document.value, {
+    json: (path) => document.jsonAt(path),
+    number: (path) => document.numberAt(path),
+  });
   const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
   if (document.value !== undefined) {
     for (const { path, blame, message } of faults) {
@@ -78,14 +81,14 @@ interface Findings {
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 
-function checkMeaning(value: unknown, jsonAt: JsonAt): Findings {
+function checkMeaning(value: unknown, written: Written): Findings {
   const parsed = ruleBookSource.safeParse(value);
-  if (parsed.success) return check(parsed.data, undefined, jsonAt);
+  if (parsed.success) return check(parsed.data, undefined, written);
   const faults = schemaFaults(parsed.error.issues, value);
   const subset = validSubset(value, parsed.error.issues);
   const rest = ruleBookSource.safeParse(subset?.source);
   if (subset === undefined || !rest.success) return { faults, meaning: undefined };
-  return { faults: [...faults, ...check(rest.data, subset, jsonAt).faults], meaning: undefined };
+  return { faults: [...faults, ...check(rest.data, subset, written).faults], meaning: undefined };
 }
 
 /**
@@ -99,7 +102,7 @@ function followsBodyLinks(
 }
 
 /** Checks a source, or the valid subset of it. */
-function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: JsonAt): Findings {
+function check(source: RuleBookSource, subset: ValidSubset | undefined, written: Written): Findings {
   const {
     from = DEFAULT_PREFIXES.v1,
     to = DEFAULT_PREFIXES.v2,
@@ -108,7 +111,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, jsonAt: 
   } = source;
   const { operations, faults } = checkOperations(source.operations, from, to);
   const declared = source.changes.map((change, at) =>
-    declareChange(change, subset?.indexes[at] ?? at, jsonAt),
+    declareChange(change, subset?.indexes[at] ?? at, written),
   );
   const policies: Policies = { ...DEFAULT_POLICIES, ...source.policies };
   const limits: RuleBookLimits = { ...DEFAULT_LIMITS, ...source.limits };

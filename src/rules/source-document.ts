@@ -103,12 +103,23 @@ export class SourceDocument {
 
   /** The value at a path as JSON text; a number keeps its digits, where they are also JSON's. */
   jsonAt(path: SourcePath): string {
+    return this.json(this.nodeAt(path));
+  }
+
+  /** The number at a path as it is written. */
+  numberAt(path: SourcePath): string {
+    const node = this.nodeAt(path);
+    const target = this.targets.get(node) ?? node;
+    return isScalar(target) ? (target.source ?? String(target.value)) : '';
+  }
+
+  private nodeAt(path: SourcePath): unknown {
     let node: unknown = this.root;
     for (const step of path) {
       node = this.targets.get(node) ?? node;
       node = isSeq(node) ? node.items[Number(step)] : member(node, step)?.value;
     }
-    return this.json(node);
+    return node;
   }
 
   private json(node: unknown): string {

@@ -31,6 +31,21 @@ describe('the meaning of a source', () => {
         },
       ],
     ],
+    [
+      '{ map: { 1.0: 1.10, a: 007, b: 0x1F, c: -1e3, d: &n 2.50, e: *n, f: True }, of: status }',
+      [
+        {
+          rule: 'map',
+          parameter: 'status',
+          values: ['1.0 1.10', 'a 007', 'b 0x1F', 'c -1e3', 'd 2.50', 'e 2.50', 'f true'].map((pair) => {
+            const [from = '', to = ''] = pair.split(' ');
+            return { from: string(from), to: string(to) };
+          }),
+        },
+      ],
+    ],
+    ['set: { v: 1.10 }', [{ rule: 'set', parameter: 'v', text: '1.10' }]],
+    ['set: { v: 007 }', [{ rule: 'set', parameter: 'v', text: '007' }]],
   ])('query rule %s', async (rule, meaning) => {
     const book = await bookIn(withChanges(`- { id: c, summary: s, on: [g], query: [\n ${rule} ] }`));
     expect(book.changes[0]?.query).toEqual(meaning);
@@ -79,6 +94,21 @@ describe('the meaning of a source', () => {
             { from: token('10.50'), to: token('0.5') },
             { from: token('null'), to: token('true') },
             { from: string('yes'), to: token('null') },
+          ],
+        },
+      ],
+    ],
+    [
+      '{ map: { a: 1.10, b: 1.50e3, c: 007 }, of: x }',
+      [
+        {
+          rule: 'map',
+          member: 'x',
+          in: [],
+          values: [
+            { from: string('a'), to: token('1.10') },
+            { from: string('b'), to: token('1.50e3') },
+            { from: string('c'), to: token('7') },
           ],
         },
       ],
