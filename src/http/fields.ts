@@ -141,21 +141,31 @@ export function hasKeepAliveOption(connection: string): boolean {
 }
 
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
-const BODY_FIELDS = new FieldNames([
+const BODY_NAMES = new FieldNames([
   'content-encoding',
   'content-length',
   'content-md5',
   'content-digest',
   'digest',
   'repr-digest',
+  'content-sha256',
   'accept-ranges',
   'trailer',
 ]);
 
+/** Digests of the body that clients send in fields of their own: X-Content-SHA256, x-amz-checksum-crc32, X-Body-Hash. */
+const DIGEST_NAME =
+  /^x-(?:[a-z]+-)*(?:(?:content|body|payload)-(?:sha-?\d+|md5|crc\d+|hash|digest)$|checksum)/i;
+
 /** True for the name, in any case, of a field that describes one body. */
 function isBodyField(name: string): boolean {
-  return BODY_FIELDS.has(name);
+  return BODY_NAMES.has(name) || DIGEST_NAME.test(name);
 }
+
+const BODY_FIELDS = { has: isBodyField };
+
+/** A name with a word for a signature: X-Hub-Signature-256, Stripe-Signature, X-Shopify-Hmac-Sha256. */
+const SIGNATURE_NAME = /(?:^|[-_])(?:signature|hmac|sig)(?:[-_]|$)/;
 
 /**
  * Returns the fields of a rewritten response once its body has a content coding, in which it has `length` bytes; without one where
@@ -248,6 +258,7 @@ export type HeaderKind =
   | 'body'
   | 'forwarding'
   | 'other-trace'
+  | 'signature'
   | 'alias'
   | 'claimed-alias'
   | 'other';
@@ -305,12 +316,8 @@ const OTHER_KINDS = [
   ['x-http-method-override', 'method-override'],
   ['x-http-method', 'method-override'],
   ['x-method-override', 'method-override'],
-  ['signature', 'signature'],
-  ['signature-input', 'signature'],
-  ['x-hub-signature', 'signature'],
-  ['x-hub-signature-256', 'signature'],
-  ['x-signature', 'signature'],
-  ['x-amz-content-sha256', 'signature'],
+  // Asks for a signature, and is none (RFC 9421 §5.1).
+  ['accept-signature', 'other'],
   ['if-range', 'if-range'],
   ['via', 'via'],
   ['max-forwards', 'max-forwards'],
@@ -340,6 +347,7 @@ function kindOfLower(lower: string): HeaderKind {
   if (isBodyField(lower)) return 'body';
   if (isForwarding(lower)) return 'forwarding';
   if (isOtherTrace(lower)) return 'other-trace';
+  if (SIGNATURE_NAME.test(lower)) return 'signature';
   if (lower.endsWith('-location')) return 'link';
   return lower.includes('_') ? aliasKind(lower) : 'other';
 }

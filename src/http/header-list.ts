@@ -45,7 +45,7 @@ export class FieldNames {
 }
 
 /** Returns a new list without the fields whose names are in `names`. */
-export function withoutFields(headers: HeaderList, names: FieldNames): string[] {
+export function withoutFields(headers: HeaderList, names: Pick<FieldNames, 'has'>): string[] {
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';

@@ -197,7 +197,7 @@ describe('a request as it was received', () => {
     'from: /api\nto: /api\nversion: { header: x-release, value: 2025-01-01 }\noperations: {}\nchanges: []';
   const OTHERS = 'from: /v1\nto: /v2\nother: pass\noperations: {}\nchanges: []';
 
-  test.each([
+  test.each<readonly [book: string, line: string, fields: string, outcome: string]>([
     [KEYS, 'GET /v1/x', 'Host: g|X-Api-Key: a', 'unnamed: forward'],
     [KEYS, 'GET /v1/x', 'Host: g|X-Api-Key: a|x-api-key: b', 'bad-request, closes'],
     [KEYS, 'GET /v2/x', 'Host: g|X-Api-Key: a|x-api-key: b', 'bad-request, closes'],
@@ -208,6 +208,12 @@ describe('a request as it was received', () => {
     [SIGNED, 'GET /v1/x', 'Host: g|Signature: s', 'signed'],
     [SIGNED, 'GET /v1/x?X-Amz-Signature=s', 'Host: g', 'signed'],
     [SIGNED, 'GET /v1/x', 'Host: g|X-Hub-Signature-256: sha256=00', 'signed'],
+    ...words`X-Hmac-Signature X-Shopify-Hmac-Sha256 Stripe-Signature X-Sig Signature-Input X_Signature X-HMAC`.map(
+      (name) => [SIGNED, 'GET /v1/x', `Host: g|${name}: a`, 'signed'] as const,
+    ),
+    ...words`Accept-Signature X-Signal X-Design X-Signatures-Count X-Content-SHA256`.map(
+      (name) => [SIGNED, 'GET /v1/x', `Host: g|${name}: a`, 'unnamed: forward'] as const,
+    ),
     [SIGNED, 'GET /v1/x', 'Host: g|Authorization: AWS4-HMAC-SHA256 Credential=a', 'signed'],
     [SIGNED, 'GET /v1/x', 'Host: g|authorization: Signature keyId="a"', 'signed'],
     [SIGNED, 'GET /v1/x', 'Host: g|Authorization: OAuth oauth_nonce="a", oauth_signature="b"', 'signed'],
