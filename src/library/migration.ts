@@ -52,7 +52,13 @@ import {
 } from '../migrate/transform.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import { deprecatedAttributes, deprecatedInV1, type EditRecord, type Refusal } from '../rewrite/records.ts';
+import {
+  deprecatedAttributes,
+  deprecatedInV1,
+  type EditRecord,
+  joinedPatch,
+  type Refusal,
+} from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
@@ -498,6 +504,7 @@ class RewrittenV1Request implements FinishedRequest {
       if (records.length === 0) return ruled;
       const made = outcome.body ?? ruled.body;
       const { patch, omitted } = 'patch' in ruled ? ruled : { patch: [], omitted: 0 };
+      const ruledStep = { records: ruled.edits, patch, omitted };
       return {
         ...ruled,
         verdict: 'rewritten',
@@ -508,7 +515,7 @@ class RewrittenV1Request implements FinishedRequest {
             : migratedHead({ ...parts, decision: withMadeBody(decision) }, true, []).headers,
         edits: [...ruled.edits, ...records],
         body: made,
-        patch: omitted > 0 ? [] : [...patch, ...outcome.patch],
+        patch: joinedPatch([ruledStep, { patch: outcome.patch }]),
         omitted,
       };
     });
@@ -766,7 +773,7 @@ class CollectedV1Response implements CollectedResponse {
     const { body } = outcome;
     const omitted = 'omitted' in outcome ? outcome.omitted : 0;
     const edits = [...ofTransform, ...('records' in outcome ? outcome.records : [])];
-    const patch = omitted > 0 ? [] : [...(made?.patch ?? []), ...('patch' in outcome ? outcome.patch : [])];
+    const patch = joinedPatch([{ patch: made?.patch }, outcome]);
     const head = mapped(parts, rewrittenResponseFields(headers, body.length));
     const fields = clientFields(parts, head.headers);
     const sent = hasContent(head.status) ? body : EMPTY;

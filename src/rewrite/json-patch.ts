@@ -412,5 +412,6 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
 function scalarIn(json: Uint8Array): string | number | boolean | null | undefined {
   if (json[0] === OPEN_OBJECT || json[0] === OPEN_LIST) return undefined;
   if (json[0] === QUOTE) return decodeString(json, 0, json.length);
-  return scalarValue({ isString: false, text: new TextDecoder().decode(json) });
+  const value = scalarValue({ isString: false, text: new TextDecoder().decode(json) });
+  return typeof value === 'number' && !Number.isFinite(value) ? undefined : value;
 }

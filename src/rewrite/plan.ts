@@ -14,7 +14,15 @@ import {
 import type { RequestRule } from '../rules/rule.ts';
 import { RecordCache, ShapeCache } from './caches.ts';
 import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
-import { type EditRecord, malformed, Recorder, type Records, type Refusal, type Rewrite } from './records.ts';
+import {
+  type EditRecord,
+  joinedPatch,
+  malformed,
+  Recorder,
+  type Records,
+  type Refusal,
+  type Rewrite,
+} from './records.ts';
 import {
   type CompiledRule,
   compileMap,
@@ -195,7 +203,11 @@ export class Plan {
     if (outcome.verdict === 'unchanged') return { ...outcome, body };
     if (outcome.verdict === 'refused') return outcome;
     const edits = [{ start: 0, end: 0, insert: outcome.body }];
-    return { ...outcome, edits, patch: [{ op: 'add', path: '', value: {} }, ...outcome.patch] };
+    return {
+      ...outcome,
+      edits,
+      patch: joinedPatch([{ patch: [{ op: 'add', path: '', value: {} }] }, outcome]),
+    };
   }
 
   /** Returns the cached result for the body that was scanned last. */

@@ -41,12 +41,12 @@ const RECORD_CHARACTERS = 64;
 export const METHOD_OVERRIDE = 'method-override';
 
 /** True for an edit of the query, whose places are parameters. */
-export function isOfQuery({ from, path }: EditRecord): boolean {
+export function isOfQuery({ from, path }: Pick<EditRecord, 'from' | 'path'>): boolean {
   return (from ?? path)?.startsWith('?') === true;
 }
 
 /** True for an edit of the body, whose places are pointers. */
-export function isOfBody(record: EditRecord): boolean {
+export function isOfBody(record: Pick<EditRecord, 'from' | 'path' | 'header'>): boolean {
   return record.header === undefined && !isOfQuery(record);
 }
 
@@ -202,7 +202,7 @@ export class Recorder {
   add(rule: RuleName, member: DraftMember, value: unknown): void {
     if (!this.record(rule, member)) return;
     this.clearRemoved();
-    this.patch.push({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
+    this.say({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
   }
 
   /** Records that a member moved within the patch, to a place from which its next move is possible. */
@@ -279,8 +279,13 @@ export class Recorder {
 
   /** Says in the patch that a member has another value: `withoutValues` takes it away again. */
   private rewrite(member: DraftMember, value: unknown): void {
+    this.say({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
+  }
+
+  private say(operation: PatchOperation & { readonly value: unknown }): void {
+    const { value } = operation;
     if (typeof value === 'number' && !Number.isFinite(value)) this.isUnsayable = true;
-    this.patch.push({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
+    this.patch.push(operation);
   }
 
   /** Returns the records, with pointers into the current body. */
@@ -360,6 +365,28 @@ export function refusalText({
   const place = `Byte ${offset}, line ${line}, column ${column}`;
   return `${detail} ${place}${reason === undefined ? '' : `: ${reason}`}.`;
 }
+
+/** What was done to a body in one of several steps. */
+interface PatchedStep {
+  readonly verdict?: string;
+  readonly records?: readonly Pick<EditRecord, 'from' | 'path' | 'header' | 'note'>[] | undefined;
+  readonly patch?: readonly PatchOperation[] | undefined;
+  readonly omitted?: number | undefined;
+}
+
+/** The patch of steps that were taken one after the other; empty where one of them has none, because the rest leads elsewhere. */
+export function joinedPatch(steps: readonly PatchedStep[]): readonly PatchOperation[] {
+  const areSaid = steps.every(
+    ({ records = [], patch = [], omitted = 0 }) =>
+      omitted === 0 &&
+      (patch.length > 0 ||
+        records.every((record) => !isOfBody(record) || QUIET_NOTES.has(record.note ?? ''))),
+  );
+  return areSaid ? steps.flatMap(({ patch = [] }) => patch) : [];
+}
+
+/** The notes of what no patch says, since the value is the same. */
+const QUIET_NOTES: ReadonlySet<string> = new Set(['already-flat', 'byte-order-mark', 'duplicate', 'value']);
 
 /**
  * Returns the patch without the values that tell something of the V1 body, the same list if there are none. Similar requests share

@@ -20,6 +20,7 @@ import { isTransformed } from '../../rules/rule-book.ts';
 import { hasFailed } from '../../rewrite-log/entry.ts';
 import type { Body } from '../exchange.ts';
 import { type CheckableBody, DryRun, type DryRunParts } from './dry-run.ts';
+import { joinedPatch } from '../../rewrite/records.ts';
 
 /** Forwards a V1 request to V1 unchanged, and logs the outcome that a migration would have had. */
 export class ObserveExchange extends V1Exchange {
@@ -58,9 +59,12 @@ export class ObserveExchange extends V1Exchange {
         this.entry.edits = outcome.edits;
         this.entry.note = outcome.note;
         if (outcome.patch !== undefined) this.entry.patch = this.loggedPatch(outcome.patch);
-        const { madePatch = [] } = outcome;
-        if (madePatch.length > 0 && outcome.omitted === undefined)
-          this.entry.patch = [...(this.entry.patch ?? []), ...this.madePatch(madePatch)];
+        const { edits, madePatch = [], omitted } = outcome;
+        if (madePatch.length > 0 && omitted === undefined)
+          this.entry.patch = joinedPatch([
+            { records: edits.filter(({ rule }) => rule !== 'transform'), patch: this.entry.patch },
+            { patch: this.madePatch(madePatch) },
+          ]);
         if (outcome.omitted !== undefined) this.entry.editsOmitted = outcome.omitted;
         if (outcome.body !== undefined) this.recorder?.recordRequestBody(outcome.body);
         this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);

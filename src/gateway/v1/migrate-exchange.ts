@@ -26,7 +26,7 @@ import {
 } from '../../migrate/decision.ts';
 import { bufferFull, type Failure, failureOf, failure } from '../../migrate/failure.ts';
 import { RewrittenBody } from '../../migrate/migrated.ts';
-import type { EditRecord, Rewrite } from '../../rewrite/records.ts';
+import { type EditRecord, joinedPatch, type Rewrite } from '../../rewrite/records.ts';
 import type { BodyStream } from '../../rewrite/text-stream.ts';
 import { plainSpelling } from '../../rules/rule.ts';
 import type { WithoutEdits } from '../body-rewriter.ts';
@@ -450,13 +450,17 @@ export class TransformExchange extends MigrateExchange {
     const query = queryOf(decision.v2Target);
     const message = { query, status: undefined, body: isRead ? decoded : undefined, isUnread };
     this.transform('request', message, (result) => {
+      const { edits, editsOmitted: omitted } = this.entry;
+      if (result.patch.length > 0 && omitted === undefined)
+        this.entry.patch = joinedPatch([
+          { records: edits, patch: this.entry.patch },
+          { patch: this.madePatch(result.patch) },
+        ]);
       const records = transformRecords(result, query);
       if (records.length > 0) {
-        this.entry.edits = [...this.entry.edits, ...records];
+        this.entry.edits = [...edits, ...records];
         this.entry.verdict = 'rewritten';
       }
-      if (result.patch.length > 0 && this.entry.editsOmitted === undefined)
-        this.entry.patch = [...(this.entry.patch ?? []), ...this.madePatch(result.patch)];
       const made = result.body === undefined ? decision : withMadeBody(decision);
       this.decision = { ...made, v2Target: withQuery(decision.v2Target, result.query) };
       super.forward(result.body ?? body, isRewritten || result.body !== undefined);
@@ -505,12 +509,9 @@ export class TransformExchange extends MigrateExchange {
           ...(record === undefined ? [] : [record]),
           ...('records' in outcome ? outcome.records : []),
         ];
-        const patch = [...this.madePatch(result.patch), ...('patch' in outcome ? outcome.patch : [])];
+        const patch = joinedPatch([{ patch: this.madePatch(result.patch) }, outcome]);
         const omitted = 'omitted' in outcome ? outcome.omitted : 0;
-        done(
-          { verdict: 'rewritten', body: outcome.body, records, omitted, patch: omitted > 0 ? [] : patch },
-          body,
-        );
+        done({ verdict: 'rewritten', body: outcome.body, records, omitted, patch }, body);
       });
     });
   }

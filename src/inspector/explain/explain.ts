@@ -37,7 +37,7 @@ import {
   transformRecords,
   withQuery,
 } from '../../migrate/transform.ts';
-import { type EditRecord, isOfQuery, type Refusal } from '../../rewrite/records.ts';
+import { type EditRecord, isOfQuery, joinedPatch, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
@@ -141,7 +141,7 @@ async function transformed(
       ...('records' in outcome ? outcome.records : []),
       ...all.filter((record) => !isOfQuery(record)),
     ],
-    patch: [...('patch' in outcome ? outcome.patch : []), ...result.patch],
+    patch: joinedPatch([outcome, { patch: result.patch }]),
     omitted: 'omitted' in outcome ? outcome.omitted : 0,
   };
   return { decision: withMadeBody(after), explained: { ...explained, outcome: made } };

@@ -1,3 +1,4 @@
+import fastJsonPatch from 'fast-json-patch';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeV1, DescriptionCache } from '../../../src/gateway/description.ts';
@@ -558,6 +559,62 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
       failure: 'transform-failed',
       cause: 'response of ./bill.mjs threw TypeError at line 1',
     });
+  });
+});
+
+// A part of a patch leads to another body than V2's.
+describe("a patch with a transform leads from V1's body to V2's, or there is none", () => {
+  const book = BOOK.replace(
+    '{ rename: sum, to: total }',
+    '{ scale: sum, by: 100 }, { strip: [old] }, { default: { n: 1 } }',
+  ).replace('id: sum,', 'id: sum, policies: { value: keep, duplicate: last },');
+  const module = 'export const request = (body) => ({ body: { ...body, made: true } });';
+  const files = { ...FILES, 'rules.yaml': book, 'bill.mjs': module };
+  const objects = Array.from({ length: 700 }, (_, at) => `"beside${at}":1`).join(',');
+
+  test.each<[title: string, body: string, hasPatch: boolean]>([
+    ['a number of JavaScript', '{"data":{"sum":1.5,"old":1}}', true],
+    ['a value that stays as it is', '{"data":{"sum":"x"}}', true],
+    ['no wrapper', '{"sum":1,"n":2}', true],
+    ['nothing for the rules but a repeated name', '{"sum":1,"sum":2,"n":2}', true],
+    ['a number beyond those of JavaScript', '{"data":{"sum":1E400}}', false],
+    ['such a number alone', '{"sum":-1E999,"n":1}', false],
+    ['more edits than are listed', `{"data":{"sum":1},${objects}}`, false],
+  ])('%s', async (_, body, hasPatch) => {
+    const rules = await load(files);
+    const explained = await offlineExplainer(rules)({
+      method: 'POST',
+      target: '/api/v1/bills/1',
+      headers: [['Content-Type', 'application/json']],
+      body,
+    });
+    if (!('patch' in explained)) throw new Error('a fault');
+    expect(explained.patch.length > 0).toBe(hasPatch);
+    if (hasPatch) {
+      const { newDocument } = fastJsonPatch.applyPatch(
+        JSON.parse(body),
+        structuredClone(explained.patch) as fastJsonPatch.Operation[],
+        true,
+        true,
+      );
+      expect(newDocument).toEqual(JSON.parse(explained.v2Body ?? ''));
+    }
+    const { gateway, send } = await served(ok('{"data":{}}'), { rules });
+    await send(requestOf('POST', '/api/v1/bills/1', body));
+    expect(((await gateway.entry()).patch ?? []).length).toBe(explained.patch.length);
+    const bill: TransformModule = {
+      request: (value) => ({ body: { ...(value as Readonly<Record<string, unknown>>), made: true } }),
+    };
+    const migration = createMigration(rules.ruleBook, {
+      transforms: { './pages.js': bill, './bill.mjs': bill },
+    });
+    const migrated = migration.request(
+      'POST',
+      '/api/v1/bills/1',
+      [['Content-Type', 'application/json']],
+      body,
+    );
+    expect('patch' in migrated && migrated.patch).toEqual(explained.patch);
   });
 });
 
