@@ -1,5 +1,5 @@
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import { type Coding, looksLikeJson, type TextFormat } from '../http/content.ts';
+import { type Coding, looksLikeJson, type StreamedFormat, type TextFormat } from '../http/content.ts';
 import { endToEnd, fieldsOfAnotherBody, markTags, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
@@ -133,6 +133,8 @@ export interface StreamedRequest extends FinishedRequest {
 interface FinishedRequest {
   /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
+  /** Returns the refusal of a body that the service has read, and no longer has. */
+  alreadyRead(): RefusedRequest;
 }
 
 /** A request whose body is needed whole. */
@@ -395,10 +397,12 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
         request: withoutBodyEdits(parts, null, [], body.note),
         dropsBody: true,
       };
-    case 'rewrite':
-      return streamedFormat(body) === undefined
+    case 'rewrite': {
+      const format = streamedFormat(body);
+      return format === undefined
         ? new CollectedV1Request(parts, body.coding)
-        : new StreamedV1Request(parts);
+        : new StreamedV1Request(parts, format);
+    }
   }
 }
 
@@ -456,6 +460,10 @@ class RewrittenV1Request implements FinishedRequest {
   constructor(parts: V1RequestParts) {
     this.parts = parts;
     this.bodyLimit = parts.decision.bodyLimit;
+  }
+
+  alreadyRead(): RefusedRequest {
+    return refusedV1(this.parts, failure('body-already-read'));
   }
 
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
@@ -561,6 +569,12 @@ class CollectedV1Request extends RewrittenV1Request implements CollectedRequest 
 
 class StreamedV1Request extends RewrittenV1Request implements StreamedRequest {
   readonly action = 'stream';
+  private readonly format: StreamedFormat;
+
+  constructor(parts: V1RequestParts, format: StreamedFormat) {
+    super(parts);
+    this.format = format;
+  }
 
   get request(): MigratedRequest {
     return { verdict: 'rewritten', ...migratedHead(this.parts, true, []), body: null, patch: [], omitted: 0 };
@@ -568,10 +582,8 @@ class StreamedV1Request extends RewrittenV1Request implements StreamedRequest {
 
   open(): BodyStream {
     const { rules, decision } = this.parts;
-    const format = streamedFormat(decision.body);
-    if (format === undefined) throw new TypeError('The body is not rewritten as it comes.');
     const limits = { limit: this.bodyLimit, hold: () => true };
-    return rules.requestStream(decision.operation, format, limits, (text, plan) => plan.rewrite(text));
+    return rules.requestStream(decision.operation, this.format, limits, (text, plan) => plan.rewrite(text));
   }
 
   refuse(refusal: Refusal): RefusedRequest {

@@ -237,6 +237,11 @@ const FAILURES = {
     'Internal error',
     'The gateway failed; the service may or may not have carried out the request.',
   ],
+  'body-already-read': [
+    500,
+    'Internal error',
+    'The service read the body before the migration, and kept no copy: let the migration come first.',
+  ],
   'not-implemented': [501, 'Not Implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],
   'upstream-unreachable': [502, 'Bad Gateway', 'The gateway cannot reach the service, and sent it nothing.'],

@@ -50,6 +50,7 @@ const STATUSES: Readonly<Record<FailureCode, number>> = {
   'too-many-requests': 429,
   'headers-too-large': 431,
   internal: 500,
+  'body-already-read': 500,
   'not-implemented': 501,
   'upgrade-refused': 501,
   'upstream-unreachable': 502,

@@ -1,219 +1,277 @@
-import { IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { ByteCollector } from '../../http/byte-collector.ts';
-import { ALL_CODINGS, type Coding } from '../../http/content.ts';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { parse as parseQuery } from 'node:querystring';
+import { ALL_CODINGS } from '../../http/content.ts';
 import { isHopByHop } from '../../http/fields.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
 import { RewrittenBody } from '../../migrate/migrated.ts';
 import type { CollectedRequest, Migration, StreamedRequest } from '../../library/migration.ts';
-import type { DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
+import { queryOf } from '../../migrate/transform.ts';
 import { decodeBody } from '../decode-body.ts';
+import { fieldsOf, type ParsedBody, parsedBody, putParsedBody } from './parsed-body.ts';
+import {
+  collectBody,
+  dropBody,
+  isBeingRead,
+  putBody,
+  putStream,
+  takeStream,
+  wasRead,
+} from './request-body.ts';
 import { rewriteResponse } from './rewritten-response.ts';
+
+/** A request listener that is middleware as well: with `next`, as Connect and Express call it. It returns what V2's listener does, or a promise of it. */
+export type MigratingListener = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  next?: (error?: unknown) => unknown,
+) => unknown;
 
 /**
  * Wraps the request listener of a V2 service (a `node:http` listener, an Express application, …) so that it also serves V1
- * clients: it migrates requests under V1's prefix before they reach `v2`, and leaves all others untouched. For HTTP/1.1 servers,
- * with or without TLS; over HTTP/2 a request under V1's prefix gets 505.
+ * clients: it migrates requests under V1's prefix before they reach `v2`, and leaves all others untouched. Without `v2`, or with the
+ * application that it is used in, it is middleware: `app.use(migrateListener(migration))`. A request stays the same object; behind a body
+ * parser, its `rawBody` or `body` is migrated. For HTTP/1.1 servers, with or without TLS; over HTTP/2 a request under V1's prefix gets 505.
  */
-export function migrateListener(migration: Migration, v2: RequestListener): RequestListener {
-  return (incoming, outgoing) => {
-    const { method = '', url = '', rawHeaders, headers } = incoming;
-    if (!migration.isV1Target(url)) {
-      v2(incoming, outgoing);
-      return;
-    }
-    if (incoming.httpVersionMajor > 1) {
-      outgoing.writeHead(505).end();
-      return;
-    }
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    const started = migration.startRequest(method, url, rawHeaders, { hasBody, codings: ALL_CODINGS });
-    const handle = (sent: MigratedRequest, request: IncomingMessage): void => {
-      rewriteResponse(migration, sent, outgoing);
-      v2(request, outgoing);
+export function migrateListener(
+  migration: Migration,
+  v2?: (...given: Parameters<RequestListener>) => unknown,
+): MigratingListener {
+  const serve: MigratingListener | undefined = v2;
+  /** Requests that `v2` has: where it hands one back to this listener, the rest of its middleware goes on. */
+  const handedOn = new WeakSet<IncomingMessage>();
+  const listener: MigratingListener = (incoming, outgoing, next) => {
+    if (next !== undefined && (serve === undefined || isUsedIn(serve, listener, incoming)))
+      return whenReady(migrateInPlace(migration, incoming, outgoing), next, next);
+    if (serve === undefined)
+      throw new TypeError(
+        'Without the listener of V2, migrateListener returns middleware, which needs next.',
+      );
+    if (next === undefined)
+      return whenReady(
+        migrateInPlace(migration, incoming, outgoing),
+        () => serve(incoming, outgoing),
+        rethrow,
+      );
+    if (handedOn.has(incoming)) return next();
+    handedOn.add(incoming);
+    const serveNext = async (): Promise<unknown> => {
+      try {
+        return await serve(incoming, outgoing, next);
+      } catch (error) {
+        return next(error);
+      }
     };
-    switch (started.action) {
-      case 'pass':
-        v2(incoming, outgoing);
-        return;
-      case 'refuse':
-        refuse(outgoing, started.refused);
-        return;
-      case 'forward':
-        if (started.dropsBody === true) {
-          // The server reads the body to its end after the response.
-          incoming.resume();
-          handle(started.request, bufferedRequest(incoming, started.request));
-          return;
-        }
-        replaceHead(incoming, started.request);
-        handle(started.request, incoming);
-        return;
-      case 'stream':
-        stream(started, incoming, (outcome, request) => {
-          if (outcome.verdict === 'refused') refuse(outgoing, outcome);
-          else handle(outcome, request);
-        });
-        return;
-      case 'collect':
-        collect(started, incoming, (outcome) => {
-          if (outcome.verdict === 'refused') refuse(outgoing, outcome);
-          else handle(outcome, bufferedRequest(incoming, outcome));
-        });
-    }
+    return whenReady(migrateInPlace(migration, incoming, outgoing), serveNext, next);
   };
+  return listener;
 }
 
-/** Passes a body on as it arrives; does not call `done` if the client goes away before its first text. */
-function stream(
+/** Calls `go` if a request is ready for V2, at once if that is known; `fail` gets what the migration throws. */
+function whenReady(
+  ready: boolean | Promise<boolean>,
+  go: () => unknown,
+  fail: (error: unknown) => unknown,
+): unknown {
+  if (typeof ready === 'boolean') return ready ? go() : undefined;
+  return ready.then((isReady) => (isReady ? go() : undefined), fail);
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+/** True if `app` runs the listener as its middleware: then a migrated request goes on there, and does not begin again. */
+function isUsedIn(app: object, listener: unknown, incoming: object): boolean {
+  if ('app' in incoming && incoming.app === app) return true;
+  const stack: unknown = 'stack' in app ? app.stack : undefined;
+  return Array.isArray(stack) && stack.some((layer) => Object(layer).handle === listener);
+}
+
+/** Makes a V1 request one for V2; false for one that has its response, or whose client has gone. */
+function migrateInPlace(
+  migration: Migration,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): boolean | Promise<boolean> {
+  const { method = '', url = '', headers } = incoming;
+  if (!migration.isV1Target(url)) return true;
+  if (incoming.httpVersionMajor > 1) {
+    outgoing.writeHead(505).end();
+    return false;
+  }
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  const isRead = hasBody && wasRead(incoming);
+  if (isRead && isBeingRead(incoming)) {
+    // Others began to read it: what they make of it is complete at its end.
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    incoming.once('end', () => setImmediate(() => resolve(migrateInPlace(migration, incoming, outgoing))));
+    incoming.once('close', () => resolve(false));
+    return promise;
+  }
+  const parsed = isRead ? parsedBody(incoming) : undefined;
+  const fields = parsed?.fields ?? fieldsOf(incoming);
+  const started = migration.startRequest(method, url, fields, { hasBody, codings: ALL_CODINGS });
+  const handle = (sent: MigratedRequest): true => {
+    rewriteResponse(migration, sent, outgoing);
+    return true;
+  };
+  switch (started.action) {
+    case 'pass':
+      return true;
+    case 'refuse':
+      return refuse(outgoing, started.refused);
+    case 'forward':
+      if (started.dropsBody === true) {
+        dropBody(incoming);
+        replaceBody(incoming, started.request, new Uint8Array());
+      } else if (parsed === undefined) replaceHead(incoming, started.request);
+      else putWhole(incoming, started.request, parsed.bytes());
+      return handle(started.request);
+    case 'stream':
+    case 'collect': {
+      if (isRead && parsed === undefined) return refuse(outgoing, started.alreadyRead());
+      return receiveBody(started, incoming, parsed).then((outcome) => {
+        if (outcome === undefined) return false;
+        return outcome.verdict === 'refused' ? refuse(outgoing, outcome) : handle(outcome);
+      });
+    }
+  }
+}
+
+/** Rewrites the body, and the head with it; undefined if the client goes away before it is known what to do. */
+async function receiveBody(
+  started: CollectedRequest | StreamedRequest,
+  incoming: IncomingMessage,
+  parsed: ParsedBody | undefined,
+): Promise<MigratedRequest | RefusedRequest | undefined> {
+  if (started.action === 'stream' && parsed === undefined && !incoming.complete)
+    return streamBody(started, incoming);
+  const bodyLimit = started.action === 'collect' ? started.bodyLimit : Infinity;
+  const whole = parsed?.bytes() ?? (await collectBody(incoming, bodyLimit));
+  if (whole === undefined) return undefined;
+  const outcome =
+    started.action === 'stream'
+      ? started.finish(whole)
+      : whole === 'too-large' || whole.length > bodyLimit
+        ? started.tooLarge()
+        : await finish(started, whole);
+  if (outcome.verdict !== 'refused') replaceBody(incoming, outcome, outcome.body ?? new Uint8Array());
+  return outcome;
+}
+
+/** Passes a body on as it arrives. */
+async function streamBody(
   started: StreamedRequest,
   incoming: IncomingMessage,
-  done: (outcome: MigratedRequest | RefusedRequest, request: IncomingMessage) => void,
-): void {
+): Promise<MigratedRequest | RefusedRequest | undefined> {
   const { request: sent } = started;
-  const body = new RewrittenBody(incoming, started.open(), undefined, () => {});
-  body.begin().then(
-    (begun) => {
-      switch (begun.outcome) {
-        case 'refused':
-          // The server reads the body to its end after the response.
-          incoming.resume();
-          done(started.refuse(begun.refusal), incoming);
-          return;
-        case 'whole':
-          done(sent, bufferedRequest(incoming, { ...sent, body: begun.body }));
-          return;
-        case 'streamed':
-          done(sent, streamedRequest(incoming, sent, body));
-      }
-    },
-    () => {},
-  );
+  const source = takeStream(incoming);
+  const body = new RewrittenBody(source, started.open(), undefined, () => {});
+  const begun = await body.begin().catch(() => undefined);
+  switch (begun?.outcome) {
+    case undefined:
+      return undefined;
+    case 'refused':
+      // The server reads the body to its end after the response.
+      source.resume();
+      return started.refuse(begun.refusal);
+    case 'whole':
+      replaceBody(incoming, sent, begun.body);
+      return sent;
+    case 'streamed':
+      putStream(incoming, body);
+      replaceHead(incoming, sent, ['Transfer-Encoding', 'chunked']);
+      return sent;
+  }
 }
 
-/** Reads the whole body; does not call `done` if the client goes away before its end. */
-function collect(
-  started: CollectedRequest,
-  incoming: IncomingMessage,
-  done: (outcome: MigratedRequest | RefusedRequest) => void,
-): void {
-  const { bodyLimit, coding } = started;
-  const body = new ByteCollector(Math.min(Number(incoming.headers['content-length'] ?? 0), bodyLimit));
-  const take = (chunk: Uint8Array): void => {
-    body.add(chunk);
-    if (body.length <= bodyLimit) return;
-    incoming.off('data', take);
-    incoming.off('end', end);
-    // Drops the rest until the server closes the connection after the response.
-    incoming.resume();
-    done(started.tooLarge());
-  };
-  const end = (): void => finish(started, coding, body.take(), done);
-  incoming.on('data', take);
-  incoming.on('end', end);
-  incoming.on('error', () => {});
+function finish(started: CollectedRequest, whole: Uint8Array): Promise<MigratedRequest | RefusedRequest> {
+  const { coding, bodyLimit } = started;
+  if (coding === undefined || whole.length === 0) return Promise.resolve(started.settle(whole));
+  return new Promise((resolve) => {
+    decodeBody(coding, whole, bodyLimit, unlimitedMemory, (decoded) =>
+      resolve(started.settle(decoded, whole)),
+    );
+  });
 }
 
-function finish(
-  started: CollectedRequest,
-  coding: Coding | undefined,
-  whole: Uint8Array,
-  done: (outcome: MigratedRequest | RefusedRequest) => void,
-): void {
-  const settle = (decoded: DecodedBody, received?: Uint8Array): void => {
-    const outcome = started.settle(decoded, received);
-    if (outcome instanceof Promise) void outcome.then(done);
-    else done(outcome);
-  };
-  if (coding === undefined || whole.length === 0) settle(whole);
-  else decodeBody(coding, whole, started.bodyLimit, unlimitedMemory, (decoded) => settle(decoded, whole));
-}
-
-function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): void {
+/** Sends a refusal; returns false, because V2 does not get the request. */
+function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): false {
   // After a body that is too large, the connection closes: before another request, the server would read the whole body.
   const closing = status === 413 ? ['Connection', 'close'] : [];
   outgoing.writeHead(status, [...headers.flat(), ...closing]);
   outgoing.end(body);
+  return false;
 }
 
-/** Replaces target and header fields of a request with a streamed body; its framing stays. */
-function replaceHead(incoming: IncomingMessage, sent: MigratedRequest): void {
+/** Replaces a body that was read or dropped, on the stream and where a parser has left it. */
+function replaceBody(incoming: IncomingMessage, sent: MigratedRequest, body: Uint8Array): void {
+  putWhole(incoming, sent, body);
+  putParsedBody(incoming, body);
+}
+
+function putWhole(incoming: IncomingMessage, sent: MigratedRequest, body: Uint8Array): void {
+  putBody(incoming, body);
+  replaceHead(incoming, sent, ['Content-Length', String(body.length)]);
+}
+
+/** Replaces method, target and header fields; the framing stays, if the body does. */
+function replaceHead(incoming: IncomingMessage, sent: MigratedRequest, framing?: Field): void {
+  const { url = '' } = incoming;
+  const isFramed = framing === undefined;
   incoming.method = sent.method;
   incoming.url = sent.target;
-  setFields(incoming, incoming, [...connectionFields(incoming, true), ...sent.headers]);
+  setFields(incoming, [
+    ...connectionFields(incoming, isFramed),
+    ...sent.headers,
+    ...(isFramed ? [] : [framing]),
+  ]);
+  if (queryOf(url) !== queryOf(sent.target)) replaceQuery(incoming, queryOf(sent.target));
 }
 
-/** Returns a request whose body is rewritten as it is read, and breaks if the client's body breaks or has a fault. */
-function streamedRequest(
-  incoming: IncomingMessage,
-  sent: MigratedRequest,
-  body: AsyncIterable<Uint8Array>,
-): IncomingMessage {
-  const request = requestWith(incoming, sent, ['Transfer-Encoding', 'chunked']);
-  const parts = body[Symbol.asyncIterator]();
-  request._read = () => {
-    parts.next().then(
-      ({ done, value }) => {
-        request.complete = done === true;
-        request.push(done === true ? null : new Uint8Array(value));
-      },
-      (error: unknown) => void request.destroy(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
-  return request;
-}
-
-/** Returns a request with a rewritten body, to replace one whose body was read. */
-function bufferedRequest(incoming: IncomingMessage, sent: MigratedRequest): IncomingMessage {
-  const { body } = sent;
-  const request = requestWith(incoming, sent, ['Content-Length', String(body?.length ?? 0)]);
-  request.complete = true;
-  if (body !== null) request.push(body);
-  request.push(null);
-  return request;
-}
-
-function requestWith(incoming: IncomingMessage, sent: MigratedRequest, framing: Field): IncomingMessage {
-  const request = new IncomingMessage(incoming.socket);
-  // An own property, because Express replaces the prototype. There is nothing to read from the socket.
-  request._read = () => {};
-  request.httpVersion = incoming.httpVersion;
-  request.httpVersionMajor = incoming.httpVersionMajor;
-  request.httpVersionMinor = incoming.httpVersionMinor;
-  request.method = sent.method;
-  request.url = sent.target;
-  setFields(request, incoming, [...connectionFields(incoming, false), ...sent.headers, framing]);
-  return request;
+/** Express 4 and others have read the query before. */
+function replaceQuery(incoming: IncomingMessage, query: string): void {
+  if (!Object.hasOwn(incoming, 'query')) return;
+  const app: unknown = 'app' in incoming ? incoming.app : undefined;
+  const parser: unknown =
+    typeof app === 'function' && 'get' in app && typeof app.get === 'function'
+      ? Reflect.apply(app.get, app, ['query parser fn'])
+      : undefined;
+  const parsed: unknown =
+    typeof parser === 'function' ? Reflect.apply(parser, undefined, [query]) : parseQuery(query);
+  Object.assign(incoming, { query: parsed });
 }
 
 type Field = [name: string, value: string];
 
 /** Returns the connection's own fields, and with `isFramed` those that frame the received body. */
-function connectionFields({ rawHeaders }: IncomingMessage, isFramed: boolean): Field[] {
+function connectionFields(incoming: IncomingMessage, isFramed: boolean): Field[] {
+  const received = fieldsOf(incoming);
   const fields: Field[] = [];
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? '';
+  for (let at = 0; at < received.length; at += 2) {
+    const name = received[at] ?? '';
     const lower = name.toLowerCase();
     const isFraming = lower === 'content-length' || lower === 'transfer-encoding' || lower === 'trailer';
     if (isFraming ? isFramed : lower === 'host' || isHopByHop(lower))
-      fields.push([name, rawHeaders[at + 1] ?? '']);
+      fields.push([name, received[at + 1] ?? '']);
   }
   return fields;
 }
 
 /** Sets the fields in Node's three forms. For repeated names the joined value is Node's, as received. */
-function setFields(request: IncomingMessage, received: IncomingMessage, fields: readonly Field[]): void {
+function setFields(incoming: IncomingMessage, fields: readonly Field[]): void {
   const lines = new Map<string, string[]>();
   for (const [name, value] of fields) {
     const lower = name.toLowerCase();
     lines.set(lower, [...(lines.get(lower) ?? []), value]);
   }
-  const headers = { ...received.headers };
+  const headers = { ...incoming.headers };
   for (const name of Object.keys(headers)) if (!lines.has(name)) delete headers[name];
   for (const [name, values] of lines) {
     if (values.length === 1 && name !== 'set-cookie') headers[name] = values[0];
   }
-  request.rawHeaders = fields.flat();
-  request.headers = headers;
-  request.headersDistinct = Object.fromEntries(lines);
+  incoming.rawHeaders = fields.flat();
+  incoming.headers = headers;
+  incoming.headersDistinct = Object.fromEntries(lines);
 }

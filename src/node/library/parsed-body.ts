@@ -1,0 +1,189 @@
+import { Buffer } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { parse as parseFlat } from 'node:querystring';
+import { formatOfType, isForm, readJsonType } from '../../http/content.ts';
+import type { HeaderList } from '../../http/header-list.ts';
+import { headerListOf } from '../../library/verdicts.ts';
+import { isStream } from './request-body.ts';
+
+/** A body as a body parser, or the platform, has left it on a request. */
+export interface ParsedBody {
+  /** The fields of the request, as they describe the bytes. */
+  readonly fields: HeaderList;
+  readonly bytes: () => Uint8Array;
+}
+
+/**
+ * Returns the body of a request whose stream was read: from `rawBody`, which has the client's bytes, otherwise from `body`. A parsed value
+ * is written again. Undefined if nobody kept it.
+ */
+export function parsedBody(incoming: IncomingMessage): ParsedBody | undefined {
+  const { rawBody, body } = propertiesOf(incoming);
+  const kept = isKept(rawBody) ? rawBody : body;
+  if (kept instanceof Uint8Array) {
+    // Parsers decode it, and leave the name of the coding.
+    const isCoded = kept[0] === 0x1f && kept[1] === 0x8b;
+    return { fields: fieldsFor(incoming, isCoded, false), bytes: () => kept };
+  }
+  if (typeof kept === 'string') return textBody(incoming, () => kept);
+  // Parsers make an empty value of a body that turns out to be empty.
+  const isEmpty = isStream(incoming) && incoming.readableEnded && !incoming.readableDidRead;
+  if (isEmpty && incoming.headers['content-length'] === undefined)
+    return { fields: fieldsOf(incoming), bytes: () => new Uint8Array() };
+  const text = printed(incoming.headers['content-type'], kept);
+  return text === undefined ? undefined : textBody(incoming, text);
+}
+
+function textBody(incoming: IncomingMessage, text: () => string): ParsedBody {
+  return { fields: fieldsFor(incoming, false, true), bytes: () => Buffer.from(text()) };
+}
+
+/** Puts V2's body where a parser has left V1's, in the same form. */
+export function putParsedBody(incoming: IncomingMessage, bytes: Uint8Array): void {
+  const { rawBody, body } = propertiesOf(incoming);
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (isKept(rawBody)) Object.assign(incoming, { rawBody: inForm(rawBody, whole) });
+  if (!('body' in incoming)) return;
+  const type = incoming.headers['content-type'];
+  Object.assign(incoming, { body: isKept(body) ? inForm(body, whole) : parsed(type, body, whole) });
+}
+
+/** The fields as received: adapters of cloud functions have no list of them. */
+export function fieldsOf({ rawHeaders, headers }: IncomingMessage): HeaderList {
+  return Array.isArray(rawHeaders) ? rawHeaders : headerListOf(headers);
+}
+
+interface BodyProperties {
+  readonly rawBody?: unknown;
+  readonly body?: unknown;
+}
+
+function propertiesOf(incoming: IncomingMessage & BodyProperties): BodyProperties {
+  return { rawBody: incoming.rawBody, body: incoming.body };
+}
+
+/** True for the bytes or the text of a body. */
+function isKept(body: unknown): body is Uint8Array | string {
+  return (typeof body === 'string' || body instanceof Uint8Array) && body.length > 0;
+}
+
+function inForm(form: Uint8Array | string, bytes: Buffer): Buffer | string {
+  return typeof form === 'string' ? bytes.toString() : bytes;
+}
+
+/** The fields without a coding that a parser has removed, and in UTF-8 if the body is text by now. */
+function fieldsFor(incoming: IncomingMessage, isCoded: boolean, isText: boolean): string[] {
+  const list = fieldsOf(incoming);
+  const fields: string[] = [];
+  for (let at = 0; at < list.length; at += 2) {
+    const [name = '', value = ''] = list.slice(at, at + 2);
+    const lower = name.toLowerCase();
+    if (lower === 'content-encoding' && !isCoded) continue;
+    const isType = isText && lower === 'content-type';
+    fields.push(name, isType ? value.replaceAll(charset, '; charset=utf-8') : value);
+  }
+  return fields;
+}
+
+const charset = /;[ \t]*charset=[^;]*/gi;
+
+/** Writes what a parser made of a body of this type; undefined for a type whose text cannot be had back, such as multipart. */
+function printed(type: string | undefined, value: unknown): (() => string) | undefined {
+  if (value === undefined) return undefined;
+  if (isJson(type)) return () => JSON.stringify(value);
+  if (!isForm(formatOfType(type)) || typeof value !== 'object' || value === null) return undefined;
+  return () => printFields(value, '').join('&');
+}
+
+/** Reads a body as the parser that made `former` does. */
+function parsed(type: string | undefined, former: unknown, bytes: Buffer): unknown {
+  if (bytes.length === 0) return typeof former === 'object' && former !== null ? {} : undefined;
+  if (isJson(type)) {
+    const value: unknown = JSON.parse(bytes.toString());
+    return value;
+  }
+  if (!isForm(formatOfType(type))) return former;
+  const flat = parseFlat(bytes.toString());
+  return isFlat(former) ? flat : nestedFields(flat);
+}
+
+function isJson(type: string | undefined): boolean {
+  const reading = readJsonType(type);
+  return reading === 'json' || reading === 'charset';
+}
+
+/** True for the result of a parser that gives brackets in names no meaning. */
+function isFlat(fields: unknown): boolean {
+  if (typeof fields !== 'object' || fields === null) return false;
+  return Object.getPrototypeOf(fields) === null || Object.keys(fields).some((name) => name.includes('['));
+}
+
+function printFields(value: object, name: string): string[] {
+  return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    const path = name === '' ? key : `${name}[${key}]`;
+    if (Array.isArray(member) && member.every((element) => typeof element !== 'object')) {
+      // A parser that gives brackets no meaning has them in the name.
+      const repeated = path.endsWith('[]') ? path : `${path}[]`;
+      return member.map((element) => printField(repeated, element));
+    }
+    return typeof member === 'object' && member !== null
+      ? printFields(member, path)
+      : printField(path, member ?? '');
+  });
+}
+
+function printField(name: string, value: unknown): string {
+  return `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`;
+}
+
+/** Levels of brackets in a name, at most. */
+const MAX_LEVELS = 32;
+
+/** Makes objects and lists of names with brackets. */
+function nestedFields(flat: Readonly<Record<string, unknown>>): object {
+  const root: FieldObject = {};
+  for (const [name, value] of Object.entries(flat)) {
+    const steps = [name.split('[', 1)[0] ?? '', ...[...name.matchAll(bracket)].map(([, step = '']) => step)];
+    if (steps.length > MAX_LEVELS || steps.includes('__proto__')) continue;
+    const values = Array.isArray(value) && steps.at(-1) === '' ? value : [value];
+    for (const element of values) putField(root, steps, element);
+  }
+  return asLists(root);
+}
+
+const bracket = /\[([^[\]]*)\]/g;
+
+interface FieldObject {
+  [name: string]: unknown;
+}
+
+function putField(root: FieldObject, steps: readonly string[], value: unknown): void {
+  let at = root;
+  for (const [level, step] of steps.entries()) {
+    const name = step === '' ? String(Object.keys(at).length) : step;
+    if (level === steps.length - 1) {
+      at[name] = value;
+      return;
+    }
+    const known = Object.hasOwn(at, name) ? at[name] : undefined;
+    const next: FieldObject = isFieldObject(known) ? known : {};
+    at[name] = next;
+    at = next;
+  }
+}
+
+function isFieldObject(value: unknown): value is FieldObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Turns objects below the root whose names are all numbers into lists. */
+function asLists(fields: FieldObject): FieldObject {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      if (!isFieldObject(value)) return [name, value];
+      const made = asLists(value);
+      const isList = Object.keys(made).every((key) => /^\d+$/.test(key));
+      return [name, isList ? Object.values(made) : made];
+    }),
+  );
+}
