@@ -172,7 +172,7 @@ class PassExchange extends ProxiedExchange {
   private readonly target: string;
 
   constructor(gateway: GatewayContext, received: ReceivedRequest, decision: PassDecision) {
-    super(gateway, received, 'pass');
+    super(gateway, received, decision.target.version === undefined ? 'other' : 'pass');
     this.target = decision.target.raw;
   }
 

@@ -65,12 +65,13 @@ export function overviewOf(facts: OverviewFacts): Overview {
 }
 
 function stateSentence({ sums, origin }: OverviewFacts): string {
-  const { all, migrated, onV1, passed, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
+  const { all, migrated, onV1, passed, outside, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
   if (all === 0) return `No request yet. Send one to ${origin} to see it here.`;
   const parts = [
     `${count(migrated)} migrated`,
     ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),
     ...(passed > 0 ? [`${count(passed)} of V2 clients`] : []),
+    ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
     `${count(refusedByV2)} refused by V2`,
     ...(refusedByV1 > 0 ? [`${count(refusedByV1)} by V1`] : []),
     `${count(refusedByGateway)} by the gateway`,

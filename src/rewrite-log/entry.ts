@@ -5,8 +5,11 @@ import type { BodyCheck } from '../rollout/body-checks.ts';
 import type { Comparison } from '../rollout/rollout-tally.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
-/** Route of a request: V1 migrated, V2 passed unread, V2's webhook to a subscriber, or none: refused before it was routed, or for a client's own report. */
-export type Route = 'migrate' | 'pass' | 'webhook' | 'none';
+/**
+ * Route of a request: V1 migrated, V2 passed unread, one under neither prefix passed unread, V2's webhook to a subscriber, or none: refused
+ * before it was routed, or for a client's own report.
+ */
+export type Route = 'migrate' | 'pass' | 'other' | 'webhook' | 'none';
 
 /**
  * Effect of the gateway on an exchange: `rewritten` if it edited the request (`edits`) or the response's body (`responseEdits`);

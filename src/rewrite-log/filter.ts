@@ -42,7 +42,7 @@ const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = 
   origin: ['v1', 'v2', 'none'],
   would: ['rewritten', 'unchanged', 'refused', '*', '-'],
   v2: ['valid', 'invalid', 'unknown', '*', '-'],
-  route: ['migrate', 'pass', 'webhook', 'none', 'v1', 'v2'],
+  route: ['migrate', 'pass', 'other', 'webhook', 'none', 'v1', 'v2'],
 };
 
 const ROUTE_ALIASES: Readonly<Record<string, string>> = { migrate: 'v1', pass: 'v2' };
@@ -56,7 +56,7 @@ const TIME = /^\d{4}(?:-\d\d(?:-\d\d(?:t(?:\d\d(?::\d\d(?::\d\d(?:\.\d{1,3})?)?)
 const FIXED: KnownValues = {
   ...FIXED_VALUES,
   status: ['2xx', '3xx', '4xx', '5xx', '422', '429', 'incomplete'],
-  route: ['v1', 'v2', 'webhook', 'none'],
+  route: ['v1', 'v2', 'other', 'webhook', 'none'],
   failure: ['*', '-'],
   cause: ['*', '-'],
   method: ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'],
@@ -208,7 +208,7 @@ export const FILTER_FIELDS = {
   origin: 'service that got the request: v1, v2 or none',
   would: 'outcome of a dry run: rewritten, unchanged or refused; * for any, - for none',
   v2: "verdict of V2's schema on the body of a dry run: valid, invalid or unknown; * for any, - for none",
-  route: 'migrate (or v1), pass (or v2), webhook or none',
+  route: 'migrate (or v1), pass (or v2), other (under neither prefix), webhook or none',
   method: 'HTTP method of the request',
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',

@@ -1,7 +1,6 @@
 import {
   AS_V2_SENT_IT,
   failedOrigin,
-  isOfV1,
   outcomeOf,
   sentTo,
   statusFrom,
@@ -55,6 +54,8 @@ export interface RequestSums {
   onV1: number;
   /** Of V2 clients. */
   passed: number;
+  /** Under neither prefix, sent to V2: health checks, browsers, crawlers. */
+  outside: number;
   /** Responses of V2 and of V1 with a status from 400 to 499. */
   refusedByV2: number;
   refusedByV1: number;
@@ -107,6 +108,7 @@ export class History {
     asV2SentIt: 0,
     onV1: 0,
     passed: 0,
+    outside: 0,
     refusedByV2: 0,
     refusedByV1: 0,
     refusedByGateway: 0,
@@ -167,7 +169,8 @@ export class History {
     if (entry.route === 'webhook') return;
     const sums = this.sinceStart;
     sums.all += 1;
-    if (!isOfV1(entry)) sums.passed += 1;
+    if (entry.route === 'pass') sums.passed += 1;
+    else if (entry.route === 'other') sums.outside += 1;
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) sums.asV2SentIt += 1;

@@ -193,6 +193,7 @@ function statusLabel(status: number): string {
 function routeOf({ route, operation }: Series, paths: RoutePaths): string {
   if (route === 'none') return '';
   if (route === 'pass') return `${paths.to}/*`;
+  if (route === 'other') return '/*';
   if (route === 'webhook') return '/webhooks/*';
   return `${paths.from}${paths.templateOf(operation) ?? '/*'}`;
 }

@@ -159,7 +159,7 @@ export const entrySchema = z
     client: optional(hexDigits, 'First 16 hex digits of HMAC-SHA-256(API key, secret).'),
     parentSpanId: optional(hexDigits, "The client's span id, if the gateway exports a child span of it."),
     isSampled: optional(z.literal(true), 'The gateway exports spans of the exchange.'),
-    route: z.enum(['migrate', 'pass', 'webhook', 'none']),
+    route: z.enum(['migrate', 'pass', 'other', 'webhook', 'none']),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
     upstreamMethod: optional(

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
-import type { Overview } from '../../src/inspector/api.ts';
+import type { EntriesPage, Overview, Report } from '../../src/inspector/api.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { overviewOf } from '../../src/inspector/overview.ts';
 import { makeReport } from '../../src/report/report.ts';
+import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import { inspected } from '../support/inspected.ts';
+import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { until } from '../support/until.ts';
 
@@ -40,6 +43,31 @@ test('the overview counts what became of the requests, and says the worst first,
   const levels = items.map(({ level }) => level);
   expect(levels).toEqual(levels.toSorted((one, other) => rank(one) - rank(other)));
   for (const { place } of items) expect(isFilterFault(parseFilter(place.filter ?? ''))).toBe(false);
+});
+
+const OUTSIDE = ['/', '/favicon.ico', '/robots.txt', '/healthz', '/api', '/api/v2x', '/api/v3/clients'];
+
+test('what is under neither prefix is no request of a client of V2, whether it is refused or passed on', async () => {
+  for (const other of ['refuse', 'pass'] as const) {
+    const rules = compiledTestRuleBook({ other });
+    const gateway = await inspected({}, '{}', undefined, rules, 200);
+    for (const path of [...OUTSIDE, '/api/v2/clients', '/api/v2'])
+      await (await fetch(gateway.origin + path)).arrayBuffer();
+    await gateway.entry(OUTSIDE.length + 2);
+    const { entries } = await gateway.readJson<EntriesPage>('/entries');
+    const routes = entries.toReversed().map(({ route }) => route);
+    expect(routes).toEqual([...OUTSIDE.map(() => (other === 'pass' ? 'other' : 'none')), 'pass', 'pass']);
+    const { state } = await gateway.readJson<Overview>('/overview');
+    expect(state).toBe(
+      other === 'pass'
+        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix, 0 refused by V2, 0 by the gateway.'
+        : '9 requests: 0 migrated, 2 of V2 clients, 0 refused by V2, 7 by the gateway.',
+    );
+    expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
+    const read = new Tally();
+    new LineTally(read).add(new TextEncoder().encode(entries.map((entry) => entryLine(entry)).join('')));
+    expect([read.entries, read.v1, read.v2]).toEqual([9, 0, 2]);
+  }
 });
 
 test('the overview says how many responses V1 clients got as V2 sent them', async () => {

@@ -394,7 +394,9 @@ export function editsTitle(entry: Entry): string {
     case 'refused':
       return 'Refused: no edits';
     case 'passed':
-      return 'No edits: V2 requests pass unread';
+      return entry.route === 'other'
+        ? 'No edits: requests under neither prefix pass unread'
+        : 'No edits: V2 requests pass unread';
     case 'served':
       return 'No edits: the gateway itself responded';
     case 'to-v1':

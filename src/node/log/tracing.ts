@@ -351,6 +351,7 @@ function attributesOf(
 function routeOf({ route, operation }: Entry, { v1, v2 }: Prefixes): string {
   if (route === 'none') return '';
   if (route === 'pass') return `${v2}/*`;
+  if (route === 'other') return '/*';
   if (route === 'webhook') return '/webhooks/*';
   return operation === undefined ? `${v1}/*` : `${v1} ${operation}`;
 }

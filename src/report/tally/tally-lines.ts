@@ -38,7 +38,7 @@ const CLOSE = 0x7d;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 
-const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'webhook', 'none']);
+const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'other', 'webhook', 'none']);
 const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
   'rewritten',
   'unchanged',
@@ -258,7 +258,13 @@ export class LogLineReader {
       at = stop;
     }
     if (foundBits !== NEEDED || bytes[at] !== CLOSE) return undefined;
-    if (entry.route !== 'pass' && entry.operation === undefined && method > 0 && path > 0) {
+    if (
+      entry.route !== 'pass' &&
+      entry.route !== 'other' &&
+      entry.operation === undefined &&
+      method > 0 &&
+      path > 0
+    ) {
       entry.method = this.words.of(bytes, method, valueStop(bytes, method, end));
       entry.path = textAt(bytes, path, valueStop(bytes, path, end));
     }

@@ -76,8 +76,8 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
-    // Webhooks come from V2, not from a client.
-    if (isPreflight(entry) || entry.route === 'webhook') return;
+    // Webhooks come from V2, and what is under neither prefix from health checks, browsers and crawlers: no client of a version.
+    if (isPreflight(entry) || entry.route === 'webhook' || entry.route === 'other') return;
     const isV1 = isOfV1(entry);
     if (entry.route === 'none' && !isV1) {
       if (entry.verdict === 'refused' && entry.path === '') recordUse(this.unread, entry.time);
