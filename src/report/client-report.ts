@@ -222,7 +222,8 @@ function unknownParts(tally: ClientTally, from: string): string[] {
   const sentences: string[] = [];
   const { lastWork, calls } = tally;
   const lastRead = Object.values(lastWork).reduce((last, time) => (time > last ? time : last), '');
-  if (lastRead === '' || lastRead < from) sentences.push('No request was accepted, so none shows the work.');
+  if (lastRead === '' || lastRead < from)
+    sentences.push('No request was accepted and read, so none shows the work.');
   const unread = [...calls].filter(
     ([, { last, lastUnknown, lastJudged, isV1Judged }]) =>
       last >= from && lastUnknown !== '' && !isV1Judged && lastUnknown > lastJudged,

@@ -824,7 +824,7 @@ test('an upload that broke off shows no work, and is no response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = reportOf(left).clients;
   expect(client).toMatchObject({ class: 'unknown', outcomes: [{ by: 'gateway', status: 0, count: 1 }] });
-  expect(client?.unknown).toEqual(['No request was accepted, so none shows the work.']);
+  expect(client?.unknown).toEqual(['No request was accepted and read, so none shows the work.']);
   const [sent] = reportOf(v1('c', 1, [], { status: 0 })).clients;
   expect(sent?.outcomes).toMatchObject([{ by: 'v2', status: 0 }]);
   const queued = v1('c', 1, [UNWRAP], { status: 0, sent: false });
@@ -1094,4 +1094,18 @@ test('says whom each brownout met, the latest brownout first', () => {
     'Brownout first refused 3 requests from 2 clients, the last one at 2026-11-20T10:00:00.000Z: acme, bb.',
   ]);
   expect(metByBrownouts([])).toEqual([]);
+});
+
+test('a body that no rule read shows no work, which is then not known', () => {
+  for (const note of ['media-type', 'unnamed-put', 'unnamed-body', 'unsupported: forward']) {
+    const [client] = reportOf(v1('c', 1, [], { note })).clients;
+    expect([client?.class, client?.unknown]).toEqual([
+      'unknown',
+      ['No request was accepted and read, so none shows the work.'],
+    ]);
+    const read = reportOf(v1('c', 1, [], { note }), v1('c', 1, [])).clients;
+    expect(read[0]?.class).toBe('url-only');
+    const edits: readonly EditRecord[] = [{ change: 'c', rule: 'rename', from: '?a', path: '?b' }];
+    expect(reportOf(v1('c', 1, edits, { note })).clients[0]?.class).toBe('field-work');
+  }
 });

@@ -23,7 +23,7 @@ export interface TallyEntry {
   readonly would?: Entry['would'];
   readonly comparison?: Entry['comparison'];
   readonly failure?: string | undefined;
-  /** Read where a brownout refused the request: its id. */
+  /** The id of the brownout that refused the request, or why its body was not read. */
   readonly note?: string | undefined;
   readonly responseEdits?: Entry['responseEdits'];
   readonly responseNote?: string | undefined;

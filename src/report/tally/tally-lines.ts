@@ -270,8 +270,7 @@ export class LogLineReader {
     }
     if (entry.status === 0 && upstreamPath > 0)
       entry.upstreamPath = textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end));
-    if (entry.failure === 'brownout' && note > 0)
-      entry.note = this.words.of(bytes, note, valueStop(bytes, note, end));
+    if (note > 0) entry.note = this.words.of(bytes, note, valueStop(bytes, note, end));
     if (entry.status === 0 && sent > 0) entry.sent = isWord(bytes, sent, TRUE);
     return entry;
   }

@@ -1,4 +1,4 @@
-import { isOfV1 } from '../../rewrite-log/entry.ts';
+import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/rollout-tally.ts';
 import { CensusTally } from '../census.ts';
@@ -236,7 +236,9 @@ export class ClientTally {
     if (refusal !== undefined || isUnread(entry)) return;
     this.countChanges(summary, time);
     const work = isRefusedBySchema(entry) ? 'field-work' : summary.work;
-    const showsWork = work === 'field-work' || (entry.status > 0 && entry.status < 400);
+    // A body that no rule read may be in V1's form all the same.
+    const isRead = work !== 'url-only' || !isUnreadNote(entry.note);
+    const showsWork = work === 'field-work' || (isRead && entry.status > 0 && entry.status < 400);
     if (showsWork && time > this.lastWork[work]) this.lastWork[work] = time;
   }
 

@@ -192,7 +192,7 @@ describe('reading a line', () => {
           const names = new Set<string>([
             ...KEPT,
             ...(whole.status === 0 ? ['upstreamPath', 'sent'] : []),
-            ...(whole.failure === 'brownout' ? ['note'] : []),
+            'note',
             ...(whole.route !== 'pass' && whole.operation === undefined ? ['method', 'path'] : []),
           ]);
           expect(read).toEqual(Object.fromEntries(Object.entries(whole).filter(([name]) => names.has(name))));
