@@ -17,6 +17,8 @@ import {
   HEADERS,
   requestHead,
   RST_STREAM,
+  SETTINGS,
+  WINDOW_UPDATE,
 } from '../../../support/raw-h2.ts';
 import { ok, rawServer } from '../../../support/raw-server.ts';
 import {
@@ -481,3 +483,33 @@ function withBlanks(value: string): string {
         .join('')
         .trim();
 }
+
+// h2spec 6.9.2/2 takes the first order for granted; a response that V2 gives late is in the second, and as right.
+test.each([
+  ['before the window shrinks: it is below zero, and opens by what is left', 'before', [3, 1]],
+  ['behind that: it gets the window that is left, and then what is added', 'behind', [2, 2]],
+] as const)('a window that a setting shrinks, with a response of V2 %s', async (_what, order, lengths) => {
+  const waiting: (() => void)[] = [];
+  const { raw } = await servedOverH2((socket) => void waiting.push(() => socket.write(ok('"fine"'))), {}, [
+    [INITIAL_WINDOW_SIZE, 3],
+  ]);
+  const lengthsOfData = (): readonly number[] =>
+    raw.frames.filter(({ type }) => type === DATA).map(({ payload }) => payload.length);
+  const acknowledged = (): number =>
+    raw.frames.filter(({ type, flags }) => type === SETTINGS && flags === END_STREAM).length;
+  raw.head(1, requestHead('/api/v2/x'));
+  await until(() => waiting.length === 1 && acknowledged() === 1);
+  if (order === 'before') {
+    waiting[0]?.();
+    await until(() => lengthsOfData().length === 1);
+  }
+  raw.frame(SETTINGS, 0, 0, Buffer.from([0, INITIAL_WINDOW_SIZE, 0, 0, 0, 2]));
+  await until(() => acknowledged() === 2);
+  if (order === 'behind') {
+    waiting[0]?.();
+    await until(() => lengthsOfData().length === 1);
+  }
+  raw.frame(WINDOW_UPDATE, 0, 1, Buffer.from([0, 0, 0, 2]));
+  await until(() => lengthsOfData().length === 2);
+  expect(lengthsOfData()).toEqual(lengths);
+});
