@@ -432,6 +432,11 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     return super.awaitsClient || (!this.isGone && this.incoming.isWaitingForClient);
   }
 
+  /** The kernel need not be asked while nothing of a response is written. */
+  override transferred(): Promise<number> {
+    return super.awaitsClient ? super.transferred() : Promise.resolve(this.moved);
+  }
+
   override get rest(): number {
     return super.awaitsClient || this.incoming.complete ? super.rest : this.length - this.bytesIn;
   }
