@@ -325,7 +325,7 @@ function pointInTime(text: string): string {
 export function openapi(command: Command): void {
   command
     .description(
-      "Prints V1's OpenAPI description: V2's, with each change in the rule book undone. x-change names the changes behind each difference. It lists on stderr whatever a description cannot show.",
+      "Prints V1's OpenAPI description: V2's, with each change in the rule book undone. x-change names the changes behind each difference. It lists on stderr what a description cannot show.",
     )
     .argument(
       '[v2]',

@@ -306,7 +306,7 @@ export class TrustedProxies {
     this.ranges = ranges;
   }
 
-  /** True where nobody is one: then no address need be known. */
+  /** True if no proxy is trusted; the client's address is then never looked up. */
   get isEmpty(): boolean {
     return this.ranges.length === 0;
   }

@@ -242,7 +242,7 @@ function begin(
   const exchange = exchangeFor(gateway, received, decision, routing);
   exchange.guarded(() => {
     const ended = retirementOf(gateway, received, routing);
-    // What is refused to everybody is refused to nobody for being new.
+    // A request that every client is refused is not counted as a newcomer's.
     if (newcomer !== undefined && ended === undefined) exchange.judge(newcomer);
     const refusal = ended ?? newcomerRefusal(received.rules.ruleBook, newcomer);
     if (refusal === undefined) forward(gateway, received, exchange, routing);

@@ -262,7 +262,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
       level: 'warn',
       event,
       key: `${event} ${from}`,
-      message: `newcomers: the gateway has learned clients since ${since}, less than 14 days before ${from}, so it refuses nobody; choose a later day, and a store that outlives a restart.`,
+      message: `newcomers: the gateway has learned clients since ${since}, less than 14 days before ${from}, so it serves newcomers; choose a later day, and a store that outlives a restart.`,
       fields: { since, from },
     };
   }

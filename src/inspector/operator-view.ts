@@ -106,7 +106,7 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
               `${isPast(own.sunset, now) ? 'ended' : 'ends'} on ${own.sunset}: ${goneWords(own, now, ' for it')}`,
             ]),
       ];
-      return `${own.kind === 'operation' ? 'Operation' : 'Change'} ${own.id}: ${dates.length === 0 ? 'its responses have links of their own' : dates.join('; ')}.`;
+      return `${own.kind === 'operation' ? 'Operation' : 'Change'} ${own.id}: ${dates.length === 0 ? 'its responses link to pages about its end' : dates.join('; ')}.`;
     }),
   ];
 }

@@ -206,7 +206,7 @@ function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly stri
     const isEmpty = chosen.length > 0 && chosen.every(({ origin }) => origin === 'v1');
     if (!isEmpty || migrated.requests > 0) return [];
     const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-    return [`${stage} migrates nobody: no client that was seen is in its share.`];
+    return [`${stage} migrates no client: none that was seen is in its share.`];
   });
 }
 

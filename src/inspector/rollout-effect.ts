@@ -90,12 +90,12 @@ function emptyCanaryWarnings(
   const concerned = seen.flatMap((client) => concernedClient(request, rollout, client));
   if (concerned.length === 0 || concerned.some(({ to }) => to === 'v2')) return [];
   const { share = 0 } = request;
-  const nobody = `Nobody is migrated: ${share} % of all possible hashes include none of those seen (${seenWords(concerned)}), so there is nothing to watch.`;
+  const none = `No client is migrated: ${share} % of all possible hashes include none of those seen (${seenWords(concerned)}), so there is nothing to watch.`;
   const shares = concerned.map(({ client }) => shareOf(client.client === NO_KEY ? undefined : client.client));
   const least = Math.min(...shares);
-  if (least >= 100) return [`${nobody} Requests without a key are only in a share of 100 %.`];
+  if (least >= 100) return [`${none} Requests without a key are only in a share of 100 %.`];
   // A client is in a share that is larger than its position.
-  return [`${nobody} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
+  return [`${none} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
 }
 
 /** Warns of a shadow, or `verify`, that compares nothing: only reads are sent to both services. */

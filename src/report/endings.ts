@@ -122,13 +122,13 @@ export function endingSentence(
   ];
   const who =
     clients.length === 0
-      ? 'nobody uses it any more'
+      ? 'no client uses it any more'
       : `${countedClients(
           clients.map(({ client }) => client),
           'still uses',
           'still use',
         )} it: ${namesOf(clients)}`;
-  return `${endingName(kind, id)} ${dates.length === 0 ? 'has an end of its own' : dates.join(' and ')}; ${who}.`;
+  return `${endingName(kind, id)} ${dates.length === 0 ? 'has pages about its end' : dates.join(' and ')}; ${who}.`;
 }
 
 /** Names an operation, or the part of V1 that a change translates, at the start of a sentence. */
@@ -184,7 +184,7 @@ function newClient(
     ...(refused === 0 ? [] : [`${counted(refused, 'request')} refused`]),
     ...(warned === 0 ? [] : [`${counted(warned, 'request')} served with a warning`]),
     ...(would === 0 ? [] : [`${counted(would, 'request')} served before V1 closed to new clients`]),
-    ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served because nobody could tell`]),
+    ...(notKnown === 0 ? [] : [`${counted(notKnown, 'request')} served because the gateway did not know`]),
   ].join(', ');
   const pair =
     rotated === undefined

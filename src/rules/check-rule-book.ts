@@ -526,7 +526,7 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
 function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
-    `operation "${id}": nobody can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
+    `operation "${id}": no tool can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
   ];
 }
 

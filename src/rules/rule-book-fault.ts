@@ -97,5 +97,7 @@ export function withArticle(noun: string): string {
 export function valueWords(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
-  return withArticle(Array.isArray(value) ? 'list' : typeof value);
+  if (Array.isArray(value)) return 'a list';
+  // Without `withArticle`, which the library's bundles need not carry.
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -56,14 +56,14 @@ test.each<[RolloutRequest, readonly string[]]>([
   [
     { mode: 'canary', share: 10 },
     [
-      'Nobody is migrated: 10 % of all possible hashes include none of those seen (1 client and requests without a key), so there is nothing to watch. A share of 51 % would migrate the first of them.',
+      'No client is migrated: 10 % of all possible hashes include none of those seen (1 client and requests without a key), so there is nothing to watch. A share of 51 % would migrate the first of them.',
     ],
   ],
   [{ mode: 'canary', share: 51 }, []],
   [
     { mode: 'canary', share: 10, operation: 'create_client' },
     [
-      'Nobody is migrated: 10 % of all possible hashes include none of those seen (requests without a key), so there is nothing to watch. Requests without a key are only in a share of 100 %.',
+      'No client is migrated: 10 % of all possible hashes include none of those seen (requests without a key), so there is nothing to watch. Requests without a key are only in a share of 100 %.',
     ],
   ],
   [{ mode: 'shadow' }, ['Only reads are compared: V1 alone gets every other request.']],

@@ -78,7 +78,7 @@ test('what ends before V1 is told with the clients that still use it', () => {
   const report = makeReport(tally, { ...options, ends, names: new Map([['a', 'acme']]) });
   expect(report.endings?.map(({ sentence }) => sentence)).toEqual([
     'Operation create_bill ends on 2026-11-22T12:00:00Z; 1 client still uses it: acme.',
-    'Operation close_bill has been deprecated since 2026-11-20T12:00:00Z and ends on 2026-11-22T12:00:00Z; nobody uses it any more.',
+    'Operation close_bill has been deprecated since 2026-11-20T12:00:00Z and ends on 2026-11-22T12:00:00Z; no client uses it any more.',
     'The V1 form that change body-wrapper translates ended on 2026-11-20T12:00:00Z; 1 client still uses it: acme.',
   ]);
   expect(report.endings?.[0]).toMatchObject({
@@ -476,7 +476,7 @@ describe('the guide', () => {
     const document = guide.document({ ...testRuleBook({ rollout }), changes: CHANGES });
     const sentences = [
       'V1 is deprecated as of 2026-12-01.',
-      '20 % of the V1 requests get 503 on purpose, from 2027-03-02T09:00:00Z, so that whoever still needs V1 notices.',
+      '20 % of the V1 requests get 503 on purpose, from 2027-03-02T09:00:00Z, so that clients that still need V1 notice.',
       'V1 ends on 2027-06-30T10:00:00Z. From then on these requests get 410.',
     ];
     expect(document.end.map(({ text }) => text)).toEqual(sentences);

@@ -526,7 +526,7 @@ export class V1Exchange
     return (bytes) => this.memory.acquire(bytes);
   }
 
-  /** The verdict is on the exchange: one whose response is rewritten is, whatever became of its request. */
+  /** The verdict describes the whole exchange: it is `rewritten` once the response is, even if the request was not. */
   noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
     const { entry } = this;
     entry.verdict = 'rewritten';

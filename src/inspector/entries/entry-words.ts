@@ -309,7 +309,7 @@ function wouldSentence(entry: Entry): string | undefined {
       : 'The outcome of a migration is not known: the gateway did not read the whole body.';
   }
   const isCopied = entry.comparison !== undefined;
-  const start = `Dry run, ${isCopied ? 'not for the client' : 'sent to nobody'}: a migration`;
+  const start = `Dry run, ${isCopied ? 'not for the client' : 'not sent to V2'}: a migration`;
   switch (would.verdict) {
     case 'rewritten':
       return `${start} would have made ${editWords(entry)}.`;
@@ -431,7 +431,7 @@ export function bodyCaptions(entry: Entry): { readonly before: string; readonly 
     const isReceived = statusFrom(entry) === 'v1';
     return {
       before: isReceived ? `${before} and V1 received it` : before,
-      after: 'dry run, sent to nobody',
+      after: 'dry run, not sent to V2',
     };
   }
   if (sentTo(entry) === undefined) return { before, after: 'made, but not sent' };

@@ -127,7 +127,7 @@ export function endCard(
       ...endings.map((ending) => ending.sentence),
       ...planned,
       ...met.map((one) => one.sentence),
-      ...unmet.map(({ id }) => `Brownout ${id} has refused nobody in this time.`),
+      ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
     ]),
     ...more,
   );

@@ -48,7 +48,7 @@ interface RolloutViewProps extends Pick<PageTools, 'go' | 'announce'> {
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
-  default: 'nobody (the default)',
+  default: 'the default',
   'rule-book': 'the rule book',
   operator: 'an operator',
   'roll-back': 'a roll-back',

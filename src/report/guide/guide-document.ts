@@ -113,7 +113,7 @@ function brownoutText({ from, until, share, status, operations, message }: Brown
   ].filter((part) => part !== '');
   const which = operations === undefined ? 'V1 requests' : `V1 requests of ${operations.join(', ')}`;
   const said = message === undefined ? '' : ` Their message: ${message}`;
-  return `${share} % of the ${which} get ${status} on purpose, ${when.length === 0 ? 'at present' : when.join(' ')}, so that whoever still needs V1 notices.${said}`;
+  return `${share} % of the ${which} get ${status} on purpose, ${when.length === 0 ? 'at present' : when.join(' ')}, so that clients that still need V1 notice.${said}`;
 }
 
 /** A day where the time is midnight UTC, otherwise RFC 3339. */

@@ -641,7 +641,9 @@ function unknownParts(
       : []),
     ...(keyless === undefined
       ? []
-      : [`${counted(keyless.requests, 'request')} had no API key; nobody knows which clients sent them.`]),
+      : [
+          `${counted(keyless.requests, 'request')} had no API key, so the log does not show which clients sent them.`,
+        ]),
     ...(omitted + tally.omittedClients === 0
       ? []
       : [
@@ -650,7 +652,7 @@ function unknownParts(
     ...(gaps.length === 0
       ? []
       : [
-          `The logs lack ${counted(gaps.length, 'part')} of the time; nobody knows which clients were awake then.`,
+          `The logs lack ${counted(gaps.length, 'part')} of the time, so they do not show which clients were awake then.`,
         ]),
   ];
 }

@@ -819,7 +819,7 @@ describe('explained offline', () => {
     const { ruleBook } = await load(FILES);
     expect(ruleBookWarnings(ruleBook)).toContainEqual(
       expect.stringMatching(
-        /^operation "list_bills": nobody can derive the bodies that \.\/pages\.js returns/,
+        /^operation "list_bills": no tool can derive the bodies that \.\/pages\.js returns/,
       ),
     );
   });

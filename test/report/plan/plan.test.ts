@@ -386,7 +386,7 @@ test('an operation that ends first is in the plan, and check warns while its cli
   const plan = makePlan(counts, soon);
   expect(plan?.endings.map(({ sentence }) => sentence)).toEqual([
     'Operation bill ends on 2026-12-15T00:00:00Z; 1 client still uses it: 00000000000000aa.',
-    'Operation other ends on 2026-12-15T00:00:00Z; nobody uses it any more.',
+    'Operation other ends on 2026-12-15T00:00:00Z; no client uses it any more.',
   ]);
   // In the zone of the plan, as all of its times.
   const berlin = makePlan(counts, { ...soon, zone: new Zone('Europe/Berlin') });
