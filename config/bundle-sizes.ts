@@ -24,17 +24,17 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 82_000,
+    limit: 83_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 84_000,
+    limit: 85_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 84_000,
+    limit: 85_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -48,7 +48,7 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker, with the rule book that ships',
     source: `export { default } from './edge/main.ts';`,
     // The platform allows 3 MB; each isolate reads and compiles all of it before its first response.
-    limit: 172_000,
+    limit: 175_000,
   },
 ];
 
