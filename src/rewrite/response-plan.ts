@@ -419,6 +419,9 @@ function unchanged(
   return note === undefined ? { verdict: 'unchanged', body } : { verdict: 'unchanged', body, note };
 }
 
+/** The rule of each operation of a book that names the form of V2's errors and has no rule for them there. */
+const DECLARED_ERRORS: ErrorsRule = { rule: 'errors', details: {}, status: ['4xx', '5xx'] };
+
 /** First undoes the request rules; the other rules then apply to a response in V1's shape. */
 function sourcesOf(
   changes: readonly Change[],
@@ -427,6 +430,9 @@ function sourcesOf(
 ): readonly RuleSource[] {
   const request = changes.flatMap((change) => change.request);
   const query = queryPlanOf(changes);
+  const renaming = changes.find((change) => change.request.length > 0 || change.query !== undefined);
+  const hasErrors = changes.some(({ response }) => response.some(({ rule }) => rule === 'errors'));
+  const declared = form === undefined || hasErrors ? undefined : renaming;
   return [
     ...inverted.map(({ rule, change }): RuleSource => {
       return (names) => [compile(rule, change, names)];
@@ -438,6 +444,9 @@ function sourcesOf(
         return [(names) => [compile(rule, id, names)]];
       }),
     ),
+    ...(declared === undefined
+      ? []
+      : [(names: NameTable) => compileErrors(DECLARED_ERRORS, declared.id, names, request, query, form)]),
   ];
 }
 

@@ -868,7 +868,7 @@ export const ruleBookSource = strict({
       ],
       { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
     ),
-    "The form of V2's errors, for errors rules; json-api, and any other shape, when absent.",
+    "The form of V2's errors, which turns V2's names back in those of all operations. When absent, only errors rules turn them back, in json-api and any other shape.",
   ),
   cors: optional(
     strict({
