@@ -36,7 +36,7 @@ import type { LogSink } from './log-sink.ts';
  * | `client-secret-random` | warn | client hashes change at each start although the rollout needs stable ones | |
  * | `circuit-opened`, `circuit-closed` | error, info | an origin's circuit opened or closed | `origin` |
  * | `upstream-fault` | warn | an origin sent no response or only part of one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
- * | `worker-ended` | error | a worker process ended and is started again | |
+ * | `worker-ended` | error | a worker process ended, or hung and was ended, and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
  * | `trace-trouble` | warn | spans are lost, or OpenTelemetry's packages warn | |

@@ -57,6 +57,17 @@ const BACK_OFF_MS = [100, 10_000] as const;
 /** Milliseconds after which a worker's end counts as its first again. */
 const SETTLED_MS = 60_000;
 
+/** Milliseconds between two checks of the workers, which report about as often. */
+const CHECK_MS = 1000;
+/**
+ * Checks in a row without a word from a worker until it does not count as ready, and until it is replaced: the kernel gives it new
+ * connections all the while. Checks, not time: after a standstill of the whole machine nobody has been silent. One that starts may take
+ * long on a busy machine.
+ */
+const UNREADY_CHECKS = 3;
+const HUNG_CHECKS = 8;
+const START_CHECKS = 60;
+
 const BUSY = { kind: 'busy' } as const;
 
 interface Worker {
@@ -67,6 +78,8 @@ interface Worker {
   up: boolean;
   /** Time of its last message, in milliseconds since 1970. */
   heard: number;
+  /** Checks since its last message. */
+  silent: number;
   stats: WorkerStats | undefined;
 }
 
@@ -78,6 +91,7 @@ export class WorkerPool implements ClientListener {
   private readonly ends = new Map<number, number>();
   private address: ListenAddress = { host: '127.0.0.1', port: 0 };
   private stopping = false;
+  private checks: NodeJS.Timeout | undefined;
   /** A secret that has replaced that of the flags. */
   private clientSecret: string | undefined = undefined;
   private unsubscribe = (): void => {};
@@ -89,7 +103,9 @@ export class WorkerPool implements ClientListener {
   }
 
   get draining(): boolean {
-    return this.stopping || ![...this.workers.values()].some(({ up }) => up);
+    return (
+      this.stopping || ![...this.workers.values()].some(({ up, silent }) => up && silent < UNREADY_CHECKS)
+    );
   }
 
   /** Each worker's last reported state. */
@@ -116,6 +132,7 @@ export class WorkerPool implements ClientListener {
   async listen(address: ListenAddress): Promise<string> {
     this.address = address;
     await requireFree(address);
+    this.checks = setInterval(() => this.check(), CHECK_MS).unref();
     this.unsubscribe =
       this.parts.store?.subscribe(ROLLOUT_KEY, () =>
         this.broadcast({ kind: 'store-changed', key: ROLLOUT_KEY }),
@@ -135,6 +152,7 @@ export class WorkerPool implements ClientListener {
   async drain(milliseconds: number): Promise<void> {
     this.stopping = true;
     this.unsubscribe();
+    clearInterval(this.checks);
     const ended = [...this.workers.values()].map(({ child }) => once(child, 'exit'));
     this.broadcast({ kind: 'stop' });
     const deadline = setTimeout(() => this.kill(), milliseconds);
@@ -145,6 +163,14 @@ export class WorkerPool implements ClientListener {
   destroyAll(): void {
     this.stopping = true;
     this.broadcast({ kind: 'destroy-all' });
+  }
+
+  /** Ends workers that hang; their end starts others. */
+  private check(): void {
+    for (const worker of this.workers.values()) {
+      worker.silent += 1;
+      if (worker.silent >= limitOf(worker)) worker.child.kill('SIGKILL');
+    }
   }
 
   private kill(): void {
@@ -182,6 +208,7 @@ export class WorkerPool implements ClientListener {
       reader: new EntryReader(),
       up: false,
       heard: Date.now(),
+      silent: 0,
       stats: undefined,
     };
     this.workers.set(number, worker);
@@ -193,7 +220,9 @@ export class WorkerPool implements ClientListener {
       child.on('message', (message) => {
         if (isFromWorker(message)) this.handle(worker, message, resolve, reject);
       });
-      const end = (how: string): void => {
+      const end = (reason: string): void => {
+        const isHung = worker.silent >= limitOf(worker);
+        const how = isHung ? `it hung: nothing was heard of it for ${worker.silent} s` : reason;
         reject(new WorkerFault(`A worker ended while it started (${how}).`));
         this.handleEnd(worker, how);
       };
@@ -212,6 +241,7 @@ export class WorkerPool implements ClientListener {
     failed: (error: Error) => void,
   ): void {
     worker.heard = Date.now();
+    worker.silent = 0;
     switch (message.kind) {
       case 'listening':
         worker.up = true;
@@ -294,6 +324,10 @@ export class WorkerPool implements ClientListener {
   private broadcast(message: ToWorker): void {
     for (const { child } of this.workers.values()) send(child, message);
   }
+}
+
+function limitOf({ up }: Worker): number {
+  return up ? HUNG_CHECKS : START_CHECKS;
 }
 
 /** Ignores a closed channel, which the worker's exit reports. */

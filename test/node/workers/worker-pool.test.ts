@@ -7,7 +7,7 @@ import { until } from '../../support/until.ts';
 
 const PROCESS = { cpuSeconds: 2, residentBytes: 1, limitBytes: 1, heapBytes: 1, startSeconds: 1 };
 
-/** What each worker reports at its start, and never again. */
+/** What each worker reports, again and again. */
 const REPORTED: WorkerStats = {
   inFlight: 0,
   bufferedBytes: 0,
@@ -21,7 +21,9 @@ const REPORTED: WorkerStats = {
 /** A process that says it listens, once it has reported. */
 function reportingWorker(): ChildProcess {
   const script = `process.once('message', () => {
-    process.send({ kind: 'stats', stats: ${JSON.stringify(REPORTED)} });
+    const report = () => process.send({ kind: 'stats', stats: ${JSON.stringify(REPORTED)} });
+    report();
+    setInterval(report, 200).unref();
     process.send({ kind: 'listening', origin: 'http://127.0.0.1:1' });
     process.on('message', ({ kind }) => kind === 'stop' && process.exit());
   });`;
@@ -61,6 +63,43 @@ test('a worker that ends by itself is told, and one that is asked to end is not'
   await until(() => !pool.draining);
   await pool.drain(1000);
   expect(lost).toEqual(['1 SIGKILL true']);
+});
+
+test('a worker that hangs is not ready, then replaced and told; the others stay', async () => {
+  const lost: string[] = [];
+  const lines: string[] = [];
+  const pool = reportingPool(2, (number, _from, how) => lost.push(`${number} ${how}`), {
+    log: ({ message, event }) => lines.push(`${event} ${message}`),
+  });
+  onTestFinished(() => pool.drain(1000));
+  await pool.listen({ host: '127.0.0.1', port: 0 });
+  const [hung = 0, other = 0] = pool.pids;
+  process.kill(hung, 'SIGSTOP');
+  await until(() => lost.length > 0);
+  expect(pool.draining).toBe(false);
+  await until(() => pool.pids.length === 2);
+  expect(pool.pids).toContain(other);
+  expect(pool.pids).not.toContain(hung);
+  expect(lost).toEqual([expect.stringMatching(/^1 it hung: nothing was heard of it for \d+ s$/)]);
+  expect(lines).toEqual([
+    expect.stringMatching(/^worker-ended worker 1 ended \(it hung: .+\); another one starts in 100 ms\.$/),
+  ]);
+});
+
+test('while all workers hang, the gateway is not ready, and it is again with their successors', async () => {
+  const pool = reportingPool(1);
+  onTestFinished(() => pool.drain(1000));
+  await pool.listen({ host: '127.0.0.1', port: 0 });
+  const [hung = 0] = pool.pids;
+  process.kill(hung, 'SIGSTOP');
+  await until(() => pool.draining);
+  // A worker that is late comes back without another one in its place.
+  process.kill(hung, 'SIGCONT');
+  await until(() => !pool.draining);
+  expect(pool.pids).toEqual([hung]);
+  process.kill(hung, 'SIGSTOP');
+  await until(() => !pool.pids.includes(hung));
+  await until(() => !pool.draining);
 });
 
 test('a worker whose process cannot be made is tried again: the kernel may have too many for a moment', async () => {
