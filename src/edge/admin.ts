@@ -14,7 +14,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { RolloutTally, type RolloutTotals, type RolloutView } from '../rollout/rollout-tally.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
+import { clientNames, type RuleBook } from '../rules/rule-book.ts';
 import type { RemoteTotals } from './bindings.ts';
 import type { EdgeReplica } from './replica.ts';
 
@@ -68,7 +68,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
       ruleBook: () => ruleBook,
       v1Origin,
       isSticky,
-      names: () => new Map(),
+      names: () => clientNames(ruleBook),
     }),
   );
   app.notFound(() => failure(404, 'not-found', 'This address serves only GET and POST /rollout.'));

@@ -11,6 +11,7 @@ import {
   isSame,
 } from './guard.ts';
 import { type InspectorParts, workResponse } from './inspector-parts.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 import { rolloutRoutes } from './rollout-admin.ts';
 import { entryRoutes } from './routes/entry-routes.ts';
 import { resendRoute } from './routes/resend-route.ts';
@@ -97,12 +98,20 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
       text: body.text,
       ruleBook: current.ruleBook,
       modes: view && modesOf(view),
+      names: scopedNames(current.ruleBook, parts.names()),
       limits: { count, bytes, bodyLimit, codings },
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,
     } as const;
     return workResponse(work, current, parts);
   });
+}
+
+/** The names of the clients that the end of V1 is for: the work gets no others, because a names file may be long. */
+function scopedNames({ rollout }: RuleBook, names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const scopes = [rollout?.gone, ...Object.values(rollout?.ends?.operations ?? {}).map(({ gone }) => gone)];
+  const hashes = scopes.flatMap((scope) => [...(scope?.clients ?? []), ...(scope?.except ?? [])]);
+  return new Map(hashes.map((hash) => [hash, names.get(hash) ?? hash]));
 }
 
 /** The page must not make the gateway read its own files. */

@@ -16,7 +16,7 @@ import { failureBody } from './routes/responses.ts';
 export type OperatorWork = ExplainWork | DetailWork | ExportWork | RequestsWork | TryWork | PlanWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
-interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes'> {
+interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes' | 'names'> {
   readonly kind: 'explain';
   readonly text: string;
   readonly ruleBook: RuleBook;
@@ -131,7 +131,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     const detail = 'Send {"operation" or "method" and "target", "headers": [[name, value]], "body": text}.';
     return { status: 400, value: failureBody(400, 'bad-request', detail) };
   }
-  const { limits, gatewayOrigin, origin, modes, ruleBook } = work;
+  const { limits, gatewayOrigin, origin, modes, names, ruleBook } = work;
   const rules = parts.compiled(ruleBook);
   const explanation = await explain(request, {
     rules,
@@ -141,6 +141,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     gatewayOrigin,
     origin,
     modes,
+    names,
   });
   if ('fault' in explanation)
     return { status: 422, value: failureBody(422, 'not-explained', explanation.fault) };

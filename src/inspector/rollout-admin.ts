@@ -82,7 +82,7 @@ interface RolloutAdminParts {
   readonly v1Origin: string | undefined;
   /** False where the secret is generated at each start, so that client hashes change. */
   readonly isSticky: boolean;
-  /** Display names, by client hash. */
+  /** Display names by client hash, those of the rule book too. */
   readonly names: () => ReadonlyMap<string, string>;
   /** Logs what an operator chose, in a sentence. */
   readonly onCommand?: ((sentence: string) => void) | undefined;
@@ -136,7 +136,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
   const book = parts.ruleBook();
   const { state } = control;
   const modes = control.modes(book);
-  const names = namesOf(parts);
+  const names = parts.names();
   const ofBook = book.rollout?.modes;
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
@@ -219,10 +219,6 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
     .slice(0, MAX_CHANGES);
 }
 
-function namesOf({ ruleBook, names }: RolloutAdminParts): ReadonlyMap<string, string> {
-  return new Map([...Object.entries(ruleBook().rollout?.clients ?? {}), ...names()]);
-}
-
 function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
   return {
     ...status,
@@ -247,7 +243,7 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   const warnings = bodyChecks.warnings(parts.ruleBook().operations);
-  const names = namesOf(parts);
+  const names = parts.names();
   const named = <Counted extends { readonly client?: string }>(one: Counted): Counted & { name?: string } => {
     const name = names.get(one.client ?? '');
     return name === undefined ? one : { ...one, name };
@@ -275,7 +271,7 @@ function gateFault(
   const { control, counts } = parts;
   if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
   const book = parts.ruleBook();
-  const names = namesOf(parts);
+  const names = parts.names();
   return bodyCheckFault(
     counts.bodyChecks.tally.list(book.hash),
     { operation, client },
@@ -385,7 +381,7 @@ function said(name: 'who' | 'why', text: string | undefined, limit: number): Par
 
 function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
   if (/^[0-9a-f]{16}$/.test(client)) return [client];
-  const all = [...Object.entries(parts.ruleBook().rollout?.clients ?? {}), ...parts.names()];
+  const all = [...parts.names()];
   return [...new Set(all.flatMap(([hash, name]) => (name === client ? [hash] : [])))];
 }
 

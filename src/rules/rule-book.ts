@@ -393,3 +393,11 @@ export interface CorsOrigins {
   /** True where their requests may have cookies. */
   readonly credentials: boolean;
 }
+
+/** The names of clients by hash, for all who show a client: those of the rule book, and `given` ones, which win. */
+export function clientNames(
+  { rollout }: Pick<RuleBook, 'rollout'>,
+  given: Iterable<readonly [hash: string, name: string]> = [],
+): ReadonlyMap<string, string> {
+  return new Map([...Object.entries(rollout?.clients ?? {}), ...given]);
+}

@@ -29,7 +29,7 @@ import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
 import { terminalText } from '../../report/text.ts';
 import { readInstant } from '../../rules/rollout.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
@@ -209,7 +209,7 @@ async function openInputs({
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const { ruleBook } = book.rules;
-  return { names: new Map([...Object.entries(ruleBook.rollout?.clients ?? {}), ...given]), book: ruleBook };
+  return { names: clientNames(ruleBook, given), book: ruleBook };
 }
 
 /** Reads any number of replicas' logs; ignores entries after `now`. */
@@ -253,7 +253,7 @@ export async function warningsOfLogs(
     zone,
     leadDays: book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: 14,
-    names: new Map(Object.entries(book.rollout?.clients ?? {})),
+    names: clientNames(book),
     rollout: book.rollout,
     gaps: read.gaps,
     avoid: new Set(),

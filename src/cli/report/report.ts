@@ -31,7 +31,7 @@ import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count, counted, percentWords, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
+import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
@@ -83,7 +83,7 @@ export async function runReport(
     return faultOfLogs(lines.coverage);
   const ruleBook = await ruleBookOf(options);
   const made = makeReport(tally, {
-    names,
+    names: ruleBook === undefined ? names : clientNames(ruleBook, names),
     now: now(),
     goneAfterDays: options.goneAfter,
     unreadable: lines.unreadable,

@@ -41,7 +41,7 @@ import { type EditRecord, isOfQuery, joinedPatch, type Refusal } from '../../rew
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
-import { isTransformed, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
+import { clientNames, isTransformed, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
@@ -58,6 +58,8 @@ export interface ExplainParts extends BodyExplainer {
   readonly origin: string;
   /** The modes in force; by default those of the rule book. */
   readonly modes?: Modes | undefined;
+  /** Display names of clients by hash; by default those of the rule book. */
+  readonly names?: ReadonlyMap<string, string> | undefined;
 }
 
 function unnamed(method: string): string {
@@ -231,11 +233,12 @@ function deliveryIn(
 }
 
 /** Empty for a request that is not V1 traffic, since modes do not affect it. */
-function liveIn(decision: Decision, { rules, modes }: ExplainParts): Pick<Explanation, 'live'> {
+function liveIn(decision: Decision, { rules, modes, names }: ExplainParts): Pick<Explanation, 'live'> {
   if (decision.route !== 'migrate') return {};
   const { rollout } = rules.ruleBook;
   const state: LiveState = {
     rollout,
+    names: names ?? clientNames(rules.ruleBook),
     modes: modes ?? modesInForce(rollout?.modes, undefined),
     operation: decision.operation?.id,
     now: Date.now(),
@@ -482,6 +485,7 @@ function isHeader(pair: unknown): boolean {
 /** The state that, besides the rules, decides about a live V1 request. */
 interface LiveState {
   readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'brownouts'> | undefined;
+  readonly names: ReadonlyMap<string, string>;
   readonly modes: Modes;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: string | undefined;
@@ -489,21 +493,30 @@ interface LiveState {
   readonly now: number;
 }
 
-function goneSentences({ rollout, operation, now }: LiveState): readonly string[] {
+function goneSentences({ rollout, names, operation, now }: LiveState): readonly string[] {
   const { gone, ends, signals } = rollout ?? {};
   const { sunset } = signals ?? {};
   const own = operation === undefined || ends === undefined ? undefined : ownEnd(ends.operations, operation);
   if (own?.gone !== undefined && own.sunset !== undefined && now >= own.sunset)
     return [
-      `Operation ${operation} of V1 has ended: ${goneWords({ sunset: new Date(own.sunset).toISOString(), gone: own.gone }, now, ' for it')}.`,
+      `Operation ${operation} of V1 has ended: ${goneWords({ sunset: new Date(own.sunset).toISOString(), gone: namedScope(own.gone, names) }, now, ' for it')}.`,
     ];
   if (gone === undefined || sunset === undefined || now < sunset || !mayConcern(gone, operation)) return [];
-  const { clients, except } = gone;
-  const named = {
-    ...(clients === undefined ? {} : { clients }),
-    ...(except === undefined ? {} : { except }),
+  const end = { sunset: new Date(sunset).toISOString(), gone: namedScope(gone, names) };
+  return [`V1 has ended: ${goneWords(end, now)}.`];
+}
+
+/** The clients of a scope by their names, and by their hashes without one. */
+function namedScope(
+  { clients, except }: Pick<Scope, 'clients' | 'except'>,
+  names: ReadonlyMap<string, string>,
+): Pick<Scope, 'clients' | 'except'> {
+  const named = (hashes: readonly string[]): readonly string[] =>
+    hashes.map((hash) => names.get(hash) ?? hash);
+  return {
+    ...(clients === undefined ? {} : { clients: named(clients) }),
+    ...(except === undefined ? {} : { except: named(except) }),
   };
-  return [`V1 has ended: ${goneWords({ sunset: new Date(sunset).toISOString(), gone: named }, now)}.`];
 }
 
 function brownoutSentences({ rollout, operation, now }: LiveState): readonly string[] {

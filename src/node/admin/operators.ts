@@ -17,6 +17,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { clientNames } from '../../rules/rule-book.ts';
 import type { Keeper, Replica } from '../../rollout/replica.ts';
 import type { RecordStore } from '../../rollout/store.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
@@ -265,11 +266,11 @@ async function whoKeeps(replica: Replica | undefined, id: string): Promise<Keepe
 
 /** Client names from the rule book, and from operators. */
 function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, string> {
-  const { rollout } = parts.ruleBooks.current.ruleBook;
-  return new Map([...Object.entries(rollout?.clients ?? {}), ...namesFile.names()]);
+  return clientNames(parts.ruleBooks.current.ruleBook, namesFile.names());
 }
 
-function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gateway): RolloutAdmin {
+function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
+  const { parts, view } = state;
   const { settings, ruleBooks, replica, records, v1Origin, mergeRollout } = parts;
   const { rollout, comparisons, bodyChecks } = gateway;
   const own: RolloutCounts = {
@@ -286,7 +287,7 @@ function rolloutAdmin({ parts, view, namesFile }: OperatorState, gateway: Gatewa
     counts: mergeRollout?.(own) ?? own,
     replica,
     hasStore: records !== undefined,
-    names: namesFile.names,
+    names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,
     v1Origin,

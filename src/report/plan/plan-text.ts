@@ -50,7 +50,7 @@ export function planParts(plan: Plan): readonly PlanPart[] {
                 windowText(brownout.from, brownout.until, zone),
                 lengthWords(brownout.until - brownout.from),
                 count(brownout.meets),
-                scopeWords(brownout),
+                scopeWords(brownout, namedIn(clients)),
               ]),
             },
           }),
@@ -112,17 +112,21 @@ function datesOf(plan: Plan, zone: Zone): string[][] {
 export function sunsetText({ gone, clients }: Pick<Plan, 'gone' | 'clients'>): string {
   if (gone === undefined)
     return 'The announced date of the end (after: serve): V1 requests are served as before. Write after: gone to refuse them with 410.';
-  const names = new Map(clients.map(({ client, name = client }) => [client, name]));
-  const named = (list: readonly string[]): string =>
-    list.map((client) => names.get(client) ?? client).join(', ');
+  const named = namedIn(clients);
   const who = gone.clients === undefined ? '' : ` of ${named(gone.clients)}`;
   const but = gone.except === undefined ? '' : `, except those of ${named(gone.except)}`;
   return `V1 ends (after: gone): V1 requests${who} get 410${but}.`;
 }
 
-function scopeWords({ clients, except }: PlannedBrownout): string {
-  if (clients !== undefined) return clients.join(', ');
-  return except === undefined ? 'every client' : `every client but ${except.join(', ')}`;
+/** Lists clients by the names that they have in a plan. */
+function namedIn(clients: Plan['clients']): (hashes: readonly string[]) => string {
+  const names = new Map(clients.map(({ client, name = client }) => [client, name]));
+  return (hashes) => hashes.map((client) => names.get(client) ?? client).join(', ');
+}
+
+function scopeWords({ clients, except }: PlannedBrownout, named: ReturnType<typeof namedIn>): string {
+  if (clients !== undefined) return named(clients);
+  return except === undefined ? 'every client' : `every client but ${named(except)}`;
 }
 
 function clientRow(client: PlannedClient, zone: Zone): string[] {

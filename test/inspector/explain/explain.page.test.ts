@@ -67,6 +67,12 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
     { signals: SIGNALS, gone: { except: [CLIENT] } },
     [`V1 has ended: V1 requests get 410 now, except those of ${CLIENT}.`],
   ],
+  [
+    'the end of V1 for clients with a name',
+    {},
+    { signals: SIGNALS, gone: { clients: [CLIENT, 'e'.repeat(16)] }, clients: { [CLIENT]: 'Acme' } },
+    [`V1 has ended: V1 requests of Acme, ${'e'.repeat(16)} get 410 now.`],
+  ],
   ['an announced end', {}, { signals: SIGNALS }, undefined],
 ])('an explanation tells of %s', async (_, modes, rollout, live) => {
   const explain = offlineExplainer(compiledTestRuleBook({ rollout: rolloutOf(modes, rollout) }));

@@ -109,6 +109,25 @@ describe.each([
     expect((zone.local(plan.sunset) / HOUR) % 24).toBe(0);
   });
 
+  test('its brownouts name the clients that they are for, or leave out', () => {
+    const [one, other] = plan.clients;
+    const [brownout] = plan.brownouts;
+    if (one === undefined || other === undefined || brownout === undefined) throw new Error('no plan');
+    const named = { ...plan, clients: [{ ...one, name: 'Acme' }, other] };
+    const { clients: _, except: __, ...window } = brownout;
+    const brownouts = [
+      { ...window, clients: [one.client, other.client] },
+      { ...window, except: [one.client] },
+      window,
+    ];
+    const part = planParts({ ...named, brownouts }).find(({ title }) => title === 'Brownouts');
+    expect(part?.table?.rows.map((row) => row.at(-1))).toEqual([
+      `Acme, ${other.client}`,
+      'every client but Acme',
+      'every client',
+    ]);
+  });
+
   test('its text has every client and every brownout, and what is not known', () => {
     const text = JSON.stringify(planParts(plan));
     for (const { client } of plan.clients) expect(text).toContain(client);
