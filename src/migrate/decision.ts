@@ -757,7 +757,7 @@ export class MigratedHead implements ForwardedFields {
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
       return undefined;
-    if (received.repeatsFields || this.repeatsVersion()) return undefined;
+    if (this.hasRepetition()) return undefined;
     if (version !== undefined && this.hasVersion()) return undefined;
     if (requestId !== undefined && received.requestId !== undefined) return undefined;
     if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
@@ -781,9 +781,10 @@ export class MigratedHead implements ForwardedFields {
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };
 
-  /** True where the client's own field for the release occurs again: `RequestHead` knows only `x-api-version`. */
-  private repeatsVersion(): boolean {
+  /** True where a field occurs again of which the first line counts; `RequestHead` knows only `x-api-version` for the release. */
+  private hasRepetition(): boolean {
     const { versionHeader, received } = this;
+    if (received.repeatsFields) return true;
     return (
       versionHeader !== VERSION_HEADER && headerValues(received.forwardedHeaders, versionHeader).length > 1
     );
@@ -798,16 +799,14 @@ export class MigratedHead implements ForwardedFields {
   private listed(): HeaderList {
     const forwardedHeaders = this.ruled ?? this.received.forwardedHeaders;
     const headers: string[] = [];
+    const hasRepetition = this.hasRepetition();
     const single = new Set<string>();
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';
       const kind = kindOfName(name);
       // The first line of such a field counts; a second one could be read instead.
-      if (
-        kind === 'authorization' ||
-        kind === 'content-type' ||
-        (this.isReleased && isNamed(name, this.versionHeader))
-      ) {
+      const isSingle = kind === 'authorization' || kind === 'content-type';
+      if (hasRepetition && (isSingle || (this.isReleased && isNamed(name, this.versionHeader)))) {
         const lower = name.toLowerCase();
         if (single.has(lower)) continue;
         single.add(lower);
