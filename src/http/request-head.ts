@@ -235,9 +235,8 @@ abstract class HeadReader implements ForwardedFields {
 
   /** Two lines with one value are one value to every reader; some clients write such a field twice. */
   private equal(name: string, before: string | undefined, value: string): string {
-    if (before !== value) return this.only(name, before, value);
-    this.repeatsFields = true;
-    return value;
+    this.repeatsFields ||= before !== undefined;
+    return before === value ? value : this.only(name, before, value);
   }
 
   /** Of a field that names neither a sender nor an end, servers read the first line: Node, Go and the servlet API do. */
