@@ -354,7 +354,7 @@ async function firstMessage(modules: TransformModules): Promise<Loaded> {
     worker.on('message', (message: FromTransforms) => {
       if (message.kind === 'ready' || message.kind === 'fault') done(message);
     });
-    worker.on('error', (error) => fail(error.message)).on('exit', () => fail('it ends its thread'));
+    worker.on('error', (error: Error) => fail(error.message)).on('exit', () => fail('it ends its thread'));
   });
   clearTimeout(timer);
   await worker.terminate();
