@@ -10,6 +10,8 @@ export interface Bundle {
   readonly source: string;
   /** Maximum size in bytes, minified and gzipped; absent where another test holds it. */
   readonly limit?: number;
+  /** What the user's bundle has anyway. */
+  readonly external?: readonly string[];
 }
 
 const MIGRATION = `export { createMigration } from './library/capture-gateway.ts';\n`;
@@ -34,7 +36,8 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
-    limit: 85_000,
+    external: ['hono/*'],
+    limit: 86_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -62,7 +65,7 @@ export interface MadeBundle {
 }
 
 /** Bundles a module and everything that it imports, as a deployment does; `ruleBook` is that of the edge worker. */
-export async function makeBundle({ source }: Bundle, ruleBook: unknown): Promise<MadeBundle> {
+export async function makeBundle({ source, external = [] }: Bundle, ruleBook: unknown): Promise<MadeBundle> {
   const { outputFiles } = await build({
     stdin: {
       contents: source,
@@ -74,7 +77,7 @@ export async function makeBundle({ source }: Bundle, ruleBook: unknown): Promise
     format: 'esm',
     target: 'es2024',
     platform: 'neutral',
-    external: ['cloudflare:*', 'node:*'],
+    external: ['cloudflare:*', 'node:*', ...external],
     mainFields: ['module', 'main'],
     conditions: ['workerd', 'worker', 'browser'],
     plugins: [generated(ruleBook)],

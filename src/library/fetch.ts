@@ -55,6 +55,7 @@ async function migrateRequest(
     body?.cancel().catch(() => {});
     return { sent: started.request, body: null };
   }
+  if (request.bodyUsed) return started.alreadyRead();
   if (started.action === 'stream') return streamRequest(started, body);
   // Rules give a request without a body one.
   const read = body === null ? { whole: NO_BODY } : await collectStream(body, started.bodyLimit);

@@ -1,27 +1,98 @@
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { HonoRequest } from 'hono/request';
+import { matchedRoutes } from 'hono/route';
+import { findTargetHandler } from 'hono/utils/handler';
 import { splitUrl } from '../http/target.ts';
 import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
 
 /**
  * Returns middleware for a V2 service on Hono that also serves V1 clients: a request under V1's prefix is migrated and handled by the
- * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`.
+ * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`. Middleware in front of it runs
+ * once, and may read the body by `c.req.json()`, `text()`, `arrayBuffer()` or `parseBody()`.
  */
 export function migrateV1<E extends Env>(
   migration: Migration,
-  app: Pick<Hono<E>, 'fetch'>,
+  app: Pick<Hono<E>, 'fetch' | 'router' | 'getPath' | 'routes'>,
 ): MiddlewareHandler<E> {
   // Where both versions share a prefix, a migrated request comes by here again.
   const migrated = new WeakSet<Request>();
-  return async (context, next) => {
+  const middleware: MiddlewareHandler<E> = async (context, next) => {
     const { raw } = context.req;
     if (migrated.has(raw) || !migration.isV1Target(splitUrl(raw.url).target)) return next();
-    const handle = migrateFetch(migration, (request) => {
+    const received = await unreadRequest(context);
+    const isOwn = app.routes.some(({ handler }) => findTargetHandler(handler) === middleware);
+    const handle = migrateFetch(migration, async (request) => {
+      if (request === received) {
+        await next();
+        return context.res;
+      }
       migrated.add(request);
+      if (isOwn) return runRest(app, context, request);
       return app.fetch(request, context.env, executionContextOf(context));
     });
-    return handle(raw);
+    const response = await handle(received);
+    // A response that is assigned beside another would get its header fields.
+    if (context.finalized) context.res = undefined;
+    context.res = response;
+    return response;
   };
+  return middleware;
+}
+
+/** Returns the request with a body that can be read, also where middleware has read it by Hono's methods, which keep it. */
+async function unreadRequest(context: Context): Promise<Request> {
+  const { req } = context;
+  const isKept = KEPT.some((form) => form in req.bodyCache);
+  if (!isKept) return req.raw;
+  const body = await req.arrayBuffer();
+  const headers = new Headers(req.raw.headers);
+  if (headers.has('content-length')) headers.set('content-length', String(body.byteLength));
+  return new Request(req.raw, { method: req.method, headers, body });
+}
+
+/** The forms of a body that have all of it; those of multipart fields do not have its boundary. */
+const KEPT = ['arrayBuffer', 'text', 'blob', 'json'];
+
+/** Serves a request by the routes of its path that have not run for the V1 request, in the same context. */
+async function runRest<E extends Env>(
+  app: Pick<Hono<E>, 'router' | 'getPath'>,
+  context: Context<E>,
+  request: Request,
+): Promise<Response> {
+  const ran = matchedRoutes(context)
+    .slice(0, context.req.routeIndex + 1)
+    .map(({ handler }) => findTargetHandler(handler));
+  const path = app.getPath(request, { env: context.env });
+  const matched = app.router.match(request.method === 'HEAD' ? 'GET' : request.method, path);
+  const req = new HonoRequest(request, path, matched);
+  Object.defineProperty(context, 'req', { value: req, configurable: true });
+  const rest = matched[0].flatMap(([[handler]], at) => {
+    const known = ran.indexOf(findTargetHandler(handler));
+    if (known === -1) return [{ handler, at }];
+    ran.splice(known, 1);
+    return [];
+  });
+  const run = async (step: number): Promise<void> => {
+    const route = rest[step];
+    if (route === undefined) {
+      if (!context.finalized) context.res = await context.notFound();
+      return;
+    }
+    req.routeIndex = route.at;
+    try {
+      const response: unknown = await route.handler(context, () => run(step + 1));
+      if (response instanceof Response && !context.finalized) context.res = response;
+    } catch (error) {
+      const onError: unknown = Reflect.get(app, 'errorHandler');
+      if (!(error instanceof Error) || typeof onError !== 'function') throw error;
+      context.error = error;
+      const response: unknown = await Reflect.apply(onError, app, [error, context]);
+      if (response instanceof Response) context.res = response;
+    }
+  };
+  await run(0);
+  return context.res;
 }
 
 /** The execution context of the platform; reading it throws where there is none, as on Node. */
