@@ -118,8 +118,14 @@ export class NameSpellings {
     const names = tokens.map(({ text }) => plainName(text));
     let roots = 0;
     while (roots < tokens.length - 1 && ROOTS.has(names[roots] ?? '')) roots += 1;
-    const within = names.slice(roots);
-    const turned = this.plain.loosely(within);
+    let within = names.slice(roots);
+    let turned = this.plain.loosely(within);
+    if (isSame(turned, within) && tokens[roots + 1]?.isBracketed === true) {
+      // Forms put the resource before the brackets: `order[highlight_type]`. What they hold is a place in the whole body.
+      roots += /^\d/.test(names[roots + 1] ?? '') ? 2 : 1;
+      within = names.slice(roots);
+      turned = this.plain.path(within, false);
+    }
     if (isSame(turned, within)) return path;
     const style = styleOf(tokens.map(({ text }) => text));
     let next = roots;
