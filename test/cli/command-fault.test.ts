@@ -127,7 +127,7 @@ const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
   [['twin', '--key-file', LOG], 'twin: --key-file is for services that run: it requires --v1 and --v2.'],
   [
     ['explain', '--curl', 'wget http://localhost/api/v1/clients'],
-    'The command is not curl: it begins with wget. Copy it as cURL (browsers: Network, Copy, Copy as cURL), or give --method, --target and the body.',
+    'The command is not curl: it begins with wget. Copy it as cURL for bash (browsers: Network, Copy, Copy as cURL (bash) or (POSIX)), or give --method, --target and the body.',
   ],
   [
     ['explain', '--operation', 'create_client', '--status', '404'],
