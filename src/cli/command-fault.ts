@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
-import { type LogCoverage, noEntry, withoutEntry } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
 /** Why a command failed, as a sentence. */
@@ -40,17 +39,6 @@ export function writeOutput(path: string, text: string | Uint8Array): CommandFau
     if (!(error instanceof Error)) throw error;
     return { fault: `${path} cannot be written: ${error.message}.` };
   }
-}
-
-/** Makes the fault for files without any entry of the rewrite log; `-` is stdin, `lines` are those that could not be read. */
-export function noRewriteLog(file: string, lines: number): CommandFault {
-  return { fault: noEntry(file === '-' ? 'stdin' : file, lines), isJunk: true };
-}
-
-/** Returns the fault of logs that have no entry at all, or of the first with lines of which none is the gateway's. */
-export function faultOfLogs(logs: readonly LogCoverage[]): CommandFault | undefined {
-  const log = withoutEntry(logs);
-  return log && noRewriteLog(log.file, log.unreadable + log.others);
 }
 
 /** True for an error from the kernel, or with one as its cause. */

@@ -34,12 +34,12 @@ import {
   type CommandFault,
   editRuleBook,
   FAILURE,
-  faultOfLogs,
   isFault,
   lineAfter,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
+import { faultOfLogs } from '../logs/log-fault.ts';
 import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 

@@ -35,13 +35,13 @@ import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
   editRuleBook,
-  faultOfLogs,
   freeName,
   isFault,
   lineAfter,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
+import { faultOfLogs } from '../logs/log-fault.ts';
 import { readDescription } from '../draft/description-file.ts';
 import { entriesOfClient, logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import {
