@@ -254,11 +254,12 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
       job,
       `returned ${JSON.stringify(unknown)}, which is none of ${KEYS[job.direction].join(', ')}`,
     );
-  const after: unknown = 'body' in value ? value.body : undefined;
-  const query = 'query' in value ? queryText(value.query) : undefined;
+  // Its own members alone: a module that merges naively adds others to every object that comes after.
+  const made: Readonly<Record<string, unknown>> = { __proto__: null, ...value };
+  const { body: after, status } = made;
+  const query = queryText(made['query']);
   if (query === null)
     return failed(job, 'returned a query that is not a URLSearchParams, a text or an object of texts');
-  const status: unknown = 'status' in value ? value.status : undefined;
   if (status !== undefined && !isFinalStatus(status))
     return failed(job, 'returned a status outside 200 to 599');
   if (after === undefined) return { body: undefined, query, status, patch: [] };

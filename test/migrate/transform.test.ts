@@ -64,6 +64,25 @@ test.each<readonly [returned: unknown, why: string]>([
   expect(await outcomeOf(() => returned)).toEqual({ why, detail: why });
 });
 
+// Attack: a module that merges naively meets a member `__proto__` in the body of one client; what it adds must not reach another.
+test.each([
+  ['body', { stolen: 1 }],
+  ['status', 299],
+  ['query', 'a=1'],
+])('a %s that a prototype has is none of the result', async (name, value) => {
+  const made = (): object => ({});
+  const job = jobOf(name === 'query' ? { direction: 'request', status: undefined } : {});
+  const before = await outcomeOf(made, job);
+  // As a naive merge does.
+  const prototype: object = Object.getPrototypeOf({});
+  Reflect.defineProperty(prototype, name, { value, configurable: true });
+  try {
+    expect(await callTransform({ [job.direction]: made }, job)).toEqual(before);
+  } finally {
+    Reflect.deleteProperty(prototype, name);
+  }
+});
+
 test('its edits are one for each changed name of the query, and one for the body', () => {
   const rule = { change: 'transform', rule: 'transform' };
   const body = Buffer.from('{}');
