@@ -252,6 +252,7 @@ function upstreamOf(
     bodyTimeout: settings.get(table.upstreamBodyTimeout),
     headerBytes: settings.get(table.upstreamHeaderBytes),
     headerCount: settings.constants.upstreamHeaderCount,
+    isLenient: !isV2,
     idleTimeout: settings.get(table.upstreamIdleTimeout),
     maxAge: settings.get(table.upstreamMaxAge),
     maxRequests: settings.constants.upstreamMaxRequests,

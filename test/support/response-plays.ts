@@ -64,8 +64,12 @@ interface ClientReading {
  * What a client reads through a gateway: `200 ok` is a whole response with its body, `502` one of the gateway's own, `breaks` a response
  * that is cut off and can be told from a whole one, `closes` none, `waits` neither a response nor a close.
  */
-export async function readThrough(port: number, path: BodyPath): Promise<string> {
-  const { text, isClosed, isReset } = await textThrough(port, path);
+export async function readThrough(
+  port: number,
+  path: BodyPath,
+  service: 'v1' | 'v2' = 'v2',
+): Promise<string> {
+  const { text, isClosed, isReset } = await textThrough(port, path, service);
   const outcome = outcomeOf(text);
   if (outcome !== undefined) return outcome;
   if (!isClosed) return 'waits';
@@ -73,7 +77,11 @@ export async function readThrough(port: number, path: BodyPath): Promise<string>
 }
 
 /** The same, as it stands on the wire, in latin1. */
-export async function textThrough(port: number, path: BodyPath): Promise<ClientReading> {
+export async function textThrough(
+  port: number,
+  path: BodyPath,
+  service: 'v1' | 'v2' = 'v2',
+): Promise<ClientReading> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   let isClosed = false;
@@ -89,9 +97,11 @@ export async function textThrough(port: number, path: BodyPath): Promise<ClientR
       isClosed = true;
     });
   }
-  if (path === 'whole') socket.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');
+  if (path === 'whole') socket.write(`GET /api/${service}/x HTTP/1.1\r\nHost: g\r\n\r\n`);
   else {
-    socket.write('POST /api/v2/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
+    socket.write(
+      `POST /api/${service}/x HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`,
+    );
     setTimeout(() => socket.write('0\r\n\r\n'), 20);
   }
   const end = performance.now() + NEVER_MS;

@@ -236,6 +236,8 @@ export interface UpstreamOptions {
   readonly headerBytes: number;
   /** Maximum number of fields in the response's header section. */
   readonly headerCount: number;
+  /** True for V1, which nobody mends: its sloppy responses are read as nginx and HAProxy do; false by default. */
+  readonly isLenient?: boolean;
   /** Maximum idle time of a connection, unless V2 announces a shorter one. */
   readonly idleTimeout: number;
   /**

@@ -25,10 +25,12 @@ export interface ResponseEvents {
   complete(trailers: HeaderList, keepAliveMs: number): void;
 }
 
-/** Limits of a response head. */
+/** Limits of a response head, and how strictly it is read. */
 export interface ResponseLimits {
   readonly headerBytes: number;
   readonly headerCount: number;
+  /** True for a service that nobody mends, whose sloppy responses are read as nginx and HAProxy do; false by default. */
+  readonly isLenient?: boolean;
 }
 
 /** Why bytes are not a response. */
@@ -69,9 +71,9 @@ const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
 const CHUNK_LINE_BYTES = 4096;
 
 /**
- * Reads the responses on one connection, one request at a time (RFC 9112): first as strictly as the gateway reads requests, then as
- * nginx and HAProxy do. A response that only the lenient readers take is the last one on its connection: nothing behind it can become
- * the response to another request, and its client gets it framed anew.
+ * Reads the responses on one connection, one request at a time (RFC 9112): as strictly as the gateway reads requests and, of a lenient
+ * service, then as nginx and HAProxy do. A response that only the lenient readers take is the last one on its connection: nothing behind
+ * it can become the response to another request, and its client gets it framed anew.
  */
 export class ResponseReader {
   /** True when the response ends with the connection. */
@@ -209,6 +211,7 @@ export class ResponseReader {
 
   /** Skips empty lines before a response, such as those behind the body of the last one; they count towards the limit for a head. */
   private emptyLine(next: number): number | ResponseFault {
+    if (this.limits.isLenient !== true) return 'not HTTP';
     this.isLenient = true;
     this.interim += 1;
     return this.interim > this.limits.headerBytes ? 'head too large' : next;
@@ -225,6 +228,7 @@ export class ResponseReader {
 
   /** Reads a head that `readHead` refuses with `fault`; its end may be an earlier one. */
   private readLeniently(bytes: Buffer, at: number, fault: ResponseFault): number | ResponseFault {
+    if (this.limits.isLenient !== true) return fault;
     const end = findLenientEnd(bytes, at);
     const head = end < 0 ? undefined : readLenientHead(bytes.toString('latin1', at, end));
     if (head === undefined) return fault;
@@ -261,7 +265,8 @@ export class ResponseReader {
     this.scanned = 0;
     if (strict >= 0 && strict - at <= headerBytes) return strict + 4;
     const lenient = findLenientEnd(bytes, from);
-    if (lenient >= 0 && lenient - at <= headerBytes) return lenient;
+    if (lenient >= 0 && lenient - at <= headerBytes)
+      return this.limits.isLenient === true ? lenient : 'not HTTP';
     if (strict >= 0 || bytes.length - at > headerBytes) return 'head too large';
     this.scanned = bytes.length - at;
     return -1;
@@ -360,7 +365,8 @@ export class ResponseReader {
     const strict = hasReturn ? CHUNK_SIZE.exec(line)?.[1] : undefined;
     if (strict !== undefined) return this.sized(Number.parseInt(strict, 16), end + 1);
     // LF alone ends no extension: other readers take it for a part of that, and find another chunk behind it.
-    const lenient = hasReturn || !line.includes(';') ? readLenientChunkSize(line) : undefined;
+    const mayRead = this.limits.isLenient === true && (hasReturn || !line.includes(';'));
+    const lenient = mayRead ? readLenientChunkSize(line) : undefined;
     if (lenient === undefined) return 'invalid chunk';
     this.isLenient = true;
     return this.sized(lenient, end + 1);
@@ -375,7 +381,7 @@ export class ResponseReader {
 
   /** Bytes of the line end at `at`; 0 where there is none, -1 where it is not whole. */
   private lineEnd(bytes: Buffer, at: number): number {
-    if (bytes[at] === LF) {
+    if (bytes[at] === LF && this.limits.isLenient === true) {
       this.isLenient = true;
       return 1;
     }
@@ -402,8 +408,10 @@ export class ResponseReader {
     if (typeof end === 'string' || end < 0) return end;
     const lines = readFieldLines(bytes.toString('latin1', at, end - 2), 0, bytes, at);
     // A downstream reader could find another end of the body in a field that frames it (RFC 9110 §6.5.1).
-    if (lines === undefined || lines.kinds.some(isFraming)) return this.lenientTrailers(bytes, at);
-    return this.takeTrailers(lines.fields, end);
+    const fault =
+      lines === undefined ? 'not HTTP' : lines.kinds.some(isFraming) ? 'invalid framing' : undefined;
+    if (lines !== undefined && fault === undefined) return this.takeTrailers(lines.fields, end);
+    return this.limits.isLenient === true ? this.lenientTrailers(bytes, at) : (fault ?? 'not HTTP');
   }
 
   private lenientTrailers(bytes: Buffer, at: number): number | ResponseFault {

@@ -16,7 +16,9 @@ import { NEVER_MS, until } from '../../support/until.ts';
 interface Row {
   /** As it is written there. */
   readonly message: string;
-  readonly gateway: string;
+  /** What a client gets of V1's, and of V2's. */
+  readonly fromV1: string;
+  readonly fromV2: string;
   readonly node: string;
 }
 
@@ -27,7 +29,11 @@ const V2_TIMEOUT_MS = '300';
 async function playedV2(): Promise<readonly [MessageServer, TestGateway]> {
   const v2 = await messageServer();
   onTestFinished(() => v2.close());
-  const gateway = await gatewayFor(`http://127.0.0.1:${v2.port}`, {
+  const origin = `http://127.0.0.1:${v2.port}`;
+  const rollout = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  rollout.command({ mode: { mode: 'observe' } });
+  const gateway = await gatewayFor(origin, {
+    parts: { v1Origin: { origin, path: '' }, rollout },
     flags: {
       breaker: 'off',
       'upstream-headers-timeout': V2_TIMEOUT_MS,
@@ -45,17 +51,19 @@ describe('responses are read as the table says, by the gateway on both body path
     async (_title, rows) => {
       const [v2, gateway] = await playedV2();
       expect(rows.length).toBeGreaterThan(5);
-      for (const { message, gateway: expected, node } of rows) {
+      for (const { message, fromV1, fromV2, node } of rows) {
         v2.staysOpen = message.endsWith('…');
         v2.message = bytesOf(message.replace(/…$/, ''));
-        const whole = await readThrough(gateway.port, 'whole');
-        const inParts = await readThrough(gateway.port, 'in parts');
+        const ways = ['whole', 'in parts'] as const;
+        const readings = { v1: [], v2: [] } as { readonly v1: string[]; readonly v2: string[] };
+        for (const service of ['v1', 'v2'] as const)
+          for (const way of ways) readings[service].push(await readThrough(gateway.port, way, service));
         // Only where a wait is the outcome is it a matter of time.
         const byNode = await readByNode(v2.port, node === 'waits' ? 600 : NEVER_MS);
-        expect({ message, whole, inParts, byNode }).toEqual({
+        expect({ message, ...readings, byNode }).toEqual({
           message,
-          whole: bytesOf(expected),
-          inParts: bytesOf(expected),
+          v1: ways.map(() => bytesOf(fromV1)),
+          v2: ways.map(() => bytesOf(fromV2)),
           byNode: bytesOf(node),
         });
       }
@@ -120,7 +128,7 @@ describe.each(['whole', 'in parts'] as const)('a request with its body %s', (pat
   });
 });
 
-describe('a sloppy response', () => {
+describe('a sloppy response of V1', () => {
   const messages: readonly (readonly [what: string, message: string])[] = [
     [
       'a length beside chunks',
@@ -140,7 +148,7 @@ describe('a sloppy response', () => {
 
   test.each(
     messages.flatMap(([what, message]) =>
-      (['observe', 'shadow', 'migrate'] as const).map((mode) => [what, mode, message] as const),
+      (['observe', 'shadow'] as const).map((mode) => [what, mode, message] as const),
     ),
   )('with %s is delivered in %s', async (_what, mode, message) => {
     const server = await messageServer();
@@ -171,19 +179,18 @@ describe('a sloppy response', () => {
     );
     expect(text.match(/^content-length|^transfer-encoding/gim)).toHaveLength(2);
     expect(text.split('a\x7fb')).toHaveLength(message.includes('\x7f') ? 3 : 1);
-    expect(gateway.entries()).toMatchObject(
-      [status, status].map((one) => ({ status: one, ...(mode !== 'migrate' && { mode }) })),
-    );
+    expect(gateway.entries()).toMatchObject([status, status].map((one) => ({ status: one, mode })));
   });
 });
 
 /** The rows of a section as whole messages: the section says how to complete a row. */
 function rowsOf(section: string): readonly Row[] {
   const template = /^Message: `(.*)`$/m.exec(section)?.[1] ?? '';
-  return [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\| (.+?) +\| .+ \|$/gm)].map(
-    ([, row = '', gateway = '', node = '']) => ({
+  return [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\| (.+?) +\| (.+?) +\| .+ \|$/gm)].map(
+    ([, row = '', fromV1 = '', fromV2 = '', node = '']) => ({
       message: template.replace('{row}', () => row),
-      gateway,
+      fromV1,
+      fromV2,
       node,
     }),
   );

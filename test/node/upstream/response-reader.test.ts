@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { ResponseReader } from '../../../src/node/upstream/response-reader.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 
-const LIMITS = { headerBytes: 1000, headerCount: 10 };
+const STRICT = { headerBytes: 1000, headerCount: 10 };
+const LIMITS = { ...STRICT, isLenient: true };
 
 /** The events for `text`, which arrives in pieces that end at `cuts`: one line an event, data joined. The end follows a last part at once. */
 function eventsOf(text: string, cuts: readonly number[] = [], method = 'GET'): string {
@@ -128,6 +129,21 @@ test.each(SLOPPY_RESPONSES.filter(([, lines]) => lines.includes('end')))(
     expect(eventsOf(`${text}HTTP/1.1 200 Poison\r\n\r\n`)).toBe(lines);
   },
 );
+
+test.each(SLOPPY_RESPONSES)('%j is refused of a service that is judged strictly', (text) => {
+  let isWhole = false;
+  const reader = new ResponseReader(STRICT, {
+    information: () => {},
+    head: () => {},
+    data: () => {},
+    complete: () => {
+      isWhole = true;
+    },
+  });
+  reader.expect('GET');
+  expect(reader.read(Buffer.from(text, 'latin1'))).toMatch(/^(?:not HTTP|invalid framing|invalid chunk)$/);
+  expect(isWhole).toBe(false);
+});
 
 test('bytes after a response are not the response to a request that is sent when it ends', () => {
   const statuses: number[] = [];
