@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
@@ -19,18 +19,6 @@ describe('docs/architecture.md', () => {
 
   test.each(places)('$name is in $file', ({ file, name }) => {
     expect(read(file)).toMatch(new RegExp(`(?:function|class) ${name}\\b`));
-  });
-
-  test('gives each small file its reason, and no other', () => {
-    const named = [...page.matchAll(/^\|([^|]+)\|[^|]+\|$/gm)]
-      .filter(([row]) => page.indexOf(row) > page.indexOf('## Small files'))
-      .flatMap(([, cell = '']) =>
-        [...cell.matchAll(/\]\(\.\.\/(src\/[^)]+)\)/g)].map(([, file = '']) => file),
-      );
-    const small = globSync('src/**/*.{ts,js}', { cwd: root }).filter(
-      (file) => read(file).split('\n').length - 1 < 60,
-    );
-    expect(named.toSorted()).toEqual(small.toSorted());
   });
 
   test('has the table of imports that the linter enforces', () => {

@@ -22,7 +22,6 @@ import type { Keeper, Replica } from '../../rollout/replica.ts';
 import type { RecordStore } from '../../rollout/store.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { findLoggedEntry } from '../log/find-entry.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RuleBooks } from '../rule-books.ts';
@@ -219,7 +218,10 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       return parts.merge?.(own) ?? own;
     },
     rules: () => ruleBooks,
-    loggedEntry: logFile === undefined ? undefined : (id) => findLoggedEntry(logFile, id),
+    loggedEntry:
+      logFile === undefined
+        ? undefined
+        : async (id) => (await import('../log/find-entry.ts')).findLoggedEntry(logFile, id),
     planEnd:
       logFile === undefined
         ? undefined

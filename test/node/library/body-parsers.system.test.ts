@@ -1,4 +1,5 @@
 /** @module-tag packages */
+/* oxlint-disable typescript/no-unnecessary-type-assertion -- without the packages of the tests, their types are any */
 import { createServer, IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { http as cloudFunction } from '@google-cloud/functions-framework';
@@ -68,7 +69,7 @@ const encoded: RequestHandler = (request, _response, next) => {
   next();
 };
 
-const later: RequestHandler = (_request, _response, next) => void setTimeout(next, 20);
+const later: RequestHandler = (_request, _response, next) => void setTimeout(() => next(), 20);
 
 const keepRaw = (request: IncomingMessage, _response: ServerResponse, rawBody: Buffer): void =>
   void Object.assign(request, { rawBody });
