@@ -22,7 +22,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm ci$/, 'installs what this test runs with; .ci/run begins with it'],
   [/^npm (?:test|run test:\w+)(?: -- .*)?$/, 'runs tests, this one among them; .ci/run runs each tier'],
   [/^npm run bench /, 'takes minutes'],
-  [/^npm run (?:soak|attack)$/, 'takes minutes'],
+  [/^npm run (?:soak|attack|slow-clients)$/, 'takes minutes'],
   [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
   [/^npm run image /, 'builds everything anew; test/runtime/container.test.ts does the same'],
   [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],

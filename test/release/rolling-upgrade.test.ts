@@ -100,7 +100,10 @@ test.each(DIRECTIONS)(
       ['report', '--json', '--at', '2099-01-01', log],
       ['tail', '--json', log],
     ])
-      expect(outputOf(BEFORE, command)).toEqual(outputOf(NOW, command));
+      // Only since this version the report counts the lines of other programs.
+      expect(outputOf(BEFORE, command)).toEqual(
+        outputOf(NOW, command).replaceAll(/\n *"(?:others|events)": 0,/g, ''),
+      );
   },
   240_000,
 );
