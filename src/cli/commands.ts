@@ -419,7 +419,10 @@ export function twin(command: Command): void {
     .optionsGroup('Services that run:')
     .option('--v1 <url>', 'URL of a V1; gets safe methods alone, unless --writes is given')
     .option('--v2 <url>', "URL of a gateway in front of the same service's V2")
-    .option('--key-file <file>', 'file with the API key for --v1 and --v2')
+    .option(
+      '--key-file <file>',
+      'file with the API key for --v1 and --v2, sent where the rule book has its client',
+    )
     .option('--writes', 'send writes to --v1 and --v2 as well')
     .option('--rate <n>', 'maximum requests per minute to each of the two (default: 60)', naturalNumber)
     .optionsGroup('Gateway:')

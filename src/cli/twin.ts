@@ -12,6 +12,7 @@ import {
 } from '../node/twin/twin-services.ts';
 import { decodeText, readText } from '../node/files.ts';
 import { count, counted, terminalText } from '../report/text.ts';
+import type { ClientField } from '../rules/rule-book.ts';
 import type { Difference } from '../twin/compare.ts';
 import { type PlayedExchange, playScript, type Stage, type TwinReport, TwinTally } from '../twin/play.ts';
 import {
@@ -85,6 +86,8 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   if (wrong !== undefined) return fail([`${wrong} is no http or https address.`]);
   const key = readKeyFile(keyFile);
   if (typeof key !== 'string') return failWith(key);
+  const book = await openRuleBook(options.rules);
+  if (isFault(book)) return fail([book.fault]);
   const stage = realStage({
     v1,
     gateway: v2,
@@ -92,6 +95,7 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
     isReadOnly: writes !== true,
     rate: Math.max(1, rate),
     ignored: new Set(options.ignore.map((name) => name.toLowerCase())),
+    keyField: book.rules.ruleBook.client,
   });
   const count = scripts
     .flatMap(({ exchanges }) => exchanges)
@@ -361,15 +365,25 @@ export interface RealServices {
   readonly rate: number;
   /** Names of fields not to compare, in lower case. */
   readonly ignored: ReadonlySet<string>;
+  /** Where the rule book says that a client's key is; undefined for Authorization. */
+  readonly keyField: ClientField | undefined;
 }
 
 /** A stage of two real services, which keeps to their rate limit and waits after a 429. */
-function realStage({ v1, gateway, key, isReadOnly, rate, ignored }: RealServices): TwinStage {
+function realStage({ v1, gateway, key, isReadOnly, rate, ignored, keyField }: RealServices): TwinStage {
   const sides = [httpSide(v1), httpSide(gateway)] as const;
   const [one, other] = sides.map((side) => patient(side));
   const pauseMs = 60_000 / rate;
   if (one === undefined || other === undefined) throw new Error('a stage has two sides');
-  const stage: Stage = { v1: one, gateway: other, key, isReadOnly, ignored, before: () => delay(pauseMs) };
+  const stage: Stage = {
+    v1: one,
+    gateway: other,
+    key,
+    isReadOnly,
+    ignored,
+    before: () => delay(pauseMs),
+    ...(keyField === undefined ? {} : { keyField }),
+  };
   return { play: (script) => playScript(script, stage), close: () => sides.forEach((side) => side.close()) };
 }
 

@@ -203,7 +203,7 @@ class WebhookExchange extends ProxiedExchange {
         const { origin, pathname, search } = new URL(to);
         this.origin = webhooks.subscriber(gateway, origin);
         this.upstreamTarget = pathname + search;
-        const fields = signedFields(received.head.forwardedHeaders, signature, isRewritten);
+        const fields = signedFields(received.head.forwardedHeaders, { ...head, signature }, isRewritten);
         this.send(new ForwardedRequest(gateway, received, fields, this.upstreamTarget, body));
       },
     );
@@ -236,13 +236,15 @@ const NOTHING = new Uint8Array();
 /** The fields of a delivery for the subscriber; those that describe V2's body are left out where it is another one. */
 function signedFields(
   received: HeaderList,
-  signature: string,
+  signed: Pick<SignedHead, 'id' | 'timestamp'> & { readonly signature: string },
   isRewritten: boolean,
 ): { readonly forwardedHeaders: HeaderList; readonly forwardedLines: undefined } {
   const forwardedHeaders = received.filter((_, at) => {
     const name = received[at - (at % 2)] ?? '';
     return !(isRewritten && BODY_KINDS.has(kindOfName(name)));
   });
-  setField(forwardedHeaders, WEBHOOK_FIELDS.signature, signature);
+  // Also those that a Connection of the sender named, and that are left out for it.
+  for (const part of ['id', 'timestamp', 'signature'] as const)
+    setField(forwardedHeaders, WEBHOOK_FIELDS[part], signed[part]);
   return { forwardedHeaders, forwardedLines: undefined };
 }

@@ -106,6 +106,8 @@ export function readSignedHead(headers: HeaderList, now: number): SignedHead | S
     return { fault: 'The delivery needs webhook-id, webhook-timestamp and webhook-signature.' };
   if (otherIds.length + otherTimes.length + otherSignatures.length > 0)
     return { fault: 'A field of the signature occurs twice.' };
+  // The signed text is id.timestamp.body: with a dot in the id it could be taken apart elsewhere.
+  if (id.includes('.')) return { fault: 'The webhook-id has a dot.' };
   if (!/^\d{1,12}$/.test(timestamp)) return { fault: 'The webhook-timestamp is not in whole seconds.' };
   const age = now / 1000 - Number(timestamp);
   if (age > TOLERANCE_SECONDS) return { fault: 'The webhook-timestamp is more than 5 minutes ago.' };

@@ -1,3 +1,4 @@
+import type { ClientField } from '../rules/rule-book.ts';
 import { JsonWalker } from '../json/document.ts';
 import { pointerOf } from '../json/pointer.ts';
 import {
@@ -32,6 +33,8 @@ export interface Stage {
   readonly gateway: Side;
   /** The API key, `${key}` in a script. */
   readonly key: string;
+  /** Where the key goes that a script does not place itself; `Authorization: Bearer` by default. */
+  readonly keyField?: ClientField;
   /** Fields beside those that are always left out, in lower case. */
   readonly ignored?: ReadonlySet<string>;
   /** Leaves out every exchange that may change data. */
@@ -65,7 +68,10 @@ class Play {
     if (skipped !== undefined)
       return { name, script: this.script, differences: [], skipped, statuses: [0, 0] };
     await stage.before?.(exchange);
-    const requests = [await requestOf(exchange, kept.v1), await requestOf(exchange, kept.gateway)] as const;
+    const requests = [
+      await requestOf(exchange, kept.v1, stage.keyField),
+      await requestOf(exchange, kept.gateway, stage.keyField),
+    ] as const;
     const [v1, gateway] = await Promise.all([stage.v1.send(requests[0]), stage.gateway.send(requests[1])]);
     const statuses = [statusOf(v1), statusOf(gateway)] as const;
     if ('fault' in v1 || 'fault' in gateway) {
@@ -173,11 +179,18 @@ class KeptValues {
  * The request of an exchange for one service: with the values that this service gave, the API key, and `Content-Type:
  * application/json` where there is a body, unless the script has or removes these fields.
  */
-async function requestOf(exchange: ScriptedExchange, kept: KeptValues): Promise<TwinRequest> {
+async function requestOf(
+  exchange: ScriptedExchange,
+  kept: KeptValues,
+  keyField: ClientField | undefined,
+): Promise<TwinRequest> {
   const { method, coding } = exchange;
   const given = exchange.headers.map(([name, value]) => [name, kept.inField(value)] as const);
   const names = new Set(given.map(([name]) => name.toLowerCase().replace(/^!/, '')));
-  const added: (readonly [string, string])[] = [['Authorization', kept.inField('Bearer ${key}')]];
+  const key = kept.inField('${key}');
+  const added: (readonly [string, string])[] = [];
+  if (keyField === undefined) added.push(['Authorization', `Bearer ${key}`]);
+  else if ('header' in keyField) added.push([keyField.header, key]);
   if (exchange.body !== undefined) added.push(['Content-Type', 'application/json']);
   if (coding !== undefined) added.push(['Content-Encoding', coding]);
   const headers = [
@@ -186,7 +199,17 @@ async function requestOf(exchange: ScriptedExchange, kept: KeptValues): Promise<
   ];
   const plain = exchange.body === undefined ? undefined : bytesOf(exchange, kept.inBody(exchange.body));
   const body = plain === undefined || coding === undefined ? plain : await encode(plain, coding);
-  return { method, target: kept.inTarget(exchange.target), headers, body };
+  const target = kept.inTarget(exchange.target);
+  return { method, target: keyField === undefined ? target : withKey(target, keyField, key), headers, body };
+}
+
+/** A target with the key in its query, if that is its place and the script has none there. */
+function withKey(target: string, field: ClientField, key: string): string {
+  if (!('query' in field)) return target;
+  const [, query = ''] = target.split('?');
+  if (new URLSearchParams(query).has(field.query)) return target;
+  const pair = `${encodeURIComponent(field.query)}=${encodeURIComponent(key)}`;
+  return `${target}${target.includes('?') ? '&' : '?'}${pair}`;
 }
 
 function bytesOf({ bytes, pad }: ScriptedExchange, text: string): Uint8Array<ArrayBuffer> {

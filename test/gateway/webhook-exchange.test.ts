@@ -1,3 +1,4 @@
+import { exchange } from '../support/raw-client.ts';
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -176,6 +177,25 @@ describe('a delivery that is signed by V2', () => {
     expect(isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
     expect(subscriber.requests).toHaveLength(1);
     expect(gateway.surprises).toEqual([]);
+  });
+
+  test('keeps its id and time where the sender lists them in Connection', async () => {
+    const { subscriber, gateway } = await subscribed();
+    const timestamp = now();
+    const fields = [
+      `POST /webhooks/orders HTTP/1.1`,
+      'Host: g',
+      'Content-Type: application/json',
+      `Content-Length: ${BODY.length}`,
+      'Connection: close, webhook-id, webhook-timestamp',
+      'webhook-id: msg_1',
+      `webhook-timestamp: ${timestamp}`,
+      `webhook-signature: ${mac(OF_V2, 'msg_1', timestamp, BODY)}`,
+    ];
+    await exchange(gateway.port, `${fields.join('\r\n')}\r\n\r\n${BODY}`);
+    const [received] = subscriber.requests;
+    expect(received?.headers).toMatchObject({ 'webhook-id': 'msg_1', 'webhook-timestamp': timestamp });
+    expect(isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 
   test('is an exchange of its own kind in the log, of no client, and without a secret', async () => {

@@ -101,6 +101,7 @@ test.each<[readonly string[], number, RegExp | undefined]>([
   [['webhook-id', '', ...time, ...signature], 1000, /needs webhook-id/],
   [[...id, ...signature], 1000, /needs webhook-id/],
   [[...id, ...time], 1000, /needs webhook-id/],
+  [['webhook-id', 'a.1', ...time, ...signature], 1000, /has a dot/],
   [[...id, ...id, ...time, ...signature], 1000, /occurs twice/],
   [[...id, ...time, ...time, ...signature], 1000, /occurs twice/],
   [[...id, ...time, ...signature, ...signature], 1000, /occurs twice/],

@@ -42,6 +42,19 @@ describe('two services that run', () => {
     expect(v1.received.join('')).toContain('Authorization: Bearer secret-key\r\n');
   });
 
+  test.each([
+    ['{ header: X-Api-Key }', /^GET \/api\/v1\/clients HTTP\/1\.1\r\n(?:.*\r\n)*X-Api-Key: secret-key\r\n/m],
+    ['{ query: api_key }', /^GET \/api\/v1\/clients\?api_key=secret-key HTTP\/1\.1\r\n/m],
+  ])('get the key where the rule book has it: %s', async (client, request) => {
+    const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
+    const rules = file('rules.yaml', `client: ${client}\noperations: { list: GET /clients }\nchanges: []\n`);
+    expect((await real(v1, v2, '--rules', rules)).out).toContain('1 alike');
+    for (const { received } of [v1, v2]) {
+      expect(received.join('')).toMatch(request);
+      expect(received.join('')).not.toContain('Authorization');
+    }
+  });
+
   test('get safe methods only, unless writes are allowed', async () => {
     const list = '{"data":[{"id":5}]}';
     const [v1, v2] = [await service(list), await service(list)];
