@@ -220,3 +220,46 @@ describe('colour', () => {
     }
   });
 });
+
+test.each([
+  ['draft', '--v1', 'V1', '--v2', 'V2'],
+  ['check', '--v1', 'V1', '--v2', 'V2'],
+  ['openapi', 'V2'],
+  ['openapi', 'V2', '--format', 'yaml'],
+])('%s shows nothing of a description that a terminal would obey', async (...words) => {
+  const hostile = (member: string): string =>
+    JSON.stringify({
+      openapi: '3.0.3',
+      info: { title: 'a\u001b[31m\u202eb', version: '1' },
+      paths: {
+        '/a': {
+          post: {
+            operationId: 'x\u001b[1m\u202ey',
+            summary: 's\u009b31m',
+            requestBody: {
+              content: {
+                'application/json': {
+                  schema: {
+                    type: 'object',
+                    properties: { [`${member}\u001b[2J\u202e`]: { type: 'string' } },
+                  },
+                },
+              },
+            },
+            responses: { 200: { description: 'd\u2066' } },
+          },
+        },
+      },
+    });
+  const folder = temporaryFolder('hostile');
+  const [v1, v2] = [join(folder, 'v1.json'), join(folder, 'v2.json')];
+  writeFileSync(v1, hostile('m'));
+  writeFileSync(v2, hostile('n'));
+  const shown = await output(
+    words.map((word) => (word === 'V1' ? v1 : word === 'V2' ? v2 : word)),
+    { columns: 80 },
+  );
+  expect(shown.length).toBeGreaterThan(100);
+  // eslint-disable-next-line no-control-regex -- what a terminal obeys
+  expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+});

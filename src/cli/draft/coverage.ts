@@ -18,7 +18,7 @@ import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestShape } from '../../openapi/draft/propose-rule-book.ts';
 import { type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
-import { counted } from '../../report/text.ts';
+import { counted, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
@@ -358,7 +358,7 @@ export function printCoverage({ operations, gaps }: Coverage, file: string): str
     return [
       `${title} (${found.length})`,
       ...found.map(({ operation, line, column, text }) => {
-        const sentence = `${operation}: ${text}`;
+        const sentence = terminalText(`${operation}: ${text}`);
         return line === undefined || column === undefined
           ? `  ${sentence}`
           : `  ${printFault({ file, line, column, message: sentence })}`;

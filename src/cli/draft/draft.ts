@@ -13,7 +13,7 @@ import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
-import { count, counted, terminalText } from '../../report/text.ts';
+import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
@@ -77,7 +77,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   if (unwritten !== undefined) return unwritten;
   if (options.json === true) {
     const { text: _, ...tried } = trial ?? { text: '' };
-    stdout.write(`${JSON.stringify({ ruleBook: text, faults, ...(trial && { trial: tried }) }, null, 2)}\n`);
+    writeDocument(`${JSON.stringify({ ruleBook: text, faults, ...(trial && { trial: tried }) }, null, 2)}\n`);
   } else {
     // Even a draft with faults is worth reading.
     process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
@@ -87,7 +87,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
           ? `${out} already has everything: nothing was added.\n`
           : `${out}: ${counted(merged.operations, 'operation')} and ${counted(merged.changes, 'change')} added, questions among them.\n`,
       );
-    else if (out === undefined) stdout.write(text);
+    else if (out === undefined) writeDocument(text);
     process.stderr.write(trial?.text ?? '');
   }
   const empty = merged === undefined ? emptyWords(book) : undefined;
@@ -282,6 +282,14 @@ export async function runOpenapi(
   const { description, notes } = deriveV1(v2, book.rules.ruleBook);
   for (const note of notes) process.stderr.write(`note: ${terminalText(note)}\n`);
   const json = printJsonText(description, 2);
-  stdout.write(format === 'json' ? `${json}\n` : stringify(parse(json, { intAsBigInt: true })));
+  writeDocument(format === 'json' ? `${json}\n` : stringify(parse(json, { intAsBigInt: true })));
   return undefined;
+}
+
+/**
+ * Writes a document to stdout. A terminal gets the characters escaped that would move its cursor, colour it or reverse a line: they come
+ * from descriptions and clients. A file or a pipe gets the document as it is.
+ */
+function writeDocument(text: string): void {
+  stdout.write(stdout.isTTY ? terminalLines(text) : text);
 }
