@@ -1,4 +1,3 @@
-import type { ClientField } from '../rules/rule-book.ts';
 import { JsonWalker } from '../json/document.ts';
 import { pointerOf } from '../json/pointer.ts';
 import {
@@ -27,6 +26,9 @@ export interface PlayedExchange {
   readonly response?: TwinResponse;
 }
 
+/** The place of the key in a request. */
+type KeyField = { readonly header: string } | { readonly query: string };
+
 /** Where and how a script is played. */
 export interface Stage {
   readonly v1: Side;
@@ -34,7 +36,7 @@ export interface Stage {
   /** The API key, `${key}` in a script. */
   readonly key: string;
   /** Where the key goes that a script does not place itself; `Authorization: Bearer` by default. */
-  readonly keyField?: ClientField;
+  readonly keyField?: KeyField;
   /** Fields beside those that are always left out, in lower case. */
   readonly ignored?: ReadonlySet<string>;
   /** Leaves out every exchange that may change data. */
@@ -182,7 +184,7 @@ class KeptValues {
 async function requestOf(
   exchange: ScriptedExchange,
   kept: KeptValues,
-  keyField: ClientField | undefined,
+  keyField: KeyField | undefined,
 ): Promise<TwinRequest> {
   const { method, coding } = exchange;
   const given = exchange.headers.map(([name, value]) => [name, kept.inField(value)] as const);
@@ -204,7 +206,7 @@ async function requestOf(
 }
 
 /** A target with the key in its query, if that is its place and the script has none there. */
-function withKey(target: string, field: ClientField, key: string): string {
+function withKey(target: string, field: KeyField, key: string): string {
   if (!('query' in field)) return target;
   const [, query = ''] = target.split('?');
   if (new URLSearchParams(query).has(field.query)) return target;
