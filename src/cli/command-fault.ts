@@ -30,6 +30,11 @@ export function unreadable(name: string, error: unknown): CommandFault {
   return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !isFromSystem(error) };
 }
 
+/** The fault of an input that can be read and is something else; undefined without a sentence. */
+export function junk(fault: string | undefined): CommandFault | undefined {
+  return fault === undefined ? undefined : { fault, isJunk: true };
+}
+
 /** Writes a file that the user named; the fault says why it cannot be written. */
 export function writeOutput(path: string, text: string | Uint8Array): CommandFault | undefined {
   try {

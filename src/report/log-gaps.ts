@@ -323,20 +323,22 @@ export interface LogCoverage {
   readonly events: number;
 }
 
-/** Says that a file has no entry; `lines` are those that it has, but for the process log's. */
+/** Says that a file has no entry; `lines` are those that it has, but for the process log's. `-` is stdin. */
 export function noEntry(file: string, lines: number): string {
-  if (lines === 0) return `${file} has no entry of the rewrite log, so it does not show who uses V1.`;
+  const name = file === '-' ? 'stdin' : file;
+  if (lines === 0) return `${name} has no entry of the rewrite log, so it does not show who uses V1.`;
   const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
-  return `${file} is no rewrite log: ${which} an entry.`;
+  return `${name} is no rewrite log: ${which} an entry.`;
 }
 
-/** Returns the first log of which no line is the gateway's, or the first of logs that have no entry at all. */
-export function withoutEntry(logs: readonly LogCoverage[]): LogCoverage | undefined {
+/** Says which log has no line of the gateway's, or that all have no entry; undefined where the logs can be read. */
+export function faultOfLogs(logs: readonly LogCoverage[]): string | undefined {
   const empty = logs.filter(({ entries }) => entries === 0);
   const foreign = empty.find(
     ({ unreadable, others, events }) => unreadable > 0 || (others > 0 && events === 0),
   );
-  return foreign ?? (empty.length === logs.length ? empty[0] : undefined);
+  const log = foreign ?? (empty.length === logs.length ? empty[0] : undefined);
+  return log && noEntry(log.file, log.unreadable + log.others);
 }
 
 /** The gaps that a running gateway knows in its own counts: its clock was set, or a worker ended with counts of its own. */

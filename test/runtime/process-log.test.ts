@@ -1,5 +1,5 @@
 /** @module-tag script */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -99,50 +99,20 @@ test('with workers, and with the warnings of Node, every line parses', async () 
 });
 
 test('on a terminal people read sentences, and the rewrite log as tail shows it', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const arguments_ = ['serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
-  // `script` gives the command a terminal of its own for both streams.
-  const child = spawn('script', ['-qefc', `exec ${process.execPath} ${PROGRAM} ${arguments_}`, '/dev/null'], {
-    cwd: new URL('../../', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  // Killed, it would leave the command behind.
-  onTestFinished(() => void child.kill('SIGTERM'));
-  await until(() => text.includes("-d '"));
-  const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
+  const { child, shown, pid, port } = await servedOnTerminal();
   expect(statusOf(await exchange(port, GET))).toBe(200);
-  await until(() => text.includes('/api/v2/x'));
-  expect(text).toMatch(/client +mode +sent to +outcome +status +ms +request\r\n/);
-  expect(text).not.toContain('{"time"');
-  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  await until(() => shown().includes('/api/v2/x'));
+  expect(shown()).toMatch(/client +mode +sent to +outcome +status +ms +request\r\n/);
+  expect(shown()).not.toContain('{"time"');
   process.kill(pid, 'SIGTERM');
   await once(child, 'close');
-  expect(stripVTControlCharacters(text)).toMatch(
+  expect(stripVTControlCharacters(shown())).toMatch(
     /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z info stopping: .*\r\n/,
   );
 });
 
 test('a gateway ends with the terminal that started it, and not by another hangup', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
-  const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
-  const child = spawn('script', ['-qefc', `exec ${line}`, '/dev/null'], {
-    cwd: new URL('../../', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString();
-  });
-  onTestFinished(() => void child.kill('SIGTERM'));
-  await until(() => text.includes("-d '"));
-  const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
-  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  const { child, pid, port } = await servedOnTerminal();
   process.kill(pid, 'SIGHUP');
   await new Promise((resolve) => setTimeout(resolve, 1000));
   expect(statusOf(await exchange(port, GET))).toBe(200);
@@ -152,14 +122,8 @@ test('a gateway ends with the terminal that started it, and not by another hangu
 });
 
 test('a gateway whose streams lead elsewhere goes on when its terminal closes, as nohup wants', async () => {
-  const v2 = await rawServer((socket) => socket.write(ok()));
   const output = join(temporaryFolder('nohup'), 'output');
-  const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin].join(' ');
-  const child = spawn('script', ['-qefc', `exec ${line} < /dev/null > ${output} 2>&1`, '/dev/null'], {
-    cwd: new URL('../../', import.meta.url).pathname,
-    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', GATEWAY_LOG_FORMAT: 'json' },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = await onTerminal(`< /dev/null > ${output} 2>&1`);
   const read = (): string => (existsSync(output) ? readFileSync(output, 'utf8') : '');
   await until(() => read().includes('"event":"started"'));
   const [pid = 0] = await childrenOf(child.pid ?? 0);
@@ -169,6 +133,35 @@ test('a gateway whose streams lead elsewhere goes on when its terminal closes, a
   await new Promise((resolve) => setTimeout(resolve, 1000));
   expect(statusOf(await exchange(portOf(read()), GET))).toBe(200);
 });
+
+/** Starts a gateway on a terminal of its own, which `script` holds, in front of a V2 of its own. */
+async function onTerminal(redirection: string): Promise<ChildProcess> {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin, redirection].join(
+    ' ',
+  );
+  const child = spawn('script', ['-qefc', `exec ${line}`, '/dev/null'], {
+    cwd: new URL('../../', import.meta.url).pathname,
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  // Killed, it would leave the command behind.
+  onTestFinished(() => void child.kill('SIGTERM'));
+  return child;
+}
+
+/** The same with both streams on the terminal, once it serves. */
+async function servedOnTerminal() {
+  const child = await onTerminal('');
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await until(() => text.includes("-d '"));
+  const port = Number(/clients +http:\/\/[^:]+:(\d+)/.exec(text)?.[1]);
+  const [pid = 0] = await childrenOf(child.pid ?? 0);
+  return { child, shown: () => text, pid, port };
+}
 
 function isAlive(pid: number): boolean {
   try {

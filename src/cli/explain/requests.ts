@@ -10,7 +10,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
 import { type CommandFault, isFault, unreadable } from '../command-fault.ts';
-import { noRewriteLog } from '../logs/log-fault.ts';
+import { noEntry } from '../../report/log-gaps.ts';
 import { readText } from '../../node/files.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 import { leftOutNotes, readHar } from './har.ts';
@@ -127,7 +127,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
       else lines.beyond += 1;
     }
   }
-  if (lines.entries === 0) return noRewriteLog(path, lines.unreadable + lines.others);
+  if (lines.entries === 0) return { fault: noEntry(path, lines.unreadable + lines.others), isJunk: true };
   const requests = [...kinds.values()].map(({ request, count: times, label }) => ({
     name: times === 1 ? label : `${label} (${times} like it)`,
     request,

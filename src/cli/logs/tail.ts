@@ -5,8 +5,8 @@ import type { EntriesPage } from '../../inspector/api.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
-import { type CommandFault, isFault, unreadable } from '../command-fault.ts';
-import { noRewriteLog } from './log-fault.ts';
+import { type CommandFault, isFault, junk, unreadable } from '../command-fault.ts';
+import { noEntry } from '../../report/log-gaps.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
@@ -58,7 +58,7 @@ export async function runTail(
     return options.admin === undefined ? fault : { ...fault, isJunk: false };
   }
   if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter));
-  return lines.entries === 0 && lines.others > 0 ? noRewriteLog(file ?? '-', lines.others) : undefined;
+  return junk(lines.entries === 0 && lines.others > 0 ? noEntry(file ?? '-', lines.others) : undefined);
 }
 
 /** Says that no entry of a log matches, and where to find values that no log holds. */

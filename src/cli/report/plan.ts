@@ -36,10 +36,11 @@ import {
   FAILURE,
   isFault,
   lineAfter,
+  junk,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
-import { faultOfLogs } from '../logs/log-fault.ts';
+import { faultOfLogs } from '../../report/log-gaps.ts';
 import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 
@@ -234,7 +235,7 @@ async function readLogs(
   } finally {
     bar.clear();
   }
-  return faultOfLogs(lines.coverage) ?? { gaps: lines.gaps };
+  return junk(faultOfLogs(lines.coverage)) ?? { gaps: lines.gaps };
 }
 
 /** Warnings from logs about a rule book's sunset and brownouts, for `check`. */

@@ -38,10 +38,11 @@ import {
   freeName,
   isFault,
   lineAfter,
+  junk,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
-import { faultOfLogs } from '../logs/log-fault.ts';
+import { faultOfLogs } from '../../report/log-gaps.ts';
 import { readDescription } from '../draft/description-file.ts';
 import { entriesOfClient, logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import {
@@ -80,7 +81,7 @@ export async function runReport(
   }
   // An empty log shows nothing about V1: a report would read as if nobody used it.
   if (options.format !== 'json' && lines.coverage.every(({ entries }) => entries === 0))
-    return faultOfLogs(lines.coverage);
+    return junk(faultOfLogs(lines.coverage));
   const ruleBook = await ruleBookOf(options);
   const made = makeReport(tally, {
     names: ruleBook === undefined ? names : clientNames(ruleBook, names),
@@ -100,7 +101,7 @@ export async function runReport(
     const fault = await printDigests(made, options);
     if (fault !== undefined) return fault;
   } else await write(options.census === true ? printCensus(made, options) : printReport(made, options));
-  return faultOfLogs(lines.coverage);
+  return junk(faultOfLogs(lines.coverage));
 }
 
 /** Reads the rule book, for operations that end before V1 and for handled members. Without a valid one the report leaves those out, and stderr says so. */
@@ -201,7 +202,7 @@ async function printGuide(
     return unreadable('The log', error);
   }
   const [only, second] = guide.clients;
-  const unread = only === undefined ? faultOfLogs(read.coverage) : undefined;
+  const unread = only === undefined ? junk(faultOfLogs(read.coverage)) : undefined;
   if (unread !== undefined) return unread;
   if (only === undefined)
     return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { EndPlan } from '../../inspector/api.ts';
 import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
 import type { PlanWork } from '../../inspector/operator-work.ts';
-import { noEntry, withoutEntry } from '../../report/log-gaps.ts';
+import { faultOfLogs, noEntry } from '../../report/log-gaps.ts';
 import { makePlan, PlanTally } from '../../report/plan/plan.ts';
 import { planParts, type PlanPart } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
@@ -50,18 +50,16 @@ export async function planOfLog(
   const plan = makePlan(counts, { ...options, zone, gaps: lines.gaps, avoid: new Set() });
   const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
   const entries = lines.coverage.reduce((sum, log) => sum + log.entries, 0);
-  const empty = withoutEntry(lines.coverage);
+  const fault = faultOfLogs(lines.coverage);
   const value: EndPlan = {
     zone: name,
     logFile,
     exchanges: entries,
     made: [
       since === undefined
-        ? noEntry(logFile, empty === undefined ? 0 : empty.unreadable + empty.others)
+        ? (fault ?? noEntry(logFile, 0))
         : `Made from ${counted(entries, 'exchange')} in ${logFile}, since ${zone.text(Date.parse(since))}.`,
-      ...(since === undefined || empty === undefined
-        ? []
-        : [noEntry(empty.file, empty.unreadable + empty.others)]),
+      ...(since === undefined || fault === undefined ? [] : [fault]),
       ...(whose === undefined ? [] : [whose]),
       ...(isWhole
         ? []
