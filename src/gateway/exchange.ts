@@ -20,7 +20,7 @@ export interface BodyParts extends AsyncIterable<Uint8Array> {
 export interface ClientPace {
   /** True while the exchange waits for nothing but its client: to read more of the response, or to send more of the body. */
   readonly awaitsClient: boolean;
-  /** Bytes that the client has still to read, or to send; infinite where nobody knows. */
+  /** Bytes that the client has still to read, or to send; infinite where that is unknown. */
   readonly rest: number;
   /** Bytes that the client has sent, and that were handed to it. */
   readonly moved: number;

@@ -42,7 +42,7 @@ const encoder = new TextEncoder();
 const WATCHED_SHARE = 3 / 4;
 /** The share of the memory that responses of slow readers may take when connections are short. */
 const AHEAD_SHARE = 1 / 2;
-/** Bytes that are taken at a time of a response whose length nobody knows. */
+/** Bytes of a response of unknown length that are taken at a time. */
 const AHEAD_BYTES = 256 * 1024;
 
 /** Memory for a response that its client reads slowly. */

@@ -59,7 +59,7 @@ const ORDER_MS = 250;
 const RETRY_MS = 10;
 /** Seconds that a client must still take to be slow: what is over sooner frees its place by itself. */
 const SLOW_SECONDS = 1;
-/** Bytes that are assumed to be missing where nobody knows. */
+/** Bytes that are assumed to be missing of a response of unknown length. */
 const UNKNOWN_REST_BYTES = 1024 * 1024;
 /** The share of places or connections beyond which a client gives way first. */
 const CLIENT_SHARE = 1 / 8;

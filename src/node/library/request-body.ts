@@ -47,7 +47,7 @@ export function collectBody(
   return promise;
 }
 
-/** Gives a request whose body was read another one, for whoever reads it from now on. */
+/** Gives a request whose body was read a new one, which the handlers after it read. */
 export function putBody(incoming: IncomingMessage, body: Uint8Array): void {
   if (!isStream(incoming)) return;
   // They have seen the client's body and its end.

@@ -356,7 +356,7 @@ const DOCUMENT = '---';
 /** An item of a list, as `aws --output yaml` and `az --output yaml` print records. */
 const ITEM = /^- [A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 
-/** A member of a document. Whatever it holds is indented, but for the items of a list. */
+/** A member of a document. What is in it is indented, but for the items of a list. */
 const MEMBER = /^[A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 
 /** True for a line that begins a record in YAML. */
