@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain/explain.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
+import type { PatchOperation } from '../../src/rewrite/records.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { anyDocument, brokenDocument } from '../rewrite/documents.ts';
@@ -178,7 +179,14 @@ async function expectAlike(
     const bodyBase64 = Buffer.from(body).toString('base64');
     const result = await explain(
       { method, target, headers, bodyBase64 },
-      { rules, limits: options, decode: parts.decode, gatewayOrigin: gateway.origin, origin: v2.origin },
+      {
+        rules,
+        limits: options,
+        decode: parts.decode,
+        transform: parts.transform,
+        gatewayOrigin: gateway.origin,
+        origin: v2.origin,
+      },
     );
     if ('fault' in result) throw new Error(result.fault);
     return result;
@@ -209,7 +217,7 @@ async function expectAlike(
 function expectSame(
   request: SentRequest,
   entry: Entry | undefined,
-  { verdict, operation, refusal, edits, note, v2Request, v2Body }: Explanation,
+  { verdict, operation, refusal, edits, patch, note, v2Request, v2Body }: Explanation,
   reached: ReachedRequest | undefined,
 ): void {
   const label = `${request.method} ${request.target} ${JSON.stringify(request.headers)} ${Buffer.from(request.body).toString('latin1')}`;
@@ -220,6 +228,7 @@ function expectSame(
     failure: refusal?.code,
     pointer: refusal?.pointer,
     edits,
+    patch: withoutValues(patch),
     note,
   }).toEqual({
     label,
@@ -228,6 +237,7 @@ function expectSame(
     failure: entry?.failure,
     pointer: entry?.pointer,
     edits: entry?.edits,
+    patch: withoutValues(entry?.patch ?? []),
     note: entry?.note,
   });
   if (refusal !== undefined) expect([label, refusal.status]).toEqual([label, entry?.status]);
@@ -248,6 +258,11 @@ function expectSame(
       .map(([name, value]) => `${name}: ${value}`)
       .filter((line) => !added.test(line)),
   ]);
+}
+
+/** The log keeps most values to itself. */
+function withoutValues(patch: readonly PatchOperation[]): readonly object[] {
+  return patch.map((operation) => ({ ...operation, value: undefined }));
 }
 
 async function served({ port }: TestGateway, { method, target, headers, body }: SentRequest): Promise<void> {

@@ -30,6 +30,11 @@ const CODINGS: Readonly<Record<string, string>> = {
   'capture-gateway/fetch': 'gzip, deflate',
 };
 
+/** What a way that tells nothing can be compared with. */
+function comparable({ sent, response, told }: Played, name: string): Played {
+  return name === 'createMigration' && told !== undefined ? { sent, response, told } : { sent, response };
+}
+
 const read = (file: string): readonly TextCase[] =>
   readTextCases(readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8'));
 
@@ -60,7 +65,12 @@ describe.each(Object.entries(WAYS))('%s', (name, start) => {
     expect(own.length).toBeGreaterThan(cases.length / 2);
     return [
       await playedBy(await start(rules), own),
-      Object.fromEntries(own.map(({ title }) => [title, gateway[title]])),
+      Object.fromEntries(
+        own.flatMap(({ title }) => {
+          const played = gateway[title];
+          return played === undefined ? [] : [[title, comparable(played, name)]];
+        }),
+      ),
     ];
   }
 
@@ -123,7 +133,9 @@ test('each way does with random requests and responses what the gateway does', a
   const books = await Promise.all(
     [await requestRulesBook(), await compiledShippedRuleBook()].map(async (book) => ({
       gateway: await throughGateway(book),
-      ways: await Promise.all(Object.values(WAYS).map(async (start) => start(book))),
+      ways: await Promise.all(
+        Object.entries(WAYS).map(async ([name, start]) => ({ name, way: await start(book) })),
+      ),
     })),
   );
   const verdicts = { sent: 0, refused: 0 };
@@ -131,7 +143,8 @@ test('each way does with random requests and responses what the gateway does', a
     fc.asyncProperty(exchanges, async ({ request, response }) => {
       for (const { gateway, ways } of books) {
         const expected = await gateway(request, response);
-        for (const way of ways) expect(await way(request, response)).toEqual(expected);
+        for (const { name, way } of ways)
+          expect(await way(request, response)).toEqual(comparable(expected, name));
         verdicts[expected.sent === undefined ? 'refused' : 'sent'] += 1;
       }
     }),

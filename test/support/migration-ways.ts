@@ -5,11 +5,14 @@ import { createMigration, type HeaderFields, type Migration } from '../../src/li
 import { migrateFetch } from '../../src/library/fetch.ts';
 import { splitUrl } from '../../src/http/target.ts';
 import { migrateListener } from '../../src/node/library/migrate-listener.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { gatewayFor } from './gateway.ts';
 import { exchange } from './raw-client.ts';
 import { readRawMessage, writeRawRequest, writeRawResponse } from './raw-message.ts';
 import { rawServer } from './raw-server.ts';
 import type { TextMessage } from '../../src/cli/cases/text-cases.ts';
+import type { EditRecord, PatchOperation } from '../../src/rewrite/records.ts';
+import type { ResponseRecord } from '../../src/rewrite/response-rules.ts';
 import { listening } from './listening.ts';
 
 /** An exchange as V2 and the client see it. */
@@ -17,6 +20,24 @@ export interface Played {
   /** The request that V2 got; undefined if none. */
   readonly sent: TextMessage | undefined;
   readonly response: TextMessage;
+  /** What is told of it, by a way that tells anything. */
+  readonly told?: Told;
+}
+
+/** What the gateway's log and the library's verdicts tell of an exchange. */
+interface Told {
+  readonly request: ToldMessage<EditRecord>;
+  readonly response: ToldMessage<ResponseRecord>;
+  readonly refusal: string | undefined;
+}
+
+interface ToldMessage<Edit> {
+  readonly edits: readonly Edit[];
+  /** Without values, which the log keeps to itself. */
+  readonly patch: readonly Omit<PatchOperation, 'value'>[];
+  readonly omitted: number;
+  /** Why rules were not applied, where nothing was edited. */
+  readonly note: string | undefined;
 }
 
 /** A way from a V1 client to V2: plays a request to which V2 responds with `respond`. */
@@ -27,17 +48,54 @@ export async function throughGateway(rules: CompiledRuleBook): Promise<Way> {
   let next = '';
   const v2 = await rawServer((socket) => void socket.write(next, 'latin1'));
   const gateway = await gatewayFor(v2.origin, { rules });
+  let played = 0;
   return async (request, respond) => {
     next = writeRawResponse(respond);
     const before = v2.received.join('').length;
     const response = await exchange(gateway.port, Buffer.from(writeRawRequest(request), 'latin1'));
     const received = v2.received.join('').slice(before);
+    played += 1;
     return {
       sent: received === '' ? undefined : plain(readRawMessage(received)),
       response: plain(readRawMessage(response.text)),
+      told: toldBy(await gateway.entry(played)),
     };
   };
 }
+
+function toldBy(entry: Entry): Told {
+  const { edits, patch, editsOmitted, note, failure, pointer } = entry;
+  const { responseEdits = [], responsePatch, responseEditsOmitted, responseNote } = entry;
+  return {
+    request: message({ edits, patch, omitted: editsOmitted, note }),
+    response: message({
+      // Edits of header fields, which a verdict of the library does not list.
+      edits: responseEdits.filter(({ header }) => header === undefined),
+      patch: responsePatch,
+      omitted: responseEditsOmitted,
+      note: responseNote,
+    }),
+    refusal: failure === undefined ? undefined : `${failure} ${pointer ?? ''}`,
+  };
+}
+
+function message<Edit>({
+  edits = [],
+  patch = [],
+  omitted = 0,
+  note,
+}: {
+  readonly [Name in keyof ToldMessage<Edit>]?: ToldMessage<Edit>[Name] | undefined;
+}): ToldMessage<Edit> {
+  const said = patch.map((operation) => ({ ...operation, value: undefined }));
+  // The gateway looks at the first byte of a response before it says so.
+  const isTold = edits.length === 0 && note !== 'response-media-type';
+  return { edits, patch: said, omitted, note: isTold ? note : undefined };
+}
+
+const NOTHING = message<never>({});
+
+const UNTOLD: Told = { request: NOTHING, response: NOTHING, refusal: undefined };
 
 /** `request` and `response` of the library. */
 export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
@@ -48,14 +106,17 @@ export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
     const host = ['Host', 'gateway.test'];
     const outcome = migration.request(method, target, [...host, ...fields], request.body);
     if (outcome.verdict === 'refused') {
-      const { status, headers, body } = outcome;
-      return Promise.resolve({ sent: undefined, response: messageOf(String(status), headers, body) });
+      const { status, headers, body, code, pointer = '' } = outcome;
+      const told = { request: NOTHING, response: NOTHING, refusal: `${code} ${pointer}` };
+      return Promise.resolve({ sent: undefined, response: messageOf(String(status), headers, body), told });
     }
     if (outcome.verdict === 'passed')
-      return Promise.resolve({ sent: plain(request), response: plain(respond) });
+      return Promise.resolve({ sent: plain(request), response: plain(respond), told: UNTOLD });
     const sent = messageOf(`${outcome.method} ${outcome.target}`, outcome.headers, outcome.body);
     const back = migration.response(outcome, Number(respond.line), respond.headers.flat(), respond.body);
-    return Promise.resolve({ sent, response: messageOf(String(back.status), back.headers, back.body) });
+    if (back.verdict === 'refused') throw new Error(back.code);
+    const told = { request: message(outcome), response: message(back), refusal: undefined };
+    return Promise.resolve({ sent, response: messageOf(String(back.status), back.headers, back.body), told });
   };
 }
 
