@@ -208,13 +208,17 @@ type PartReading =
   /** A type that is nearly one of texts. */
   | 'malformed';
 
-/** Reads the `Content-Type` of a part leniently, as {@link readFormat} does that of a form; a part without one is text (RFC 7578 §4.4). */
+/**
+ * Reads the `Content-Type` of a part leniently, as {@link readFormat} does that of a form. A part without one is text (RFC 7578 §4.4), and so
+ * is one of any `text/` type: services read a part without a file name as a field, whatever kind of text it is.
+ */
 export function readPartType(value: string | undefined): PartReading {
   if (value === undefined || value === '') return { kind: 'text', charset: undefined };
   const end = value.indexOf(';');
   const essence = (end === -1 ? value : value.slice(0, end)).trim().toLowerCase();
-  const isText = essence === 'text/plain';
-  if (!isText && (!isJson(essence) || isStream.test(essence)))
+  const isJsonText = isJson(essence) ? !isStream.test(essence) : otherNames.test(essence);
+  const isText = textType.test(essence) && !isJsonText;
+  if (!isText && !isJsonText)
     return nearlyText.test(value) || readJsonType(value) === 'ambiguous' ? 'malformed' : 'other';
   const parameters = readParameters(end === -1 ? '' : value.slice(end));
   const [charset, ...others] = new Set(
@@ -226,6 +230,7 @@ export function readPartType(value: string | undefined): PartReading {
   return { kind: isText ? 'text' : 'json', charset };
 }
 
+const textType = /^text\/[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const nearlyText = /^text[ \t]*\/[ \t]*plain(?![!#$%&'*+.^_`|~0-9A-Za-z-])/i;
 
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;

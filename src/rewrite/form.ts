@@ -94,6 +94,8 @@ export interface FormChanges {
   readonly fields: readonly FieldChange[];
   readonly added: readonly AddedField[];
   readonly records: Records;
+  /** True if a rule has read a value, or written one. */
+  readonly readsValues: boolean;
 }
 
 /**
@@ -203,7 +205,10 @@ export class FormPlan {
           !isSaid(applied.draft, model, fieldsAfter(changes, fields, isInPlace))
         )
           return this.unsayable();
-        return { ...changes, records: applied.records };
+        const isWritten = changes.fields.some(
+          (change) => typeof change === 'object' && change.value !== undefined,
+        );
+        return { ...changes, records: applied.records, readsValues: isWritten || applied.readsValues };
       }
     }
   }
@@ -657,7 +662,7 @@ function encoded(text: string): string {
 
 /** True where rules change a field in a list `[]`: by its name alone nobody tells one element from the next. */
 function changesLists(
-  { fields: changes, added }: Omit<FormChanges, 'records'>,
+  { fields: changes, added }: Pick<FormChanges, 'fields' | 'added'>,
   fields: readonly FormField[],
 ): boolean {
   return (
@@ -675,7 +680,7 @@ function isInList({ name }: Pick<FormField, 'name'>): boolean {
 
 /** The fields that V2 gets: those that rules add come behind the next one that is kept. */
 function fieldsAfter(
-  { fields: changes, added }: Omit<FormChanges, 'records'>,
+  { fields: changes, added }: Pick<FormChanges, 'fields' | 'added'>,
   fields: readonly FormField[],
   isInPlace: boolean,
 ): readonly FormField[] {
@@ -867,7 +872,7 @@ class DraftFields {
     this.result = fields.map(() => 'removed');
   }
 
-  changes(): Omit<FormChanges, 'records'> {
+  changes(): Pick<FormChanges, 'fields' | 'added'> {
     const { root } = this.draft;
     if (root.isChanged || root.node < 0) this.object(root, []);
     else this.keptInside(root.node, [], root.origin === undefined ? -1 : partOfHolder(root.origin));

@@ -82,6 +82,8 @@ interface PartHead {
   /** Of the text of a field or of JSON. */
   readonly charset: Charset;
   readonly name: string | undefined;
+  /** True with a file name. */
+  readonly isNamedFile: boolean;
   /** In the header section. */
   readonly start: number;
   readonly end: number;
@@ -298,7 +300,7 @@ export class MultipartStream implements BodyStream {
       this.state = 'field';
       return 'next';
     }
-    this.passFileHead(head);
+    if (this.passFileHead(head) === 'unread') return this.fault(UNREAD);
     this.fileStart = this.at;
     this.state = 'file';
     return 'next';
@@ -376,8 +378,11 @@ export class MultipartStream implements BodyStream {
     return undefined;
   }
 
-  /** A file keeps its bytes; its name is the path of a field, which rules move and rename. */
-  private passFileHead(head: PartHead): void {
+  /**
+   * A file keeps its bytes; its name is the path of a field, which rules move and rename. Without a file name, services read it as a
+   * field: a rule about its value would be left out, and the rest of the form migrated without it.
+   */
+  private passFileHead(head: PartHead): 'passed' | 'unread' {
     const { contentStart, headerStart } = this;
     const parts = head.name === undefined ? [] : namePartsOf(head.name);
     const changes =
@@ -385,6 +390,8 @@ export class MultipartStream implements BodyStream {
         ? undefined
         : this.rules.forms.apply([{ name: parts, value: '' }], undefined, 'behind-all');
     const change = changes !== undefined && 'fields' in changes ? changes.fields[0] : undefined;
+    const isOfValue = changes !== undefined && 'fields' in changes && changes.readsValues;
+    if (isOfValue && !head.isNamedFile) return 'unread';
     if (
       changes === undefined ||
       !('fields' in changes) ||
@@ -394,11 +401,12 @@ export class MultipartStream implements BodyStream {
       change.value !== undefined
     ) {
       this.pass(contentStart);
-      return;
+      return 'passed';
     }
     this.otherRecords.push(...changes.records.records.filter(({ note }) => note === undefined));
     const name = { start: headerStart + head.start, end: headerStart + head.end };
     this.change(contentStart, [{ ...name, insert: encoder.encode(quoted(change.name)) }]);
+    return 'passed';
   }
 
   private readFile(): 'more' | 'next' | Refusal {
@@ -646,14 +654,15 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
   const names = parameters.filter(({ name }) => name === 'name');
   if (dispositions > 1 || names.length > 1 || types > 1) return undefined;
   const [found] = names;
-  const name = found && UTF8.decode(latin1Bytes(unquoted(found.value)));
-  if (found === undefined || parameters.some((one) => one.name === 'name*'))
-    return { kind: 'file', charset: UTF8, name: undefined, start: 0, end: 0 };
-  if (name === undefined) return undefined;
   const filename = parameters.find((one) => one.name === 'filename')?.value;
   const isFile = parameters.some((one) => one.name === 'filename' || one.name === 'filename*');
+  const name = found && UTF8.decode(latin1Bytes(unquoted(found.value)));
+  if (found === undefined || parameters.some((one) => one.name === 'name*'))
+    return { kind: 'file', charset: UTF8, name: undefined, isNamedFile: isFile, start: 0, end: 0 };
+  if (name === undefined) return undefined;
   const isBlob = filename !== undefined && unquoted(filename) === 'blob';
-  return { ...readingOf(type, isCoded, isFile, isBlob), name, start: found.start, end: found.end };
+  const reading = readingOf(type, isCoded, isFile, isBlob);
+  return { ...reading, name, isNamedFile: isFile, start: found.start, end: found.end };
 }
 
 /** The parameters of a Content-Disposition that begins at `at`; undefined for one that cannot be read, and none for another one. */

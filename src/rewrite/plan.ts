@@ -92,7 +92,13 @@ export type AppliedRules =
   | { readonly outcome: 'fault' | 'buffer-full' }
   | { readonly outcome: 'refuse'; readonly refusal: Refusal }
   | { readonly outcome: 'forward'; readonly note: string }
-  | { readonly outcome: 'applied'; readonly draft: Draft; readonly records: Records };
+  | {
+      readonly outcome: 'applied';
+      readonly draft: Draft;
+      readonly records: Records;
+      /** True if a rule has read a value. */
+      readonly readsValues: boolean;
+    };
 
 /** All request rules of one operation, compiled so that they read a body only once. */
 export class Plan {
@@ -162,7 +168,13 @@ export class Plan {
     if (run.draft.isIncomplete) return { outcome: 'buffer-full' };
     if (stop?.kind === 'refuse') return { outcome: 'refuse', refusal: stop.refusal };
     if (stop !== undefined) return { outcome: 'forward', note: stop.note };
-    return { outcome: 'applied', draft: run.draft, records: run.recorder?.finish() ?? NO_RECORDS };
+    const readsValues = run.hasForeignNames || run.lookups.length > 0;
+    return {
+      outcome: 'applied',
+      draft: run.draft,
+      records: run.recorder?.finish() ?? NO_RECORDS,
+      readsValues,
+    };
   }
 
   private rewriteWithin(body: Uint8Array, memory: WorkMemory | undefined): Rewrite {

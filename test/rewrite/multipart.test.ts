@@ -196,7 +196,11 @@ test.each<readonly [header: string, isField: boolean]>([
   [`${FIELD}\r\nContent-Type: text/plain; charset=utf-8; charset=UTF-8`, true],
   [`${FIELD}\r\nContent-Type: text/plain; charset=latin1\r\nContent-Transfer-Encoding: 8bit`, true],
   [`${FIELD}; filename=a.txt\r\nContent-Type: text/plain; charset=utf-16`, false],
-  [`${FIELD}\r\nContent-Type: text/html`, false],
+  ...words`text/html text/csv text/xml TEXT/Markdown;charset=latin1`.map((type): [string, boolean] => [
+    `${FIELD}\r\nContent-Type: ${type}`,
+    true,
+  ]),
+  [`${FIELD}; filename=a.html\r\nContent-Type: text/html`, false],
   [`${FIELD}\r\nContent-Transfer-Encoding: 8bit`, true],
   [`${FIELD}; filename=a.txt\r\nContent-Transfer-Encoding: base64`, false],
   [`${FIELD}; filename=blob`, false],
@@ -209,6 +213,35 @@ test.each<readonly [header: string, isField: boolean]>([
   const rules: readonly RequestRule[] = [{ rule: 'map', member: 'old', in: [], values: [{ from, to }] }];
   const after = bodyOf([header, isField ? 'v_x' : 'x']);
   expect(outcomeOf(bodyOf([header, 'x']), { rules })).toBe(after);
+});
+
+describe('a part of bytes without a file name', () => {
+  const types = words`application/octet-stream image/png application/xml text */* multipart/mixed application/x-protobuf`;
+  const bytes = (name: string, type: string): string =>
+    bodyOf([`Content-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}`, 'x']);
+  const values = [{ from: { isString: true, text: 'a' }, to: { isString: true, text: 'b' } }];
+  const aboutValue: readonly RequestRule[] = [
+    { rule: 'map', member: 'old', in: [], values },
+    { rule: 'set', member: 'old', in: [], json: '1', value: 1 },
+    { rule: 'split', member: 'old', in: [], to: ['one', 'two'], with: ' ', at: 'first' },
+    {
+      rule: 'prefix',
+      member: 'old',
+      in: [],
+      conversion: { rule: 'prefix', with: 'v' },
+      isOfTexts: true,
+    },
+  ];
+  test.each(types)('of type %s is renamed, and refused where a rule is about its value', (type) => {
+    expect(outcomeOf(bytes('data[old]', type))).toBe(bytes('new', type));
+    for (const rule of aboutValue) {
+      expect(outcomeOf(bytes('old', type), { rules: [rule] })).toMatch(/^400 malformed-form/);
+    }
+    const rename: RequestRule = { rule: 'rename', member: 'other', in: [], to: 'new' };
+    expect(outcomeOf(bytes('other', type), { rules: [rename, ...aboutValue.slice(0, 1)] })).toBe(
+      bytes('new', type),
+    );
+  });
 });
 
 test.each(['-Xr_qhW/dc2hip09', "a'()+_,-./:=?z", 'a b', '=_?:'])('the boundary may be %j', (boundary) => {
