@@ -294,7 +294,7 @@ function collected(text: string, before: readonly string[] = []): readonly strin
 function zoneOption(): Option {
   return new Option(
     '--zone <name>',
-    "time zone of all times, such as Australia/Sydney (default: the machine's, or UTC where it names none)",
+    "time zone of all times, such as Australia/Sydney (default: the rule book's, else the machine's, or UTC where it names none)",
   ).argParser((name: string) => {
     try {
       return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;

@@ -162,6 +162,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
     ...(webhooks === undefined ? {} : { webhooks }),
     policies,
     limits,
+    ...(source.zone === undefined ? {} : { zone: source.zone }),
     ...(rollout === undefined ? {} : { rollout }),
   };
   return { faults: all, meaning };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { inverseFactor } from './conversion.ts';
-import { formatFault, isZone, secondsOfDay } from './date-format.ts';
+import { formatFault, isZone, isZoneName, secondsOfDay } from './date-format.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
@@ -1005,6 +1005,10 @@ export const ruleBookSource = strict({
       ),
     }),
     'Limits for reading bodies.',
+  ),
+  zone: optional(
+    z.string().refine(isZoneName, 'is not a time zone; write a name such as Australia/Sydney or UTC'),
+    "The time zone in which plan counts hours and shows times, as a name such as Australia/Sydney; the machine's when absent.",
   ),
   ...rolloutSource,
 }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');

@@ -182,6 +182,8 @@ export interface RuleBook {
   readonly webhooks?: Readonly<Record<string, Webhook>>;
   readonly policies: Policies;
   readonly limits: RuleBookLimits;
+  /** The time zone of plans for the end of V1, such as `Australia/Sydney`; absent for the machine's. */
+  readonly zone?: string;
   /** How V1 clients are moved to V2 until V1 ends; absent when the book does not configure it. */
   readonly rollout?: Rollout;
   /** The modules that operations name as their `transform`, by path; absent for none, and until they are loaded. */

@@ -89,6 +89,7 @@ describe('stays when the meaning does', () => {
       '    request:\n      - unwrap',
       '    policies: { flat: migrate }\n    request:\n      - unwrap',
     ],
+    ['the zone of plans', 'version:', 'zone: Australia/Sydney\nversion:'],
     ['the schema', 'version:', '$schema: ./rules.schema.json\nversion:'],
   ])('%s', async (_, from, to) => {
     expect(TEXT).toContain(from);

@@ -48,7 +48,7 @@ import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLine
 interface LogOptions {
   readonly rules: string;
   readonly names?: string;
-  /** IANA name; the machine's zone if it is not given. */
+  /** IANA name; the rule book's zone if it is not given, or else the machine's. */
   readonly zone?: string;
 }
 
@@ -80,7 +80,7 @@ export async function runPlan(
   if (isFault(opened)) return opened;
   const { names, book } = opened;
   const now = options.at ?? new Date().toISOString();
-  const zone = zoneOf(options.zone);
+  const zone = zoneOf(options.zone ?? book.zone);
   const counts = new PlanTally(zone);
   const read = await readLogs(given, counts, now);
   if ('fault' in read) return read;
@@ -117,10 +117,10 @@ export async function runRehearsal(
   options: RehearseOptions,
 ): Promise<CommandFault | undefined> {
   const { format } = options;
-  const zone = zoneOf(options.zone);
   const opened = await openInputs(options);
   if (isFault(opened)) return opened;
   const { names, book } = opened;
+  const zone = zoneOf(options.zone ?? book.zone);
   const windows = await windowsOf(given, options, zone, book);
   if ('fault' in windows) return windows;
   const rehearsal = new Rehearsal(windows.windows, book, zone);
@@ -245,7 +245,7 @@ export async function warningsOfLogs(
   when: { readonly zone: string | undefined; readonly now: number },
 ): Promise<readonly string[] | CommandFault> {
   const { now } = when;
-  const zone = zoneOf(when.zone);
+  const zone = zoneOf(when.zone ?? book.zone);
   const counts = new PlanTally(zone);
   const read = await readLogs(given, counts, new Date(now).toISOString());
   if ('fault' in read) return read;
@@ -266,7 +266,9 @@ function zoneOf(name: string | undefined): Zone {
   if (name !== undefined) return new Zone(name);
   const { zone, isKnown } = Zone.own();
   if (!isKnown)
-    process.stderr.write('note: The machine names no time zone, so times are in UTC; --zone names one.\n');
+    process.stderr.write(
+      'note: The machine names no time zone, so times are in UTC; zone in the rule book or --zone names one.\n',
+    );
   return zone;
 }
 

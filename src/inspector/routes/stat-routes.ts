@@ -55,7 +55,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/state', (c) => c.json(stateOf(parts)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/plan', async (c) => {
-    const { zone = 'UTC', lead } = c.req.query();
+    const { zone = parts.rules().current.ruleBook.zone ?? 'UTC', lead } = c.req.query();
     const fault = queryFault(c.req.query(), { zone: ZONE, lead: DAYS });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
     return await plans(zone, lead === undefined ? undefined : Number(lead));

@@ -299,7 +299,8 @@ describe('a machine without a time zone', () => {
     writeFileSync(path, SHIPPED);
     const log = hourlyLog(at('2026-11-25T12:00Z'));
     const environment = { TZ };
-    const note = 'note: The machine names no time zone, so times are in UTC; --zone names one.\n';
+    const note =
+      'note: The machine names no time zone, so times are in UTC; zone in the rule book or --zone names one.\n';
     const made = await commandRun(
       ['plan', log, '--at', '2026-11-25T12:00:00Z', '--rules', path, '--into', path],
       { environment },
@@ -317,6 +318,26 @@ describe('a machine without a time zone', () => {
       { environment },
     );
     expect([named.code, named.err]).toEqual([0, '']);
+  });
+
+  test.each([
+    ['the machine', '', [], 'Europe/Berlin'],
+    ['the rule book before the machine', 'zone: Australia/Sydney\n', [], 'Australia/Sydney'],
+    ['--zone before both', 'zone: Australia/Sydney\n', ['--zone', 'America/New_York'], 'America/New_York'],
+  ])('the zone is that of %s', async (_, line, more, zone) => {
+    writeFileSync(path, `${SHIPPED}\n${line}`);
+    const log = hourlyLog(at('2026-11-25T12:00Z'));
+    const environment = { TZ: 'Europe/Berlin' };
+    const rules = ['--rules', path, '--format', 'json', ...more];
+    const made = await commandRun(['plan', log, '--at', '2026-11-25T12:00:00Z', ...rules], { environment });
+    expect([made.code, made.err, JSON.parse(made.out).zone]).toEqual([0, '', zone]);
+    const window = ['--window', '2026-11-24T09:00/10:00'];
+    const played = await commandRun(['plan', 'rehearse', log, ...window, ...rules], { environment });
+    expect([played.code, played.err, JSON.parse(played.out).zone]).toEqual([0, '', zone]);
+    const none = await commandRun(['plan', log, '--at', '2026-11-25T12:00:00Z', ...rules], {
+      environment: { TZ: 'Etc/Unknown' },
+    });
+    expect(none.err === '').toBe(line !== '');
   });
 
   test('a machine that names one gets no note', async () => {
