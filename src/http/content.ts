@@ -21,10 +21,10 @@ export function readJsonType(value: string | undefined): JsonReading {
 }
 
 /**
- * How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), each where the one before ends, or
- * each as the data of an event (WHATWG HTML §9.2), where it is JSON.
+ * How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), or each as the data of an event
+ * (WHATWG HTML §9.2), where it is JSON.
  */
-export type TextFormat = 'ndjson' | 'json-seq' | 'texts' | 'events';
+export type TextFormat = 'ndjson' | 'json-seq' | 'events';
 
 /** Fields in a body, or the same with the methods that a field `_method` must not name: `form/PUT,PATCH`. */
 type FormFormat = 'form' | `form/${string}`;
@@ -40,7 +40,7 @@ export type StreamedFormat = TextFormat | MultipartFormat;
 
 /** True for several JSON texts. */
 export function isOfTexts(format: BodyFormat): format is TextFormat {
-  return format === 'ndjson' || format === 'json-seq' || format === 'texts' || format === 'events';
+  return format === 'ndjson' || format === 'json-seq' || format === 'events';
 }
 
 /** The boundary between the parts of a multipart body. */
@@ -291,13 +291,25 @@ export function readResponseType(
 const noText = /^(?:image|audio|video|font|multipart)\//i;
 
 /**
- * Tells by its first bytes whether a body is an object or a list of JSON (RFC 8259 §2), behind white space and a byte order mark; undefined
- * where only those are there.
+ * Tells by its first bytes whether a body is an object of JSON (RFC 8259 §2) or a list that can have one, behind white space and a byte
+ * order mark: `[{`, but not `[INFO]`. Undefined where the first bytes are not there yet.
  */
 export function looksLikeJson(body: Uint8Array): boolean | undefined {
-  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  const first = skipWhiteSpace(body, body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0);
+  const at = body[first] === OPEN_LIST ? skipWhiteSpace(body, first + 1) : first;
+  if (at === body.length) return undefined;
+  const byte = body[at];
+  return byte === OPEN_OBJECT || (at > first && (byte === OPEN_LIST || byte === CLOSE_LIST));
+}
+
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+
+function skipWhiteSpace(body: Uint8Array, from: number): number {
+  let at = from;
   while (isWhiteSpace(body[at])) at += 1;
-  return at === body.length ? undefined : body[at] === 0x7b || body[at] === 0x5b;
+  return at;
 }
 
 /** True for white space between the tokens of JSON (RFC 8259 §2). */

@@ -173,15 +173,14 @@ export function decideResponse(
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
   if (coding === 'unsupported') return forward(type === 'hidden' ? undefined : 'response-undecodable');
   if (type === 'hidden') return { action: 'forward', note: undefined, mayHideJson: true, coding };
-  // It may be a stream of text, which nobody may hold back, and a coding hides its first byte.
+  // It may be a stream of text, which must not be held back, and a coding hides its first byte.
   if (isUnknown && coding !== undefined && length === undefined)
     return { action: 'forward', note: 'response-media-type', mayHideJson: true, coding };
   const range = headerValue(headers, 'content-range');
   // A 206 that says no part is whole: nobody asks V2 for bytes of what is rewritten.
   if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
-  // Without a length nobody knows whether another text follows: each is sent once it is complete.
-  const texts = isUnknown && length === undefined ? 'texts' : isTexts(type) ? type : undefined;
+  const texts = isTexts(type) ? type : undefined;
   if (texts === undefined && Number(length) > limit)
     return isUnknown
       ? { action: 'forward', note: undefined, mayHideJson: true, coding }
@@ -198,7 +197,7 @@ function isJson(headers: HeaderList, media: Policies['media']): boolean {
   return type === 'json' || isTexts(type);
 }
 
-function isTexts(type: ResponseReading): type is Exclude<TextFormat, 'texts'> {
+function isTexts(type: ResponseReading): type is TextFormat {
   return type === 'ndjson' || type === 'json-seq' || type === 'events';
 }
 

@@ -2,7 +2,6 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
-import { pointerToken } from '../json/pointer.ts';
 import { type OpenedMembers, Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
@@ -35,7 +34,6 @@ import { isOfList, levelsRead, type MembersToOpen, openPath } from './member-rul
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
 import type { PatchOperation } from './records.ts';
-import { joinSteps, type ResponseStep } from './response-steps.ts';
 import {
   compileAlias,
   type CompiledResponseRule,
@@ -83,13 +81,10 @@ interface PlanParts {
   readonly restoreLinks: RestoreBodyLinks | undefined;
   /** Levels of nesting that a response may have. */
   readonly depth: number;
-  /** True for a group of the rules of another plan, which has read the response before. */
-  readonly isStep?: true;
 }
 
 /** All response rules of one operation, compiled so that a response is read only once. */
 export class ResponsePlan {
-  private readonly parts: PlanParts;
   private readonly names = new NameTable();
   private readonly rules: readonly CompiledResponseRule[];
   /** Those for a response that is an array; any other rule names a member of an object. */
@@ -100,8 +95,6 @@ export class ResponsePlan {
   private readonly byStatus = new Map<number, readonly CompiledResponseRule[]>();
   /** The same: the path to the list that all rules are about. */
   private readonly lists = new Map<number, readonly number[] | 'none'>();
-  /** The same: the rules in groups, for a long response. */
-  private readonly steps = new Map<number, readonly ResponsePlan[]>();
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
@@ -112,9 +105,7 @@ export class ResponsePlan {
   /** The ids on the path to the resource; undefined where nothing is undone. */
   private readonly resource: readonly number[] | undefined;
 
-  constructor(parts: PlanParts) {
-    const { sources, resource, restoreLinks, depth } = parts;
-    this.parts = parts;
+  constructor({ sources, resource, restoreLinks, depth }: PlanParts) {
     this.restoreLinks = restoreLinks;
     this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
@@ -184,85 +175,8 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
   ): ResponseRewrite {
-    if (body.length <= LARGE_BYTES) return this.rewriteWhole(body, context, memory);
-    return (
-      this.rewriteByPieces(body, context, memory) ??
-      this.rewriteInSteps(body, context, memory) ??
-      this.rewriteWhole(body, context, memory)
-    );
-  }
-
-  /**
-   * Applies the rules in groups, one group after the other, so that those about the elements of a list take little memory, however
-   * long the list is. Undefined where no rule is about the elements of a list.
-   */
-  private rewriteInSteps(
-    body: Uint8Array,
-    context: ResponseContext,
-    memory: WorkMemory | undefined,
-  ): ResponseRewrite | undefined {
-    const steps = this.stepsFor(context.status);
-    if (steps.length === 0) return undefined;
-    // For what one step leaves to the next.
-    if (memory?.take(body.length) === false) return unchanged(body, 'response-buffer-full');
-    const again = usedAgain(memory ?? unlimitedMemory);
-    const done: ResponseStep[] = [];
-    let current = body;
-    let lacksResource = false;
-    for (const step of steps) {
-      again.free();
-      const outcome = step.applyStep(current, context, again);
-      if (outcome.verdict === 'rewritten') {
-        done.push({ outcome, list: step.listPointer(context) });
-        current = outcome.body;
-      } else if (outcome.note === 'response-no-resource') lacksResource = true;
-      else if (outcome.note !== undefined) return unchanged(body, outcome.note);
-    }
-    if (done.length > 0) return joinSteps(done, current);
-    return unchanged(body, lacksResource ? 'response-no-resource' : undefined);
-  }
-
-  private applyStep(body: Uint8Array, context: ResponseContext, memory: WorkMemory): ResponseRewrite {
-    const outcome = this.rewriteByPieces(body, context, memory) ?? this.rewriteWhole(body, context, memory);
-    this.scanner.tape.clear();
-    return outcome;
-  }
-
-  /** The rules for a status in groups, each about the elements of one list or about none, behind one without rules. */
-  private stepsFor(status: number): readonly ResponsePlan[] {
-    const known = this.steps.get(status);
-    if (known !== undefined) return known;
-    const { sources, resource, depth } = this.parts;
-    const groups: RuleSource[][] = [];
-    let before: string | undefined;
-    for (const source of sources) {
-      const first = source(this.names).find((rule) => isAbout(rule.status, status));
-      if (first === undefined) continue;
-      const list = listPathOf(first)?.join('.') ?? 'none';
-      if (list !== before) groups.push([]);
-      groups.at(-1)?.push(source);
-      before = list;
-    }
-    const hasList = this.rulesFor(status).some((rule) => listPathOf(rule) !== undefined);
-    const common = { restoreLinks: undefined, depth };
-    // It says whether the response is JSON, and has its resource: the others read less of it.
-    const first = { ...common, sources: [], resource: this.listRules.length > 0 ? undefined : resource };
-    const rest = groups.map((group) => ({
-      ...common,
-      sources: group,
-      resource: undefined,
-      isStep: true as const,
-    }));
-    const steps = hasList ? [first, ...rest].map((parts) => new ResponsePlan(parts)) : [];
-    this.steps.set(status, steps);
-    return steps;
-  }
-
-  /** The pointer of the list whose elements all rules are about. */
-  private listPointer(context: ResponseContext): string | undefined {
-    return this.listFor(context)
-      ?.map((id) => `/${pointerToken(this.names.name(id))}`)
-      .join('');
+    const inPieces = body.length > LARGE_BYTES ? this.rewriteByPieces(body, context, memory) : undefined;
+    return inPieces ?? this.rewriteWhole(body, context, memory);
   }
 
   /** Rewrites a long list; undefined for a response that has none, or whose readers could find two. */
@@ -281,13 +195,11 @@ export class ResponsePlan {
     );
     if (pieces === undefined) return undefined;
     pieces.pushWhole(body);
-    const { isStep = false } = this.parts;
-    if (isStep && pieces.lists === 0 && !pieces.isAmbiguous) return unchanged(body);
     if (pieces.lists !== 1 || pieces.isAmbiguous) return undefined;
     const { note, records, omitted, patch } = pieces.end();
     if (note !== undefined && note !== 'response-too-large') return unchanged(body, note);
     const around = concatBytes(outside);
-    if (!isStep && this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
+    if (this.scanner.scan(around, hasByteOrderMark(around) ? 3 : 0) !== undefined)
       return unchanged(body, 'response-malformed');
     if (records.length === 0) return unchanged(body);
     return { verdict: 'rewritten', body: out.bytes, edits: [], records, omitted, patch };

@@ -90,8 +90,6 @@ class TextSplitter {
   private depth = 0;
   private isInString = false;
   private isEscaped = false;
-  /** True behind what is neither an object nor a list. */
-  private isPlain = false;
   // Where the reader of events is.
   private isLineEmpty = true;
   private isComment = false;
@@ -163,7 +161,7 @@ class TextSplitter {
   private endOf(part: Uint8Array, start: number): number {
     if (this.format === 'ndjson') return endOfLine(part, start);
     if (this.format === 'events') return this.endOfEvent(part, start);
-    return this.format === 'texts' ? this.endOfValue(part, start) : this.endOfSequenceText(part, start);
+    return this.endOfSequenceText(part, start);
   }
 
   /** Lines end with CR, LF or both; an LF that comes late, behind a CR that ended an event, is a piece of its own. */
@@ -190,26 +188,6 @@ class TextSplitter {
       return at + 2;
     }
     return -1;
-  }
-
-  /** An object or a list ends with its own bracket; behind anything else, nothing is looked for. */
-  private endOfValue(part: Uint8Array, start: number): number {
-    for (let at = start; at < part.length && !this.isPlain; at += 1) {
-      const byte = part[at] ?? 0;
-      if (this.isInString) {
-        this.readInString(byte);
-        continue;
-      }
-      const isOpening = byte === OPEN || byte === OPEN_LIST;
-      const isMark = byte === 0xef || byte === 0xbb || byte === 0xbf;
-      if (this.depth === 0 && byte > SPACE && !isOpening && !isMark) this.isPlain = true;
-      this.readOutside(byte);
-      if ((byte === CLOSE || byte === CLOSE_LIST) && this.depth <= 0) {
-        this.restart();
-        return at + 1;
-      }
-    }
-    return this.isPlain ? part.length : -1;
   }
 
   /** Where the text ends that begins at `start`; -1 where that is not in this part. */
@@ -499,8 +477,7 @@ export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, T
       const edits = outcome.edits.flatMap((edit) => inEvent(edit, data));
       return { ...outcome, edits, body: applyEdits(event, edits) };
     }
-    const isText = outcome.note === 'response-malformed' && data.text[0] !== OPEN;
-    if (!isText) this.note ??= outcome.note;
+    this.note ??= outcome.note;
     return undefined;
   }
 }

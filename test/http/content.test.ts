@@ -106,7 +106,12 @@ test.each([
 
 test.each([
   ['{', true],
-  ['\ufeff \r\n\t[1', true],
+  ['\ufeff \r\n\t[ {', true],
+  ['[[', true],
+  ['[]', true],
+  ['[INFO]', false],
+  ['[1', false],
+  ['[', undefined],
   ['"text"', false],
   ['1', false],
   ['<html>{', false],
@@ -274,10 +279,10 @@ test('only fields name methods, and a format knows its boundary, its methods and
     false,
   ]);
   expect(
-    (['json', 'json-patch', 'merge-patch', 'form', form, 'ndjson', 'json-seq', 'texts', parts] as const).map(
+    (['json', 'json-patch', 'merge-patch', 'form', form, 'ndjson', 'json-seq', parts] as const).map(
       isStreamed,
     ),
-  ).toEqual([false, false, false, false, false, true, true, true, true]);
+  ).toEqual([false, false, false, false, false, true, true, true]);
 });
 
 // RFC 9110 §12.5.3.

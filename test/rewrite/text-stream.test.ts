@@ -79,35 +79,6 @@ describe('one text a line', () => {
   });
 });
 
-describe('texts that end with their own brackets', () => {
-  test.each<[name: string, parts: readonly string[], sent: readonly string[]]>([
-    [
-      'each goes on once it is complete',
-      ['{"old":1}', '\n{"old"', ':2}{"old":3}'],
-      ['{"new":1}', '', '\n{"new":2}{"new":3}', ''],
-    ],
-    [
-      'over lines, with brackets in strings',
-      ['{"a":"}\\"{",\n', '"old":[{}]}'],
-      ['', '{"a":"}\\"{",\n"new":[{}]}', ''],
-    ],
-    ['white space does not wait', [' ', '{"old":1}', ' \n', ' '], [' ', '{"new":1}', ' \n', ' ', '']],
-    ['a byte order mark', ['\ufeff{"a":1}'], ['{"a":1}', '']],
-  ])('%s', (_, parts, sent) => {
-    expect(outputs(streamOf('texts', planOf(RULES)), parts)).toEqual(sent);
-  });
-
-  test('what is neither an object nor a list crosses as it comes, with all behind it', () => {
-    const limits = { limit: 1 << 20, hold: () => true };
-    const plan = responsePlanOf([]);
-    const stream = new ResponseTexts('texts', {
-      ...limits,
-      rewrite: (text) => plan.rewrite(text, { status: 200, deprecated: [] } as never),
-    });
-    expect(outputs(stream, ['OK', ' {', '"a"}\n', '{"a":1}'])).toEqual(['OK', ' {', '"a"}\n', '{"a":1}', '']);
-  });
-});
-
 describe('a JSON text sequence', () => {
   test.each<[name: string, parts: readonly string[], sent: readonly string[]]>([
     [

@@ -479,8 +479,7 @@ export class TransformExchange extends MigrateExchange {
     this.noteResponseTime();
     const planned = this.planRewrite(status, headers);
     // A module may choose the status.
-    if (planned?.texts === undefined || planned.isGuess === true)
-      return planned && { ...planned, texts: undefined, holdsHead: true };
+    if (planned?.texts === undefined) return planned && { ...planned, holdsHead: true };
     // A module makes one value of another: several texts, which may never end, are none.
     this.noteResponse('response-media-type');
     return undefined;

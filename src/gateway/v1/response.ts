@@ -134,19 +134,12 @@ interface PendingResponse {
   readonly holdsHead: boolean;
 }
 
-/** A response that is a stream of texts if its first byte says that it is JSON. */
-interface GuessedTexts {
-  readonly head: ResponseHead;
-  readonly texts: TextFormat;
-}
-
 /** Collects the responses that response rules apply to, and streams all others; rewrites those of several texts text by text. */
 export class ResponseCollector implements UpstreamReceiver {
   private readonly owner: ResponseCollectorOwner;
   private pending: PendingResponse | undefined;
   private inPieces: ResponseInPieces | undefined = undefined;
   private texts: TextResponse | undefined = undefined;
-  private guessed: GuessedTexts | undefined = undefined;
   /** True while a response is streamed whose first byte is still to come. */
   private mayHideJson = false;
   /** The content coding of such a response, and its beginning as received. */
@@ -179,8 +172,6 @@ export class ResponseCollector implements UpstreamReceiver {
       this.mayHideJson = true;
       this.hiding = plan.coding && { coding: plan.coding, begin: NO_BYTES };
       this.owner.head(head);
-    } else if (plan.texts !== undefined && plan.isGuess === true) {
-      this.guessed = { head, texts: plan.texts };
     } else if (plan.texts !== undefined) {
       this.texts = this.owner.openTexts(status, headers, plan.texts);
       this.texts.head(head, plan.coding);
@@ -202,7 +193,6 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (pending === undefined) {
-      if (this.guessed !== undefined) this.begun(this.guessed, chunk);
       if (this.mayHideJson) this.noteHidden(chunk);
       if (this.texts === undefined) this.owner.data(chunk, isLast);
       else this.texts.data(chunk, isLast);
@@ -215,17 +205,6 @@ export class ResponseCollector implements UpstreamReceiver {
     if (pending.body.length > this.owner.responseLimit) this.inPiecesOrStream(pending, 'response-too-large');
     else if (taken > 0 && !this.owner.takeResponse(taken))
       this.inPiecesOrStream(pending, 'response-buffer-full');
-  }
-
-  /** Decides by its first bytes about a response that may be a stream of texts. */
-  private begun({ head, texts }: GuessedTexts, chunk: Uint8Array): void {
-    this.guessed = undefined;
-    if (looksLikeJson(chunk) === false) {
-      this.owner.head(head);
-      return;
-    }
-    this.texts = this.owner.openTexts(head.status, head.headers, texts);
-    this.texts.head(head, undefined);
   }
 
   /** Notes JSON under a name that hides it. */
@@ -275,7 +254,6 @@ export class ResponseCollector implements UpstreamReceiver {
       return;
     }
     if (pending === undefined) {
-      if (this.guessed !== undefined) this.owner.head(this.guessed.head);
       if (this.texts === undefined) this.owner.end(trailers);
       else this.texts.end();
       return;
@@ -308,10 +286,8 @@ export class ResponseCollector implements UpstreamReceiver {
   /** The client has nothing of a response that is collected: it gets a failure, and no part of V2's response. */
   fail(fault: UpstreamFault): void {
     const { pending, inPieces } = this;
-    const isUnsent =
-      this.guessed !== undefined ||
-      (!this.hasBegun && (pending !== undefined || inPieces?.waiting !== undefined));
-    this.guessed = this.pending = undefined;
+    const isUnsent = !this.hasBegun && (pending !== undefined || inPieces?.waiting !== undefined);
+    this.pending = undefined;
     if (isUnsent) {
       this.inPieces = undefined;
       this.owner.failCollected(fault);

@@ -70,26 +70,32 @@ test('objects in a list that no rule reads take no memory', async () => {
     expect(statusOf(await exchange(gateway.port, post(Buffer.from(text))))).toBe(200);
 });
 
-// An object of nearly limits.response, with hundreds of thousands of edits in its list and one beside it: one body more than a
-// response without edits.
-test('what one response of the largest size needs always fits', async () => {
-  const elements = Array.from({ length: 380_000 }, () => '{"new":1,"x":{"y":2}}').join(',');
-  const body = `{"data":{"list":[${elements}],"new":2}}`;
-  const changes = ['rename data.list.*.new to old', 'unnest data.list.*.x', 'rename data.new to old'];
-  const names: Change = { ...FLOORS, request: [], response: changes.map(responseRule) };
-  const { send } = await served(ok(body), {
-    flags: { 'buffer-bytes': String(memoryShares(64 * MIB).bufferBytes) },
-    ruleBook: { changes: [...testRuleBook().changes, names] },
-  });
-  const { text } = await send(post(Buffer.from('{"data":{}}')));
-  expect(text).toMatch(/^HTTP\/1\.1 200 /);
-  const rewritten: { data: { list: unknown[]; old: number } } = JSON.parse(text.slice(text.indexOf('{')));
-  expect([rewritten.data.list.length, rewritten.data.list.at(-1), rewritten.data.old]).toEqual([
-    380_000,
-    { old: 1, y: 2 },
-    2,
-  ]);
-});
+// An object of nearly limits.response, with hundreds of thousands of edits in its list and one beside it.
+test.each([
+  ['a list', ['rename data.list.*.new to old', 'unnest data.list.*.x'], { old: 1, y: 2 }, undefined],
+  [
+    'a list and what is beside it',
+    ['rename data.list.*.new to old', 'unnest data.list.*.x', 'rename data.new to old'],
+    { new: 1, x: { y: 2 } },
+    'response-buffer-full',
+  ],
+])(
+  'of the largest size, a response with rules for %s is rewritten or passes',
+  async (_, rules, last, note) => {
+    const elements = Array.from({ length: 380_000 }, () => '{"new":1,"x":{"y":2}}').join(',');
+    const body = `{"data":{"list":[${elements}],"new":2}}`;
+    const names: Change = { ...FLOORS, request: [], response: rules.map(responseRule) };
+    const { gateway, send } = await served(ok(body), {
+      flags: { 'buffer-bytes': String(memoryShares(64 * MIB).bufferBytes) },
+      ruleBook: { changes: [...testRuleBook().changes, names] },
+    });
+    const { text } = await send(post(Buffer.from('{"data":{}}')));
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    const received: { data: { list: unknown[] } } = JSON.parse(text.slice(text.indexOf('{')));
+    expect([received.data.list.length, received.data.list.at(-1)]).toEqual([380_000, last]);
+    expect((await gateway.entry()).responseNote).toBe(note);
+  },
+);
 
 // Attack: many bombs at once, each within the limit of one body.
 test('a body is counted while it is decoded, not after it', async () => {

@@ -323,7 +323,7 @@ describe('what has no name of JSON is told by its first byte', () => {
     },
   );
 
-  test.each(['text/plain', 'application/json; stream=watch', 'application/stream+json'])(
+  test.each(['application/json; stream=watch', 'application/stream+json'])(
     'texts that follow one another as %s are sent one by one',
     async (type) => {
       const { v2, gateway } = await served(
@@ -340,15 +340,35 @@ describe('what has no name of JSON is told by its first byte', () => {
     },
   );
 
-  test('text without a length streams on as it comes', async () => {
-    const { v2, gateway } = await served(`HTTP/1.1 200 OK\r\n${plain}\r\nfirst`, withRules([ALIAS]));
+  test.each<[name: string, parts: [string, string], rewritten: string | undefined, note: string | undefined]>(
+    [
+      ['one text', ['{"data":', '{"new":1}}\n'], '{"data":{"new":1,"old":1}}\n', undefined],
+      ['two texts', ['{"data":{"new":1}}\n', '{"new":2}\n'], undefined, 'response-malformed'],
+    ],
+  )('plain JSON without a length is read as a whole: %s', async (_, parts, rewritten, note) => {
+    const { v2, gateway } = await served(`HTTP/1.1 200 OK\r\n${plain}\r\n${parts[0]}`, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
-    expect((await client.until(/first/)).text).toContain('first');
-    v2.sockets[0]?.end(' last');
-    expect((await client.until(/last/)).text).toContain('last');
-    client.socket.destroy();
+    await until(() => v2.sockets.length > 0);
+    v2.sockets[0]?.end(parts[1]);
+    const { text } = await client.until(/\r\n0\r\n\r\n|"old".*\n$/);
+    const body = bodyOf(text);
+    expect(/^transfer-encoding/im.test(text) ? unchunked(body) : body).toBe(rewritten ?? parts.join(''));
+    expect((await gateway.entry()).responseNote).toBe(note);
   });
+
+  test.each(['first', '[INFO] first', '[2026] {first}'])(
+    '%s without a length streams on as it comes',
+    async (first) => {
+      const { v2, gateway } = await served(`HTTP/1.1 200 OK\r\n${plain}\r\n${first}`, withRules([ALIAS]));
+      const client = rawClient(gateway.port);
+      client.write(post());
+      expect((await client.until(/first/)).text).toContain('first');
+      v2.sockets[0]?.end(' last');
+      expect((await client.until(/last/)).text).toContain('last');
+      client.socket.destroy();
+    },
+  );
 });
 
 describe('white space before a response crosses at once', () => {
