@@ -1,5 +1,5 @@
 import type { State } from '../inspector/api.ts';
-import { causeFilter, type Condition } from '../inspector/conditions.ts';
+import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/operator-view.ts';
 import { errorCode } from '../node/files.ts';
 import { counted, terminalLines } from '../report/text.ts';
@@ -125,6 +125,7 @@ export function rolloutText(
     ),
     requestsLine(view),
     ...(view.replica === undefined ? [] : replicaLines(view.replica)),
+    ...(view.rateLimit === undefined ? [] : [`rate limit  ${rateLimitSentence(view.rateLimit)}`]),
     ...view.canaries.flatMap(({ operation, migrated, v1, evidence }) => [
       `window      ${operation ?? 'default'}: migrated ${countText(migrated)}, V1 ${countText(v1)}`,
       ...(evidence === undefined

@@ -56,7 +56,7 @@ export class EdgeReplica {
     this.replica = this.newReplica();
   }
 
-  /** Makes the limit of a client one of all isolates together. */
+  /** Divides the rate limits of clients by the isolates. */
   shareRateLimits(queue: RateLimitQueue): void {
     this.queue = queue;
     this.replica.shareRateLimits(queue);
@@ -64,6 +64,11 @@ export class EdgeReplica {
 
   get status(): ReplicaStatus {
     return this.replica.status;
+  }
+
+  /** Isolates, when they were last counted; undefined before. */
+  get processes(): number | undefined {
+    return this.replica.processes;
   }
 
   get isTogether(): boolean {
@@ -150,7 +155,7 @@ export class EdgeReplica {
       },
       parse: parsedJson,
       onNotice,
-      intervals: { ...REPLICA_INTERVALS, hurry: SYNC_MS, timeout: CALL_MS },
+      intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
     if (this.queue !== undefined) replica.shareRateLimits(this.queue);

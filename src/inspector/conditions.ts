@@ -55,6 +55,16 @@ const RECOVERED = 20;
 const TROUBLE = 5;
 const FAILING = 50;
 
+/** Says which part of each client's rate limit one process has. */
+export function rateLimitSentence({
+  requests,
+  per,
+  processes,
+  each,
+}: NonNullable<RolloutView['rateLimit']>): string {
+  return `Each client's rate limit of ${counted(requests, 'request')} in ${per / 1000} s is divided by ${processes} processes: ${each} in each.`;
+}
+
 /** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   const { stats, rollout } = facts;

@@ -14,7 +14,6 @@ import {
   type PlanWork,
   type RunInThread,
 } from './operator-work.ts';
-import type { Keeper } from '../rollout/replica.ts';
 import type { RolloutAdmin } from './rollout-admin.ts';
 import { jsonResponse, pause } from './routes/responses.ts';
 import { Guide } from '../report/guide/guide.ts';
@@ -72,8 +71,6 @@ export interface InspectorParts extends GuardOptions {
   readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Searches the other replicas for an exchange; absent without other replicas. */
-  readonly whoKeeps?: ((requestId: string) => Promise<Keeper | undefined>) | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */

@@ -3,6 +3,7 @@ import { parsedJson } from '../rewrite-log/attributes.ts';
 import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
@@ -72,7 +73,7 @@ interface RolloutAdminParts {
   readonly control: RolloutControl;
   readonly counts: RolloutCounts;
   /** This gateway as one of several replicas or processes; absent for one process without a store. */
-  readonly replica?: Pick<Replica, 'status' | 'isTogether' | 'follow'> | undefined;
+  readonly replica?: Pick<Replica, 'status' | 'processes' | 'isTogether' | 'follow'> | undefined;
   /** False where only the processes of this gateway share a state, so that the view names no replica. */
   readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
@@ -175,6 +176,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     shadows: counts.comparisons.list,
     ...bodyChecksOf(parts),
     requests: counts.requests,
+    ...rateLimitOf(parts, book),
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
     ...endOfV1(book, names),
   };
@@ -217,6 +219,14 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
   return [...commands, ...rollbacks, ...reloads]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
     .slice(0, MAX_CHANGES);
+}
+
+function rateLimitOf({ replica }: RolloutAdminParts, { rollout }: RuleBook): Pick<RolloutView, 'rateLimit'> {
+  const { shield } = rollout ?? {};
+  const processes = replica?.processes ?? 1;
+  if (shield === undefined || processes < 2) return {};
+  const { requests, per } = shield;
+  return { rateLimit: { requests, per, processes, each: shareOfLimit(requests, processes) } };
 }
 
 function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {

@@ -49,24 +49,8 @@ interface ReplicaIntervals {
   readonly exchange: number;
   /** Between two exchanges that also read windows without new counts. */
   readonly survey: number;
-  /** Least time between two exchanges before their time. */
-  readonly hurry: number;
   /** Time that one call to the store may take. */
   readonly timeout: number;
-}
-
-/** The replica that keeps an exchange. */
-export interface Keeper {
-  readonly name: string;
-  /** Origin of its admin listener. */
-  readonly admin: string;
-}
-
-/** The exchanges that a replica keeps, for the others. */
-export interface KeptExchanges {
-  readonly has: (requestId: string) => boolean;
-  /** Origin of the admin listener. */
-  readonly admin: () => string;
 }
 
 /** Parts of a replica. */
@@ -84,25 +68,8 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   follow: 500,
   exchange: 200,
   survey: 1000,
-  hurry: 50,
   timeout: 1000,
 };
-
-/** The text of the store in which replicas ask one another for exchanges, and respond. */
-const SEARCHES_KEY = 'searches';
-
-/** Maximum searches at one time; the oldest ones give way. */
-const MAX_SEARCHES = 8;
-
-/** Maximum characters of a request id to search for. */
-const MAX_ID = 256;
-
-/** Milliseconds that a search waits for the others, which may look every 250 ms, and between two of its own looks. */
-const SEARCH_MS = 1500;
-const LOOK_MS = 100;
-
-/** Attempts to replace the searches, which others may replace at the same time. */
-const MAX_ATTEMPTS = 20;
 
 const WINDOW_MS = 60_000;
 
@@ -122,9 +89,7 @@ export class Replica implements RateLimitSharing {
   private readonly serving: ReplicaPresence;
   private readonly gateways: ReplicaPresence;
   private readonly ends: (() => void)[] = [];
-  private searches = 0;
   private surveyAt = 0;
-  private hurriedAt = -Infinity;
 
   constructor(parts: ReplicaParts) {
     const { control, store, clock, onNotice, intervals = REPLICA_INTERVALS } = parts;
@@ -179,38 +144,9 @@ export class Replica implements RateLimitSharing {
     return this.serving.count;
   }
 
-  /** Makes the rate limits of clients hold for all replicas together. */
+  /** Divides the rate limits of clients by the processes that send requests. */
   shareRateLimits(queue: RateLimitQueue): void {
     queue.shareWith(this);
-    this.windows.add(queue);
-  }
-
-  /** From now on, until `close`, tells other replicas that search for an exchange whether it is kept here. */
-  tellKept(kept: KeptExchanges): void {
-    this.ends.push(this.parts.store.subscribe(SEARCHES_KEY, () => void this.respond(kept)));
-  }
-
-  /** Searches the other replicas for an exchange; undefined when none responds in time that it keeps it. Never rejects. */
-  async whoKeeps(requestId: string): Promise<Keeper | undefined> {
-    if (!this.isTogether || requestId === '' || requestId.length > MAX_ID) return undefined;
-    const { clock } = this.parts;
-    this.searches += 1;
-    const search = `${this.name} ${this.searches}`;
-    const until = clock.time() + SEARCH_MS;
-    try {
-      await this.changeSearches((all) => [...all, { search, requestId }].slice(-MAX_SEARCHES));
-      let keeper: Keeper | undefined;
-      while (keeper === undefined && clock.time() < until) {
-        await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
-        const { all } = await this.readSearches();
-        keeper = all.find((one) => one.search === search)?.keeper;
-      }
-      await this.changeSearches((all) => all.filter((one) => one.search !== search));
-      return keeper;
-    } catch {
-      // The store is out of reach: nobody can be asked.
-      return undefined;
-    }
   }
 
   /** Begins with a state from before a restart; call it before `start`. */
@@ -245,49 +181,6 @@ export class Replica implements RateLimitSharing {
     return this.windows.exchange(isSurvey);
   }
 
-  hurry(): void {
-    const now = this.parts.clock.time();
-    const sinceMs = now - this.hurriedAt;
-    // A clock may be set back.
-    if (sinceMs >= 0 && sinceMs < this.intervals.hurry) return;
-    this.hurriedAt = now;
-    void this.windows.exchangeAnew();
-  }
-
-  /** Responds to each search for an exchange that is kept here. */
-  private async respond({ has, admin }: KeptExchanges): Promise<void> {
-    const own = `${this.name} `;
-    const isHere = (one: Search): boolean =>
-      one.keeper === undefined && !one.search.startsWith(own) && has(one.requestId);
-    try {
-      const found = new Set((await this.readSearches()).all.filter(isHere).map(({ search }) => search));
-      if (found.size === 0) return;
-      const keeper = { name: this.name, admin: admin() };
-      await this.changeSearches((all) =>
-        all.map((one) => (found.has(one.search) ? { keeper, ...one } : one)),
-      );
-    } catch {
-      // The search waits only a moment, then reports that nobody responded.
-    }
-  }
-
-  private async readSearches(): Promise<{
-    readonly text: string | undefined;
-    readonly all: readonly Search[];
-  }> {
-    const text = await this.contact.limited(this.parts.store.read(SEARCHES_KEY));
-    const parsed = text === undefined ? [] : this.parts.parse(text);
-    return { text, all: Array.isArray(parsed) ? parsed.flatMap(readSearch) : [] };
-  }
-
-  private async changeSearches(change: (all: readonly Search[]) => readonly Search[]): Promise<void> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const { text, all } = await this.readSearches();
-      const after = JSON.stringify(change(all));
-      if (await this.contact.limited(this.parts.store.compareAndSet(SEARCHES_KEY, text, after))) return;
-    }
-  }
-
   /** Ends the timers, after a last attempt to store waiting choices, and tells the others that it leaves. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
@@ -297,22 +190,6 @@ export class Replica implements RateLimitSharing {
     this.gateways.leave();
     await this.windows.exchangeAnew();
   }
-}
-
-/** A search for an exchange, with the replica that keeps it once that has responded. */
-interface Search {
-  readonly search: string;
-  readonly requestId: string;
-  readonly keeper?: Keeper;
-}
-
-/** Reads a search from a text that any replica, even of another version, may have written. */
-function readSearch(value: Partial<Search> | null): readonly Search[] {
-  const { search, requestId, keeper } = value ?? {};
-  if (typeof search !== 'string' || typeof requestId !== 'string') return [];
-  const isKnown =
-    typeof keeper?.name === 'string' && typeof keeper.admin === 'string' && /^https?:\/\//.test(keeper.admin);
-  return [{ search, requestId, ...(isKnown ? { keeper } : {}) }];
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

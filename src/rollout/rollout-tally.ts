@@ -254,6 +254,16 @@ export interface RolloutView {
   /** V1 requests by the service that they were sent to. */
   readonly requests: { readonly v1: number; readonly v2: number };
   /**
+   * The rate limit of each client, the processes of all gateways that divide it, and the requests that each of them sends in `per`
+   * milliseconds; absent without a `shield`, and where one process has the whole limit.
+   */
+  readonly rateLimit?: {
+    readonly requests: number;
+    readonly per: number;
+    readonly processes: number;
+    readonly each: number;
+  };
+  /**
    * RFC 3339: time since which all isolates count requests, shadows and checks of bodies under the rule book in force. Absent on Node,
    * which counts them since its start.
    */

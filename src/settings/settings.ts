@@ -70,7 +70,7 @@ export const settings = {
     'store',
     store,
     'memory',
-    "Place of modes chosen at run time, and of the modes, canary windows, rate limits and totals of the report that replicas share: memory (until the gateway stops), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS). A server's address may end with a question mark and prefix=NAME for the keys of one fleet, ca=FILE for its authorities, and copy=FILE for a start without it, joined by &.",
+    "Place of modes chosen at run time, and of the modes, canary windows and totals of the report that replicas share: memory (until the gateway stops), file: and a path (one machine), or a Redis or Valkey server, as redis://host:6379/0 or rediss://host:6379/0 (TLS). A server's address may end with a question mark and prefix=NAME for the keys of one fleet, ca=FILE for its authorities, and copy=FILE for a start without it, joined by &.",
   ),
   storePassword: secret('store-password', 'Password of the Redis store. Unset: none.'),
   rules: withDefault('rules', file, 'config/rules.yaml', 'Path of the rule book.'),

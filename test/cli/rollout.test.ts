@@ -32,6 +32,16 @@ test('counts of one replica among others say so', () => {
   );
 });
 
+test('a rate limit that processes divide is told with the part of each', () => {
+  const rateLimit = { requests: 60, per: 60_000, processes: 7, each: 9 };
+  const shown = (own?: RolloutView['rateLimit']): string =>
+    rolloutText({ ...view([]), ...(own && { rateLimit: own }) }, { columns: undefined });
+  expect(shown()).not.toContain('rate limit');
+  expect(shown(rateLimit)).toContain(
+    "rate limit  Each client's rate limit of 60 requests in 60 s is divided by 7 processes: 9 in each.",
+  );
+});
+
 test('bodies that V2’s schema checked are counted by its verdict', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
   expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by V1 as well, 0 unknown');

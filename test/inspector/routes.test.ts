@@ -12,7 +12,6 @@ import type {
   RulesView,
   State,
 } from '../../src/inspector/api.ts';
-import { keptBy } from '../../src/inspector/routes/entry-routes.ts';
 import { MemoryRecords } from '../support/memory-records.ts';
 import { type Inspected, inspected } from '../support/inspected.ts';
 import { until } from '../support/until.ts';
@@ -361,21 +360,4 @@ describe("V2's response", () => {
     expect(lengthOf(v2Response?.headers)).toBe(own.length);
     expect(lengthOf(clientResponse?.headers)).toBeGreaterThan(own.length);
   });
-});
-
-test.each([
-  ['other/7', 'http://10.0.0.2:8081', true],
-  ['other/7', 'https://[2001:db8::2]:8081', true],
-  ['here/7', 'http://127.0.0.1:8082', true],
-  ['other/7', 'http://127.0.0.1:8081', false],
-  ['other/7', 'http://[::1]:8081', false],
-  ['here/7', 'http://0.0.0.0:8081', false],
-  ['other/7', 'http://[::]:8081', false],
-])('an exchange that %s at %s keeps has a link if that leads there from here', (name, admin, isLinked) => {
-  const said = keptBy({ name, admin }, 'here/1', 'a b');
-  expect(said).toBe(
-    isLinked
-      ? `The replica ${name} keeps this exchange. Its page shows it: ${admin}/?view=traffic&entry=a%20b`
-      : `The replica ${name} keeps this exchange: look for it on its page.`,
-  );
 });

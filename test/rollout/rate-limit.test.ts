@@ -4,7 +4,7 @@ import {
   type QueuedRequest,
   RateLimitQueue,
   RateLimitReset,
-  UnclaimedRequests,
+  shareOfLimit,
 } from '../../src/rollout/rate-limit.ts';
 import type { Shield } from '../../src/rules/rollout.ts';
 
@@ -196,66 +196,25 @@ test.each([
   expect(secondsOf(chunks, headers)).toBe(seconds);
 });
 
-const UNCLAIMED_REQUESTS_SHIELD = { requests: 60, per: 60_000, wait: 0, queue: 0 };
-
-function sendAll(unclaimed: UnclaimedRequests, now: number, replicas: number): number {
-  let sent = 0;
-  while (sent < 1000 && unclaimed.isAllowed(now, replicas)) {
-    unclaimed.count();
-    sent += 1;
-  }
-  return sent;
-}
-
-test('a replica that knows nothing sends its share; one with new counts half its share of what is free', () => {
-  const unclaimed = new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD);
-  expect(sendAll(unclaimed, 0, 3)).toBe(20);
-  unclaimed.beginExchange();
-  unclaimed.endExchange(40, 100);
-  expect(sendAll(unclaimed, 101, 3)).toBe(6);
-  unclaimed.beginExchange();
-  unclaimed.endExchange(4, 200);
-  expect(sendAll(unclaimed, 201, 3)).toBe(0);
+test.each([
+  [60, 1, 60],
+  [60, 3, 20],
+  [60, 7, 9],
+  [2, 3, 1],
+  [1, 500, 1],
+  [60, 0, 60],
+])('a limit of %d over %d processes is %d in each', (requests, processes, each) => {
+  expect(shareOfLimit(requests, processes)).toBe(each);
 });
 
-test('who asks leaves what the others may send by counts of a second and a half ago', () => {
-  const unclaimed = new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD);
-  expect(unclaimed.leftForOthers(3)).toBe(20);
-  for (const at of [0, 500, 1000]) unclaimed.endExchange(12, at);
-  expect(unclaimed.leftForOthers(3)).toBe(20);
-  for (const at of [1500, 2000]) unclaimed.endExchange(12, at);
-  expect(unclaimed.leftForOthers(3)).toBe(4);
-  for (const at of [2500, 3500]) unclaimed.endExchange(0, at);
-  expect(unclaimed.leftForOthers(3)).toBe(4);
-  unclaimed.endExchange(0, 4000);
-  expect(unclaimed.leftForOthers(3)).toBe(0);
-});
-
-test('replicas that exchange in any order never send more than there are free slots', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 2, max: 6 }),
-      fc.integer({ min: 0, max: 30 }),
-      fc.array(fc.nat(5), { maxLength: 40 }),
-      (count, free, turns) => {
-        const replicas = Array.from(
-          { length: count },
-          () => new UnclaimedRequests(UNCLAIMED_REQUESTS_SHIELD),
-        );
-        for (const at of [0, 1000, 2000, 3000]) for (const each of replicas) each.endExchange(free, at);
-        const untold = replicas.map((each) => sendAll(each, 3001, count));
-        let told = 0;
-        for (const [turn, pick] of turns.entries()) {
-          const index = pick % count;
-          const each = replicas[index];
-          if (each === undefined) continue;
-          each.beginExchange();
-          told += untold[index] ?? 0;
-          each.endExchange(Math.max(0, free - told), 3002 + turn);
-          untold[index] = sendAll(each, 3002 + turn, count);
-        }
-        expect(told + untold.reduce((sum, sent) => sum + sent, 0)).toBeLessThanOrEqual(free);
-      },
-    ),
-  );
+test('no process sends more than its share in a period, and what is held goes when the share grows', () => {
+  const { clock, shielded, send } = setUp();
+  const sharing = { processes: 3 };
+  shielded.shareWith(sharing);
+  const over = { requests: 6, per: 1000, wait: 5000 };
+  const requests = Array.from({ length: 8 }, () => send('a', over));
+  expect(times(requests).filter((time) => time !== undefined)).toEqual([0, 0]);
+  sharing.processes = 1;
+  clock.to(2000);
+  expect(times(requests).slice(2)).toEqual([1000, 1000, 1000, 1000, 1000, 1000]);
 });

@@ -429,31 +429,3 @@ function bound(store: Store): Store {
     close: () => store.close(),
   };
 }
-
-test('a replica finds who keeps an exchange, of several searches each, and learns in time that nobody does', async () => {
-  const fleet = await new Fleet().start(0, 2000, -2000);
-  fleet.players.forEach(({ replica }, number) =>
-    replica.tellKept({ has: (id) => id === `of-${number}`, admin: () => `http://r${number}.test` }),
-  );
-  const search = async (...asked: readonly (readonly [by: number, id: string])[]): Promise<unknown> => {
-    const found = Promise.all(asked.map(([by, id]) => fleet.player(by).replica.whoKeeps(id)));
-    await fleet.time.pass(5000);
-    return found;
-  };
-  const [first, second] = [1, 2].map((n) => ({ name: `r${n}`, admin: `http://r${n}.test` }));
-  expect(await search([0, 'of-1'], [0, 'of-2'], [1, 'of-2'], [2, 'of-nobody'])).toEqual([
-    first,
-    second,
-    second,
-    undefined,
-  ]);
-  // One that is over leaves nothing behind, and what another version wrote is no obstacle.
-  expect(await fleet.store.read('searches')).toBe('[]');
-  await fleet.store.compareAndSet('searches', '[]', '[null,{"search":1},"x"]');
-  expect(await search([0, 'of-1'])).toEqual([first]);
-  fleet.player(1).link.state = 'deaf';
-  expect(await search([0, 'of-1'])).toEqual([undefined]);
-  fleet.player(0).link.state = 'down';
-  await fleet.time.pass(5000);
-  expect(await search([0, 'of-2'])).toEqual([undefined]);
-});

@@ -13,10 +13,9 @@ const SHIELD: Shield = { requests: 60, per: 60_000, wait: 600_000, queue: 1000 }
 class Fleet {
   readonly time = new VirtualTime();
   readonly links: DistantStore[] = [];
-  /** Times of the requests that reached the service, by client. */
-  readonly sent = new Map<string, number[]>();
-  /** Milliseconds for which each request was held. */
-  readonly held: number[] = [];
+  readonly replicas: Replica[] = [];
+  /** Times of the requests that reached the service. */
+  readonly sent: number[] = [];
   private readonly shield: Shield;
   private readonly queues: RateLimitQueue[] = [];
 
@@ -41,6 +40,7 @@ class Fleet {
       replica.shareRateLimits(queue);
       this.links.push(link);
       this.queues.push(queue);
+      this.replicas.push(replica);
       return replica.start();
     });
     await this.time.pass(30_000);
@@ -48,171 +48,67 @@ class Fleet {
     return this;
   }
 
-  /** A client sends a request; without a number the replicas take turns. */
-  send(client: string, number: number): void {
-    const times = this.sent.get(client) ?? [];
-    this.sent.set(client, times);
-    const queue = this.queues[number % this.queues.length];
-    const release = (heldMs: number): void => {
-      times.push(this.time.now);
-      this.held.push(heldMs);
-    };
-    queue?.admit(this.shield, client, { isSettled: false, release });
-  }
-
-  /** Sends requests at so many a second, in turn to each replica. */
-  async sendEvenly(client: string, count: number, perSecond: number): Promise<void> {
-    for (let number = 0; number < count; number += 1) {
-      this.send(client, number);
-      await this.time.pass(1000 / perSecond);
+  /** The client sends so many requests at once, in turn to these replicas. */
+  burst(count: number, ...numbers: readonly number[]): void {
+    for (let request = 0; request < count; request += 1) {
+      const queue = this.queues[numbers[request % numbers.length] ?? 0];
+      queue?.admit(this.shield, 'a', { isSettled: false, release: () => this.sent.push(this.time.now) });
     }
   }
 
-  /** The most requests of a client that reached the service in any minute. */
-  peak(client: string): number {
-    const times = this.sent.get(client) ?? [];
+  /** The most requests that reached the service in any minute. */
+  get peak(): number {
     return Math.max(
-      ...times.map((start) => times.filter((at) => at >= start && at < start + this.shield.per).length),
+      ...this.sent.map(
+        (start) => this.sent.filter((at) => at >= start && at < start + this.shield.per).length,
+      ),
     );
   }
 }
 
 test.each([
   ['0 s', [0, 0, 0]],
-  ['±2 s', [0, 2000, -2000]],
-])('60 a minute are 60 over all replicas, with clocks %s apart', async (_, skews) => {
-  const fleet = await new Fleet().start(skews);
-  await fleet.sendEvenly('a', 130, 10);
-  await fleet.time.pass(200_000);
-  expect(fleet.sent.get('a')).toHaveLength(130);
-  expect(fleet.peak('a')).toBe(60);
-});
-
-test('a client whose requests all go to one replica has the whole limit there', async () => {
-  const fleet = await new Fleet().start([0, 0, 0]);
-  for (let number = 0; number < 100; number += 1) fleet.send('a', 0);
-  await fleet.time.pass(59_000);
-  expect(fleet.sent.get('a')).toHaveLength(60);
-  await fleet.time.pass(60_000);
-  expect(fleet.sent.get('a')).toHaveLength(100);
-});
-
-test.each([
-  [2, 1],
-  [3, 1],
-  [3, 100],
-  [8, 10],
+  ['an hour', [0, 3_600_000, -3_600_000]],
 ])(
-  'bursts at %d replicas, %d ms from the store, never come to more than the limit',
-  async (replicas, delay) => {
-    const fleet = await new Fleet().start(Array.from({ length: replicas }, () => 0));
-    for (const link of fleet.links) link.delay = delay;
-    const { random } = fleet.time.clock();
-    // Each replica has met the client: a stranger's limit is told below.
-    for (let number = 0; number < replicas; number += 1) fleet.send('a', number);
-    await fleet.time.pass(2000);
-    for (let burst = 0; burst < 12; burst += 1) {
-      const most = Math.floor(random() * replicas);
-      const size = Math.floor(random() * 40);
-      for (let number = 0; number < size; number += 1)
-        fleet.send('a', random() < 0.5 ? most : Math.floor(random() * replicas));
-      await fleet.time.pass(random() * 30_000);
-    }
-    await fleet.time.pass(120_000);
-    expect(fleet.peak('a')).toBe(60);
+  '60 a minute are 20 in each of three replicas, with clocks %s apart, and all that waits goes in time',
+  async (_, skews) => {
+    const fleet = await new Fleet().start(skews);
+    fleet.burst(180, 0, 1, 2);
+    expect(fleet.sent).toHaveLength(60);
+    await fleet.time.pass(200_000);
+    expect(fleet.sent).toHaveLength(180);
+    expect(fleet.peak).toBe(60);
   },
 );
 
-test.each([
-  [0.8, 0],
-  [0.95, 20],
-])('a client that sends %d of its limit evenly waits %d ms at most', async (part, milliseconds) => {
+test('a client whose requests all reach one replica has only that share of its limit', async () => {
   const fleet = await new Fleet().start([0, 0, 0]);
-  await fleet.sendEvenly('a', 100, part);
-  expect(fleet.sent.get('a')).toHaveLength(100);
-  expect(Math.max(...fleet.held)).toBeLessThanOrEqual(milliseconds);
+  fleet.burst(60, 1);
+  await fleet.time.pass(59_000);
+  expect(fleet.sent).toHaveLength(20);
 });
 
-test('a replica that never met the client lets no more than its share through before it knows', async () => {
-  const fleet = await new Fleet().start([0, 0, 0]);
-  for (let number = 0; number < 60; number += 1) fleet.send('a', 0);
-  await fleet.time.pass(20_000);
-  for (let number = 0; number < 60; number += 1) fleet.send('a', 1);
-  await fleet.time.pass(35_000);
-  expect(fleet.sent.get('a')).toHaveLength(80);
+test('a limit of fewer requests than replicas is one request in each', async () => {
+  const fleet = await new Fleet({ ...SHIELD, requests: 2 }).start([0, 0, 0]);
+  fleet.burst(30, 0, 1, 2);
+  await fleet.time.pass(59_000);
+  expect(fleet.sent).toHaveLength(3);
 });
 
-test('what the queue has no room for goes at once and counts, where there seems to be a slot', async () => {
-  const fleet = await new Fleet({ ...SHIELD, queue: 10 }).start([0, 0, 0]);
-  fleet.send('a', 1);
-  await fleet.time.pass(2000);
-  for (let number = 0; number < 54; number += 1) fleet.send('a', 0);
-  expect(fleet.sent.get('a')).toHaveLength(45);
-  await fleet.time.pass(5000);
-  expect(fleet.sent.get('a')).toHaveLength(55);
-  for (let number = 0; number < 6; number += 1) fleet.send('a', 1);
-  await fleet.time.pass(20_000);
-  expect(fleet.sent.get('a')).toHaveLength(60);
-});
-
-test('a limit of few requests, or of seconds, is not divided: most requests would wait', async () => {
-  for (const shield of [
-    { ...SHIELD, requests: 3, per: 1000 },
-    { ...SHIELD, requests: 5 },
-  ]) {
-    const fleet = await new Fleet(shield).start([0, 0, 0]);
-    await fleet.sendEvenly('a', 10, (0.8 * shield.requests) / (shield.per / 1000));
-    expect(Math.max(...fleet.held)).toBe(0);
-  }
-});
-
-test('clients do not share a limit', async () => {
+test('a replica that leaves or joins changes the share of the others within seconds', async () => {
   const fleet = await new Fleet().start([0, 0]);
-  for (let number = 0; number < 50; number += 1)
-    for (const client of ['a', 'b', 'c']) fleet.send(client, number);
-  expect([...fleet.sent.values()].map((times) => times.length)).toEqual([50, 50, 50]);
+  const closed = fleet.replicas[1]?.close();
+  await fleet.time.pass(3000);
+  await closed;
+  fleet.burst(100, 0);
+  expect(fleet.sent).toHaveLength(60);
 });
 
-test('a replica that a client comes to for the first time knows what the others sent', async () => {
-  const fleet = await new Fleet().start([0, 0]);
-  for (let number = 0; number < 60; number += 1) fleet.send('a', 0);
-  await fleet.time.pass(20_000);
-  fleet.send('a', 1);
-  await fleet.time.pass(1000);
-  for (let number = 0; number < 20; number += 1) fleet.send('a', 1);
-  await fleet.time.pass(35_000);
-  expect(fleet.sent.get('a')).toHaveLength(61);
-});
-
-test('a burst after a pause finds what the client sent elsewhere in the meantime', async () => {
-  const fleet = await new Fleet().start([0, 0]);
-  fleet.send('a', 0);
-  await fleet.time.pass(1000);
-  for (let number = 0; number < 59; number += 1) fleet.send('a', 1);
-  await fleet.time.pass(1500);
-  for (let number = 0; number < 20; number += 1) fleet.send('a', 0);
-  await fleet.time.pass(50_000);
-  expect(fleet.sent.get('a')).toHaveLength(60);
-});
-
-test('without the store each replica has its share of the limit', async () => {
+test('without the store the last known share holds', async () => {
   const fleet = await new Fleet().start([0, 0, 0]);
   for (const link of fleet.links) link.state = 'down';
   await fleet.time.pass(5000);
-  for (let number = 0; number < 150; number += 1) fleet.send('a', number);
+  fleet.burst(150, 0, 1, 2);
   await fleet.time.pass(50_000);
-  expect(fleet.sent.get('a')).toHaveLength(60);
-  for (const link of fleet.links) link.state = 'up';
-  await fleet.time.pass(120_000);
-  expect(fleet.sent.get('a')).toHaveLength(150);
-});
-
-test('the store is asked about some hundred clients a second, however many there are', async () => {
-  const fleet = await new Fleet().start([0]);
-  for (let number = 0; number < 3000; number += 1) fleet.send(`client${number}`, 0);
-  await fleet.time.pass(1000);
-  const [link] = fleet.links;
-  const before = link?.calls ?? 0;
-  await fleet.time.pass(10_000);
-  expect((link?.calls ?? 0) - before).toBeLessThan(50);
+  expect(fleet.sent).toHaveLength(60);
 });

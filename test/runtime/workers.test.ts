@@ -271,19 +271,22 @@ test('with a V1 origin, workers share modes and windows without a store', async 
   });
 });
 
-test('a rate limit is one of all workers together', async () => {
+test('workers divide a rate limit, and the rollout says so', async () => {
   const rules = join(temporaryFolder('rules'), 'rules.yaml');
   const shipped = readFileSync(join(root, 'config/rules.yaml'), 'utf8');
-  writeFileSync(rules, `${shipped}\nshield: { requests: 10, per: 1m, wait: 2m, queue: 100 }\n`);
+  writeFileSync(rules, `${shipped}\nshield: { requests: 9, per: 10m, wait: 2h, queue: 100 }\n`);
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await many('2', v2, ['--rules', rules]);
   const received = (): number => v2.received.join('').split('POST /api/').length - 1;
+  await until(async () => {
+    const view = JSON.parse((await gateway.admin('/rollout')).split('\r\n\r\n')[1] ?? '') as RolloutView;
+    return view.rateLimit?.each === 5;
+  });
   // A new connection each: the kernel spreads them over the workers.
-  for (let count = 0; count < 10; count += 1) await exchange(gateway.port, ORDER);
-  await pause(1500);
-  const clients = Array.from({ length: 12 }, () => rawClient(gateway.port));
+  const clients = Array.from({ length: 40 }, () => rawClient(gateway.port));
   for (const client of clients) client.write(ORDER);
-  await pause(1500);
+  await until(() => received() >= 10);
+  await pause(1000);
   expect(received()).toBe(10);
 });
 

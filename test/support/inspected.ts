@@ -42,7 +42,6 @@ export async function inspected(
     sink: { dropped: 3 },
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
-    adminOrigin: () => 'http://admin.test',
     version: '0.0.0-test',
     page,
     records,

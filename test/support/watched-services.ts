@@ -32,7 +32,6 @@ export async function watchedServices(
     origin: 'http://v2.test',
     v1Origin: 'http://v1.test',
     gatewayOrigin: () => gatewayOrigin,
-    adminOrigin: () => 'http://admin.test',
     version: '0.0.0-test',
     page: () => (page ??= loadInspectorPage()),
   });

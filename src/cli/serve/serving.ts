@@ -171,7 +171,6 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
     gatewayOrigin: () => running.origin,
-    adminOrigin: () => running.adminOrigin,
     known: () => ({
       droppedSpans: traces?.dropped,
       // The admin listener responds before the gateway serves clients.
@@ -295,7 +294,7 @@ function operatorParts(
   { checked: { settings }, rewriteLog, rollout, embedded, log }: Opened,
   ruleBooks: RuleBooks,
   traces: Traces | undefined,
-): Omit<OperatorParts, 'gatewayOrigin' | 'adminOrigin' | 'known'> {
+): Omit<OperatorParts, 'gatewayOrigin' | 'known'> {
   return {
     settings,
     ruleBooks,

@@ -16,7 +16,7 @@ import {
 } from '../../rollout/rollout-state.ts';
 import { listed } from '../../report/text.ts';
 import type { Report, RulesView } from '../api.ts';
-import { causeFilter, type Condition } from '../conditions.ts';
+import { causeFilter, type Condition, rateLimitSentence } from '../conditions.ts';
 import { otherModes, rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAsked, useAttempt } from './admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
@@ -257,11 +257,12 @@ interface ModeActions {
 }
 
 function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
-  const { requests, replica } = rollout;
+  const { requests, replica, rateLimit } = rollout;
+  const limit = rateLimit === undefined ? '' : `. ${rateLimitSentence(rateLimit)}`;
   const since = replica === undefined ? 'since the start' : `by ${replica.name} since its start:`;
   return card(
     'Modes',
-    `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1`,
+    `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1${limit}`,
     table<ModeRow>(
       [
         {

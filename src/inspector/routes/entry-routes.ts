@@ -3,7 +3,6 @@ import { readDecimal } from '../../http/header-list.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
 import { counted } from '../../report/text.ts';
-import type { Keeper } from '../../rollout/replica.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
@@ -118,11 +117,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const one = found.find(({ seq }) => seq === hinted) ?? found[0];
     if (one !== undefined) return detailOf(one.seq, one.entry, found.length - 1);
     const logged = id === '' ? undefined : await parts.loggedEntry?.(id);
-    if (logged === undefined) {
-      const replica = parts.rollout?.view().replica;
-      const keeper = replica?.replicas === 1 ? undefined : await parts.whoKeeps?.(id);
-      return failure(404, 'no-entry', keptBy(keeper, replica?.name, id) ?? notKept(replica));
-    }
+    if (logged === undefined) return failure(404, 'no-entry', notKept(parts.rollout?.view().replica));
     const detail: EntryDetail = {
       run: parts.run,
       entry: { seq: 0, ...logged },
@@ -161,23 +156,6 @@ async function foundEntries(
   const last = found.at(-1);
   const isMore = last !== undefined && found.length >= limit && last.seq > ring.oldestFailure;
   return { found, next: isMore ? last.seq : undefined };
-}
-
-/** Says which other replica keeps an exchange and, if the address of its listener leads there from the replica `own`, where its page is. */
-export function keptBy(keeper: Keeper | undefined, own: string | undefined, id: string): string | undefined {
-  if (keeper === undefined) return undefined;
-  const { name, admin } = keeper;
-  const isHere = hostOf(name) === hostOf(own ?? '');
-  const isLoopback = /^https?:\/\/(?:127\.[\d.]+|\[::1\])(?=:|$)/.test(admin);
-  const isAny = /^https?:\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/.test(admin);
-  if (isAny || (isLoopback && !isHere))
-    return `The replica ${name} keeps this exchange: look for it on its page.`;
-  return `The replica ${name} keeps this exchange. Its page shows it: ${admin}/?view=traffic&entry=${encodeURIComponent(id)}`;
-}
-
-/** The host of a replica, whose name consists of host and process. */
-function hostOf(name: string): string {
-  return name.split('/')[0] ?? '';
 }
 
 /** Says that an exchange is not kept here, and that other replicas may keep it. */

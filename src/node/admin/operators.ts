@@ -18,7 +18,7 @@ import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { clientNames } from '../../rules/rule-book.ts';
-import type { Keeper, Replica } from '../../rollout/replica.ts';
+import type { Replica } from '../../rollout/replica.ts';
 import type { RecordStore } from '../../rollout/store.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -38,8 +38,6 @@ export interface OperatorParts {
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
-  /** Origin of the admin listener. */
-  readonly adminOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** V1's origin, if there is one beside V2's. */
@@ -136,11 +134,6 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     admin: (gateway) => createInspector(inspectorParts(state, gateway)),
     share: () => {
       fleet?.start();
-      if (fleet !== undefined)
-        parts.replica?.tellKept({
-          has: (id) => view.ring.withRequestId(id).length > 0,
-          admin: parts.adminOrigin,
-        });
       const checks = setInterval(() => gaps.checkClock(), CLOCK_CHECK_MS).unref();
       return () => {
         clearInterval(checks);
@@ -257,13 +250,8 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
       return () => clearInterval(timer);
     },
     page: parts.page,
-    whoKeeps: parts.records === undefined ? undefined : (id) => whoKeeps(parts.replica, id),
     rollout: rolloutAdmin(state, gateway),
   };
-}
-
-async function whoKeeps(replica: Replica | undefined, id: string): Promise<Keeper | undefined> {
-  return replica?.whoKeeps(id);
 }
 
 /** Client names from the rule book, and from operators. */

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry.ts';
 import { printFilter } from '../../../rewrite-log/filter.ts';
@@ -159,10 +159,7 @@ function missingWords(entry: NumberedEntry, note: string | undefined): string {
   return note ?? 'The body of this exchange was not captured, so there is nothing to compare.';
 }
 
-function unavailableWords(status: number, message: string, id: string): ComponentChildren {
-  // The gateway names another replica that keeps it, perhaps with a link to its page.
-  const [words = '', address] = message.split(/(?<=^The replica .*: )(?=https?:\/\/\S+$)/);
-  if (address !== undefined) return [words, el('a', { href: address, key: 'page' }, address)];
+function unavailableWords(status: number, message: string, id: string): string {
   return status === 404 && !message.startsWith('The replica ')
     ? `The gateway no longer keeps the exchange ${id}. The rewrite log of its day, if kept, has the entry: capture-gateway tail <log> --filter id:${id}`
     : message;
