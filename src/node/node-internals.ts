@@ -34,7 +34,7 @@ const PARTS = {
   writeQueueSize: 'a slow reader of a large response may be taken for one that does not read',
   // The socket, or the handle, below TLS: Node offers neither.
   _parent:
-    'over TLS, a broken response ends in order and not with a reset, and slow readers are judged by plain bytes',
+    'over TLS, a broken response ends in order and not with a reset, slow readers are judged by plain bytes, and a body of V2 that TLS cut off looks whole',
 } as const;
 
 /** A private part of Node, by its name there. */
@@ -288,17 +288,45 @@ export function startReading(socket: Socket): void {
   if (isReading(socket) === true) callHandle(socket, 'readStart');
 }
 
-/** Calls a method of a handle; undefined where it has none. */
-function callHandle(
-  socket: object,
-  name: 'listen' | 'getpeername' | 'readStart' | 'readStop',
-  ...parameters: readonly unknown[]
-): unknown {
+/**
+ * Watches how TLS ends on a socket, from now on. The returned function tells whether the other side closed it with `close_notify` (RFC
+ * 8446 §6.1); undefined before the end, and where Node does not tell. To a stream that alert and the end of the connection below are the
+ * same, but the alert comes while that connection is still read.
+ */
+export function watchTlsEnd(socket: Socket): () => boolean | undefined {
+  let isNotified: boolean | undefined;
+  const push = socket.push.bind(socket);
+  // Node pushes `null` at the moment itself; `end` may follow much later.
+  socket.push = (chunk, encoding) => {
+    if (chunk === null) isNotified = isReadBelowTls(socket);
+    return push(chunk, encoding);
+  };
+  return () => isNotified;
+}
+
+/** True if the connection below the TLS of a socket has not ended; undefined if nothing tells. */
+function isReadBelowTls(socket: Socket): boolean | undefined {
+  const below = handleBelowTls(socket);
+  const isRead = isReading(socket);
+  if (below === undefined || isRead === undefined) return undefined;
+  // What is not read cannot end: the alert came with the last bytes that were read.
+  if (!isRead) return true;
+  // libuv refuses to read what it already reads, with EALREADY, and stops reading by itself only at the end.
+  const fault = callOf(below, 'readStart');
+  return typeof fault === 'number' ? fault !== 0 : undefined;
+}
+
+type Method = 'listen' | 'getpeername' | 'readStart' | 'readStop';
+
+/** Calls a method of a socket's handle; undefined where it has none. */
+function callHandle(socket: object, name: Method, ...parameters: readonly unknown[]): unknown {
   const handle = systemHandle(socket);
-  const method = handle && partOf(handle, name);
-  return typeof method === 'function' && handle !== undefined
-    ? Reflect.apply(method, handle, parameters)
-    : undefined;
+  return handle && callOf(handle, name, ...parameters);
+}
+
+function callOf(handle: object, name: Method, ...parameters: readonly unknown[]): unknown {
+  const method = partOf(handle, name);
+  return typeof method === 'function' ? Reflect.apply(method, handle, parameters) : undefined;
 }
 
 function objectIn(value: object, name: '_handle' | '_parent'): object | undefined {

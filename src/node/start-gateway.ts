@@ -253,6 +253,7 @@ function upstreamOf(
     headerBytes: settings.get(table.upstreamHeaderBytes),
     headerCount: settings.constants.upstreamHeaderCount,
     isLenient: !isV2,
+    needsCloseNotify: origin.sendsCloseNotify !== false,
     idleTimeout: settings.get(table.upstreamIdleTimeout),
     maxAge: settings.get(table.upstreamMaxAge),
     maxRequests: settings.constants.upstreamMaxRequests,

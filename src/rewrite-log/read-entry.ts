@@ -240,7 +240,7 @@ export const entrySchema = z
     ),
     responseNote: optional(
       z.string(),
-      'Reason why a response was not rewritten although a response rule applies; response-until-close: only the close of a TLS connection marks its end.',
+      'Reason why a response was not rewritten although a response rule applies; response-until-close: only the end of a TLS connection without close_notify marks its end.',
     ),
     responseWould: optional(
       z

@@ -28,6 +28,8 @@ export interface OriginSetting {
   readonly path: string;
   /** Unix socket used instead of host and port. */
   readonly socketPath?: string | undefined;
+  /** False for a service that ends TLS without `close_notify`, which RFC 8446 §6.1 demands; true by default. */
+  readonly sendsCloseNotify?: boolean;
 }
 
 /** The place that replicas share. */
@@ -239,14 +241,20 @@ export const origin: SettingKind<OriginSetting> = {
     if (url.hostname === 'unix' && url.port === '')
       return { fault: 'must name a Unix socket as unix:/run/puma.sock' };
     if (url.username !== '' || url.password !== '') return { fault: 'must not hold a user or a password' };
-    if (url.search !== '' || url.hash !== '') return { fault: 'must not have a query or a fragment' };
-    return withPath({ origin: url.origin, path: url.pathname });
+    if (url.hash !== '') return { fault: 'must not have a fragment' };
+    if (url.search === '') return withPath({ origin: url.origin, path: url.pathname });
+    if (url.search !== NO_CLOSE_NOTIFY || url.protocol !== 'https:')
+      return { fault: `must not have a query, but for ${NO_CLOSE_NOTIFY} of an https address` };
+    return withPath({ origin: url.origin, path: url.pathname, sendsCloseNotify: false });
   },
 };
 
+/** Stands at the end of the address of a service that does not end TLS as it must. */
+const NO_CLOSE_NOTIFY = '?close-notify=off';
+
 /** Formats the address of a service as in its setting: for display, and for another process. */
-export function originText({ origin: address, path, socketPath }: OriginSetting): string {
-  if (socketPath === undefined) return address + path;
+export function originText({ origin: address, path, socketPath, sendsCloseNotify }: OriginSetting): string {
+  if (socketPath === undefined) return address + path + (sendsCloseNotify === false ? NO_CLOSE_NOTIFY : '');
   return path === '' ? `unix:${socketPath}` : `http+unix://${encodeURIComponent(socketPath)}${path}`;
 }
 

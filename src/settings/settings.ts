@@ -54,7 +54,7 @@ export const settings = {
   upstream: optional(
     'upstream',
     origin,
-    'URL of the V2 service, or unix: and the path of a socket. Unset: the gateway starts the embedded reference V2.',
+    'URL of the V2 service, or unix: and the path of a socket; ?close-notify=off behind the URL is for a service that ends TLS without that alert. Unset: the gateway starts the embedded reference V2.',
   ),
   v1Upstream: optional(
     'v1-upstream',

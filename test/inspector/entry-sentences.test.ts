@@ -151,7 +151,11 @@ describe('the account of an entry', () => {
     [
       'a response that ended with its TLS connection',
       entryWith({ responseNote: 'response-until-close' }),
-      [UNCHANGED, RESPONDED, 'Only the close of the TLS connection marked the end of the response.'],
+      [
+        UNCHANGED,
+        RESPONDED,
+        'Only the end of the TLS connection, without close_notify, marked the end of the response: it may be cut off.',
+      ],
     ],
     [
       'a response that was too large for its rule',

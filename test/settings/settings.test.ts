@@ -159,11 +159,25 @@ describe('values', () => {
     ['https://h', { origin: 'https://h', path: '' }],
     ['http://h:81/', { origin: 'http://h:81', path: '' }],
     ['https://h/a/b//', { origin: 'https://h', path: '/a/b' }],
+    ['https://h?close-notify=off', { origin: 'https://h', path: '', sendsCloseNotify: false }],
+    ['https://h:81/a/?close-notify=off', { origin: 'https://h:81', path: '/a', sendsCloseNotify: false }],
   ])('origin %s', (text, value) => {
     expect(sound({ flags: { upstream: text } }).get(table.upstream)).toEqual(value);
+    // A worker is given the same.
+    expect(sound({ flags: { upstream: originText(value) } }).get(table.upstream)).toEqual(value);
   });
 
-  test.each(['h:81', 'ftp://h', 'https://h?x', 'https://h#x', 'https://'])('origin %j is none', (text) => {
+  test.each([
+    'h:81',
+    'ftp://h',
+    'https://h?x',
+    'https://h#x',
+    'https://',
+    'http://h?close-notify=off',
+    'https://h?close-notify=on',
+    'https://h?close-notify=off&x=1',
+    'https://h?close-notify=off#x',
+  ])('origin %j is none', (text) => {
     expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
   });
 

@@ -370,7 +370,7 @@ function responseEditSentence(entry: Entry): string | undefined {
   if (responseNote === 'response-no-resource')
     return 'The response has no resource at the place that the rule book gives for inverse: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'
-    ? 'Only the close of the TLS connection marked the end of the response.'
+    ? 'Only the end of the TLS connection, without close_notify, marked the end of the response: it may be cut off.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
 }
 

@@ -9,6 +9,7 @@ import type { TickBudget } from '../fair-turns.ts';
 import type { Address, Origin, UpstreamOptions } from './origin.ts';
 import { type ResponseEvents, ResponseReader } from './response-reader.ts';
 import { writeTogether } from '../body-memory.ts';
+import { watchTlsEnd } from '../node-internals.ts';
 
 /** A request in flight on a connection. */
 export interface PendingRequest {
@@ -98,6 +99,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   private isWaiting = false;
   /** True when connecting took too long. */
   private isLate = false;
+  /** Tells how TLS ended, where that ends the response. */
+  private tlsEnd: (() => boolean | undefined) | undefined = undefined;
   private error: Error | undefined = undefined;
 
   /**
@@ -233,6 +236,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   head(head: ResponseHead): void {
     this.hasHead = true;
     this.moved = true;
+    if (this.origin.isSecure && this.reader.isUntilClose) this.tlsEnd = watchTlsEnd(this.socket);
     this.request?.receiver.head(head);
   }
 
@@ -371,8 +375,13 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       this.socket.destroy();
       return;
     }
-    // Node does not report whether TLS was closed (RFC 8446 §6.1) or cut off.
-    if (this.origin.isSecure) this.request.receiver.endUnproven?.();
+    const isNotified = this.tlsEnd?.();
+    if (isNotified === false && this.options.needsCloseNotify === true) {
+      // Anybody on the way can end a connection, only V2 can close its TLS: the body may have lost its end (RFC 9112 §9.8).
+      this.fail({ kind: 'closed', sent: true, cause: 'TLS ended without close_notify' });
+      return;
+    }
+    if (this.origin.isSecure && isNotified !== true) this.request.receiver.endUnproven?.();
     this.complete([], 0);
   }
 

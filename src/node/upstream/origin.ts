@@ -238,6 +238,8 @@ export interface UpstreamOptions {
   readonly headerCount: number;
   /** True for V1, which nobody mends: its sloppy responses are read as nginx and HAProxy do; false by default. */
   readonly isLenient?: boolean;
+  /** True if a response that only the end of TLS ends is broken without `close_notify`; false by default. */
+  readonly needsCloseNotify?: boolean;
   /** Maximum idle time of a connection, unless V2 announces a shorter one. */
   readonly idleTimeout: number;
   /**
