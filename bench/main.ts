@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- proxies | clients | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
+ * `npm run bench [-- proxies | clients | edge | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
  * `--row ID` measures a row (`proxies --long`: all of them), `--rounds N` more or fewer rounds, and `--only PART` the peers, servers
  * or stages with that in their names. Peers that are not installed are named and left out.
  */
 import { parseArgs } from 'node:util';
 import { benchClients } from './clients.ts';
+import { benchEdge } from './edge/edge.ts';
 import { benchGrowth } from './growth/growth.ts';
 import { benchGuard } from './guard/guard.ts';
 import { benchProxies } from './proxies/proxies.ts';
@@ -30,6 +31,7 @@ const benches: Readonly<Record<string, () => Promise<boolean | void>>> = {
     return benchProxies({ rounds: rounds(7), rows: row.length === 0 ? usual : row, only });
   },
   clients: () => benchClients({ rounds: rounds(3), rows: row, only }),
+  edge: () => benchEdge({ rounds: rounds(3), rows: row, only }),
   growth: () => benchGrowth(only),
   restarts: () => benchRestarts(only),
   guard: () => benchGuard(commit, rounds(9), row),
