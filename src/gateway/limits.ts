@@ -26,6 +26,11 @@ export class BufferBudget {
     return this.held + bytes * copies <= this.limit * share;
   }
 
+  /** True when all copies of `bytes`, and `beside` once, would not even fit if nothing else were held. */
+  exceeds(bytes: number, beside = 0): boolean {
+    return bytes * this.copies + beside > this.limit;
+  }
+
   /** Releases reserved bytes. */
   release(bytes: number, copies = this.copies): void {
     this.held -= bytes * copies;

@@ -73,6 +73,8 @@ export class ProxiedExchange
   protected origin: Origin;
   /** Bytes reserved in the budget. */
   private bufferedBytes = 0;
+  /** True once it needed more memory than the budget has for all exchanges together. */
+  protected needsTooMuch = false;
   private bodyMemory: ExchangeMemory | undefined = undefined;
   /** Pieces of work on the buffered bytes that go on, even when the exchange is over. */
   private workInProgress = 0;
@@ -276,6 +278,10 @@ export class ProxiedExchange
   /** Reserves bytes for buffering in the budget, until the exchange is over; false when they do not fit. */
   protected reserve(bytes: number): boolean {
     const { budget, slowClients } = this.gateway;
+    if (budget.exceeds(this.bufferedBytes + bytes)) {
+      this.needsTooMuch = true;
+      return false;
+    }
     if (!budget.acquire(bytes) && !(slowClients.makeMemory(this, bytes) && budget.acquire(bytes)))
       return false;
     this.bufferedBytes += bytes;
@@ -305,9 +311,12 @@ export class ProxiedExchange
     const memory: WorkMemory = {
       take: (bytes) => {
         if (copies === undefined) return this.reserve(bytes);
-        if (!budget.acquire(bytes, copies)) return false;
-        taken += bytes;
-        return true;
+        if (budget.acquire(bytes, copies)) {
+          taken += bytes;
+          return true;
+        }
+        this.needsTooMuch ||= budget.exceeds(this.bufferedBytes, taken + bytes);
+        return false;
       },
     };
     this.workInProgress += 1;

@@ -186,6 +186,13 @@ test('the budget grants bytes up to its limit, and takes them back', () => {
   expect([budget.acquire(6), budget.acquire(5), budget.acquire(4)]).toEqual([true, false, true]);
   budget.release(6);
   expect(budget.held).toBe(4);
+  const ofCopies = new BufferBudget(10, 2);
+  expect([ofCopies.exceeds(5), ofCopies.exceeds(6), ofCopies.exceeds(4, 2), ofCopies.exceeds(4, 3)]).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
 });
 
 test('what an exchange took is given back once: when it is outgrown, or at the end', () => {

@@ -10,7 +10,7 @@ import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } fro
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
-import type { DecodedBody } from '../../migrate/decode-web-body.ts';
+import type { DecodedBody, StreamDecoder } from '../../migrate/decode-web-body.ts';
 import { NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
 import type { ResponseDifference } from '../../rewrite-log/entry.ts';
 import type { OpenEntry } from '../../rewrite-log/observer.ts';
@@ -51,8 +51,11 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   /** Responds itself where there is no memory to rewrite the response; false if that is then to be streamed unchanged. */
   refuseResponse(): boolean;
   decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void;
-  /** Removes the content coding of a response that is there, part by part, as fast as the client reads. */
-  decodeInParts(coding: Coding, body: Uint8Array, parts: DecodedParts): void;
+  /** Opens a decoder for a response, which passes its parts on as fast as the client reads. */
+  decodeInParts(coding: Coding, parts: DecodedParts): StreamDecoder;
+  /** Pauses the response of the origin, and resumes it. */
+  pauseResponse(): void;
+  resumeResponse(): void;
   /** Ends a response that cannot be read on, as a broken one. */
   breakResponse(cause: string): void;
   /** Returns what the first bytes of a response with a content coding decode to, as far as that can be read. */
@@ -103,12 +106,23 @@ export interface ResponseHandling {
 interface ResponseInPieces {
   readonly head: ResponseHead;
   readonly list: ListPieces;
+  /** Set for one with a content coding. */
+  readonly coded: CodedResponse | undefined;
   /** Why it is not collected. */
   readonly reason: 'response-too-large' | 'response-buffer-full';
   /** What is to be sent behind the head, which waits for the first piece; undefined once it is sent. */
   waiting: Uint8Array[] | undefined;
   /** Bytes taken for a piece whose rest has not arrived. */
   taken: number;
+}
+
+/** A response that is decoded as it arrives. */
+interface CodedResponse {
+  readonly decoder: StreamDecoder;
+  /** Its parts as they came, until it is known that what is sent are others. */
+  received: Uint8Array[];
+  /** Set once it has arrived. */
+  trailers: HeaderList | undefined;
 }
 
 /** Bytes of a response by pieces that are not counted: those of a usual piece. */
@@ -189,7 +203,8 @@ export class ResponseCollector implements UpstreamReceiver {
   data(chunk: Uint8Array, isLast = false): void {
     const { pending, inPieces } = this;
     if (inPieces !== undefined) {
-      this.pushPiece(inPieces, chunk);
+      if (inPieces.coded === undefined) this.pushPiece(inPieces, chunk);
+      else this.decode(inPieces, inPieces.coded, chunk);
       return;
     }
     if (pending === undefined) {
@@ -249,8 +264,12 @@ export class ResponseCollector implements UpstreamReceiver {
   end(trailers: HeaderList): void {
     const { pending, inPieces } = this;
     if (inPieces !== undefined) {
-      this.endPieces(inPieces);
-      this.owner.end([]);
+      const { coded } = inPieces;
+      if (coded === undefined) this.finishPieces(inPieces);
+      else {
+        coded.trailers = trailers;
+        coded.decoder.end();
+      }
       return;
     }
     if (pending === undefined) {
@@ -272,11 +291,10 @@ export class ResponseCollector implements UpstreamReceiver {
         this.rewrite(pending, decoded, body, trailers);
         return;
       }
-      if (
-        decoded !== 'undecodable' &&
-        this.isDecodedInPieces(pending, coding, body, trailers, NOTE_OF_UNDECODED[decoded])
-      )
+      if (decoded !== 'undecodable' && this.beginPieces(pending, body, NOTE_OF_UNDECODED[decoded])) {
+        this.end(trailers);
         return;
+      }
       if (decoded === 'buffer-full' && this.isRefused()) return;
       this.owner.noteResponse(NOTE_OF_UNDECODED[decoded]);
       this.send(pending.head, body, trailers);
@@ -325,7 +343,7 @@ export class ResponseCollector implements UpstreamReceiver {
     this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
       if (this.isOver) return;
       if (isWithoutMemory(outcome)) {
-        if (this.beginPieces(head, body, 'response-buffer-full')) {
+        if (this.beginPieces({ head, coding: undefined }, body, 'response-buffer-full')) {
           this.end(trailers);
           return;
         }
@@ -407,15 +425,14 @@ export class ResponseCollector implements UpstreamReceiver {
 
   /** Rewrites a response while it arrives, if it is a list; otherwise it is streamed unchanged, or refused. */
   private inPiecesOrStream(pending: PendingResponse, reason: ResponseInPieces['reason']): void {
-    const { head, coding, body } = pending;
-    if (coding === undefined && this.beginPieces(head, body, reason)) return;
+    if (this.beginPieces(pending, pending.body, reason)) return;
     if (reason === 'response-buffer-full' && this.isRefused()) this.pending = undefined;
     else this.stream(pending, reason);
   }
 
   /** Begins to rewrite the list; false where rules need the whole response. */
   private beginPieces(
-    head: ResponseHead,
+    { head, coding }: Pick<PendingResponse, 'head' | 'coding'>,
     body: Uint8Array | ByteCollector,
     reason: ResponseInPieces['reason'],
   ): boolean {
@@ -427,50 +444,69 @@ export class ResponseCollector implements UpstreamReceiver {
     };
     const list = owner.responsePieces(head.status, emit);
     if (list === undefined) return false;
-    const inPieces = { head, list, reason, waiting: [], taken: UNCOUNTED_BYTES };
+    const coded = coding && this.decoded(coding);
+    const begin = body instanceof Uint8Array ? body : body.take();
+    const taken = UNCOUNTED_BYTES + (coded === undefined ? 0 : begin.length);
+    const inPieces: ResponseInPieces = { head, list, coded, reason, waiting: [], taken };
     this.inPieces = inPieces;
     this.pending = undefined;
-    this.pushPiece(inPieces, body instanceof Uint8Array ? body : body.take());
+    if (coded === undefined) this.pushPiece(inPieces, begin);
+    else {
+      coded.received.push(begin);
+      coded.decoder.push(begin);
+    }
     return true;
   }
 
-  /** Decodes a list that is too long to be decoded as a whole, and rewrites it by pieces; false where rules need the whole response. */
-  private isDecodedInPieces(
-    { head, holdsHead }: PendingResponse,
-    coding: Coding,
-    body: Uint8Array,
-    trailers: HeaderList,
-    reason: ResponseInPieces['reason'],
-  ): boolean {
-    if (holdsHead || this.hasBegun || !this.beginPieces(head, NO_BYTES, reason)) return false;
-    const { owner } = this;
-    owner.decodeInParts(coding, body, {
-      data: (part) => {
-        if (this.inPieces !== undefined) this.pushPiece(this.inPieces, part);
-      },
-      end: () => {
-        if (this.inPieces !== undefined) this.end([]);
-      },
-      fail: () => {
-        const isUnsent = this.inPieces?.waiting !== undefined;
+  /** Opens a decoder for what is rewritten by pieces. */
+  private decoded(coding: Coding): CodedResponse {
+    const withPieces = (act: (inPieces: ResponseInPieces) => void) => (): void => {
+      if (this.inPieces !== undefined) act(this.inPieces);
+    };
+    const decoder = this.owner.decodeInParts(coding, {
+      data: (part) => withPieces((inPieces) => this.pushPiece(inPieces, part))(),
+      end: withPieces((inPieces) => this.finishPieces(inPieces)),
+      fail: withPieces((inPieces) => {
+        if (this.isPassedAsReceived(inPieces, 'response-undecodable')) return;
         this.inPieces = undefined;
-        if (!isUnsent) {
-          owner.breakResponse('undecodable');
-          return;
-        }
-        owner.noteResponse('response-undecodable');
-        this.send(head, body, trailers);
-      },
+        this.owner.breakResponse('undecodable');
+      }),
     });
+    return { decoder, received: [], trailers: undefined };
+  }
+
+  private decode(
+    { waiting }: ResponseInPieces,
+    { decoder, received }: CodedResponse,
+    chunk: Uint8Array,
+  ): void {
+    if (waiting !== undefined) received.push(new Uint8Array(chunk));
+    if (!decoder.push(chunk)) this.owner.pauseResponse();
+  }
+
+  /** Sends a response with its content coding, as V2 does; false where it has none, and where another one is being sent. */
+  private isPassedAsReceived({ head, coded, waiting }: ResponseInPieces, note: ResponseNote): boolean {
+    if (coded === undefined || waiting === undefined) return false;
+    const { owner } = this;
+    const { decoder, received, trailers } = coded;
+    this.inPieces = undefined;
+    decoder.close();
+    owner.noteResponse(note);
+    this.sendHead(head);
+    for (const part of received) if (part.length > 0) owner.data(part);
+    // The decoder may have held it back.
+    if (trailers === undefined) owner.resumeResponse();
+    else owner.end(trailers);
     return true;
   }
 
   private pushPiece(inPieces: ResponseInPieces, part: Uint8Array): void {
     const { owner } = this;
-    const { list, taken, reason, waiting } = inPieces;
+    const { list, taken, reason, waiting, coded } = inPieces;
     list.push(part);
-    const { held } = list;
-    if (held > owner.responseLimit) this.giveUp(inPieces, 'response-too-large');
+    const held = list.held + (coded === undefined ? 0 : byteLength(coded.received));
+    if (list.held > Math.max(owner.responseLimit, UNCOUNTED_BYTES))
+      this.giveUp(inPieces, 'response-too-large');
     else if (held > taken) {
       if (owner.takeResponse(held - taken)) inPieces.taken = held;
       else this.giveUp(inPieces, 'response-buffer-full');
@@ -486,6 +522,7 @@ export class ResponseCollector implements UpstreamReceiver {
       this.inPieces = undefined;
       return;
     }
+    if (this.isPassedAsReceived(inPieces, note)) return;
     inPieces.list.giveUp(note);
     this.sendPieces(inPieces);
   }
@@ -495,9 +532,16 @@ export class ResponseCollector implements UpstreamReceiver {
     const { head, waiting } = inPieces;
     if (waiting === undefined) return;
     inPieces.waiting = undefined;
+    if (inPieces.coded !== undefined) inPieces.coded.received = [];
     const { owner } = this;
     this.sendHead({ ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined });
     for (const part of waiting) owner.data(part);
+  }
+
+  private finishPieces(inPieces: ResponseInPieces): void {
+    if (inPieces.list.lists === 0 && this.isPassedAsReceived(inPieces, inPieces.reason)) return;
+    this.endPieces(inPieces);
+    this.owner.end([]);
   }
 
   private endPieces(inPieces: ResponseInPieces): void {

@@ -332,17 +332,16 @@ export class V1Exchange
     });
   }
 
-  decodeInParts(coding: Coding, body: Uint8Array, parts: DecodedParts): void {
+  decodeInParts(coding: Coding, parts: DecodedParts): StreamDecoder {
     const decoder = this.openDecoder(coding, {
       data: (part) => this.guarded(() => parts.data(part)),
-      drained: () => {},
+      drained: () => this.guarded(() => this.resumeResponse()),
       end: () => this.guarded(() => parts.end()),
       fail: () => this.guarded(() => parts.fail()),
     });
     this.decoder = decoder;
     this.doAtEnd(() => decoder.close());
-    decoder.push(body);
-    decoder.end();
+    return decoder;
   }
 
   openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
@@ -360,7 +359,7 @@ export class V1Exchange
     const { response, status, headers } = texts;
     response.close();
     const { records, patch, omitted, isRewritten, note } = response.findings;
-    if (note !== undefined) this.entry.responseNote = note;
+    if (note !== undefined) this.noteResponse(note);
     if (isRewritten) this.noteResponseEdits({ verdict: 'rewritten', body: NO_BODY, records, patch, omitted });
     const kept = response.takeKept();
     if (kept !== undefined && kept.length > 0) this.observeResponse(status, headers, kept);
@@ -409,9 +408,12 @@ export class V1Exchange
     return this.reserve(bytes);
   }
 
-  /** A read can be sent again, and V2's names would break the caller. A write is carried out: it must not look as if it were not. */
+  /**
+   * A read can be sent again, and V2's names would break the caller; it would fail again where its response needs too much memory. A
+   * write is carried out: it must not look as if it were not.
+   */
   refuseResponse(): boolean {
-    if (!isRead(this.decision.v2Method)) return false;
+    if (this.needsTooMuch || !isRead(this.decision.v2Method)) return false;
     this.abort();
     this.refuse(bufferFull());
     return true;
@@ -536,7 +538,8 @@ export class V1Exchange
   }
 
   noteResponse(note: ResponseNote): void {
-    this.entry.responseNote = note;
+    const isTooLarge = note === 'response-buffer-full' && this.needsTooMuch;
+    this.entry.responseNote = isTooLarge ? 'response-too-large' : note;
   }
 
   observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {

@@ -243,7 +243,7 @@ test('a description that takes more memory to derive than there is passes unchan
   const large = largeDescription(200_000);
   const { gateway } = await served(ok(large), { flags: { 'buffer-bytes': '2MiB' } });
   expect(await (await fetch(`${gateway.origin}/api/v1/openapi.json`)).text()).toBe(large);
-  expect((await gateway.entry()).responseNote).toBe('response-buffer-full');
+  expect((await gateway.entry()).responseNote).toBe('response-too-large');
   await expect.poll(() => gateway.gateway.budget.held).toBe(0);
 });
 
