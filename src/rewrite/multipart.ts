@@ -89,53 +89,61 @@ interface PartHead {
   readonly end: number;
 }
 
+/** Where the reader is in the body. Places are those of the bytes that are not read yet. */
+type State =
+  | { readonly in: 'preamble' | 'delimiter' }
+  /** `line` is where the first line begins that is not read yet. */
+  | { readonly in: 'headers'; readonly start: number; line: number }
+  | { readonly in: 'field'; readonly head: PartHead; readonly start: number; readonly content: number }
+  /** Its content is sent as it comes: `isBegun` once some of it is read. */
+  | { readonly in: 'file'; readonly isBegun: boolean }
+  | { readonly in: 'epilogue'; readonly bytes: number }
+  /** The rest of the body is forwarded as it is. */
+  | { readonly in: 'unread' };
+
+const DELIMITER: State = { in: 'delimiter' };
+
+/** The edits so far. */
+interface Found {
+  /** Of the fields. */
+  fields: readonly EditRecord[];
+  /** Of parts that are JSON, and of names of files. */
+  readonly others: EditRecord[];
+  patch: readonly PatchOperation[];
+  omitted: number;
+  note: string | undefined;
+}
+
 /**
  * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it arrives. Its fields are those of a
  * form; a part that is JSON is a body of its own; only the names of files change. Fields wait for the others, so that V2 gets
  * what it would get of the whole body, or the body is refused. Every byte outside edits stays.
  */
 export class MultipartStream implements BodyStream {
+  readonly fields: FormField[] = [];
   private readonly kept: Edit[] | undefined;
   private readonly rules: MultipartRules;
-  private readonly delimiter: Uint8Array;
-  private state: 'preamble' | 'delimiter' | 'headers' | 'field' | 'file' | 'epilogue' | 'unread' = 'preamble';
-  /** Bytes that are not read yet, the first of them at `at` in the body. */
-  private rest: Uint8Array = EMPTY;
-  private at = 0;
-  /** No boundary begins before this place of the body, but for one that is not there whole. */
-  private searchedTo = 0;
-  private headerStart = 0;
-  /** The first line of the header that is not read yet. */
-  private headerLine = 0;
-  private contentStart = 0;
-  private fileStart = 0;
-  private head: PartHead | undefined = undefined;
+  private readonly source: Source;
+  private state: State = { in: 'preamble' };
+  private readonly found: Found = { fields: [], others: [], patch: [], omitted: 0, note: undefined };
   private waiting: Segment[] = [];
   private waitingBytes = 0;
+  private output: Uint8Array[] = [];
   private fieldBytes = 0;
   private parts = 0;
   private reserved = 0;
   /** Fields that were read so far, each time that what becomes of all was decided. */
   private work = 0;
-  readonly fields: FormField[] = [];
-  /** What became of the fields that were sent. */
-  private readonly sent: FieldChange[] = [];
-  private hasSent = false;
+  /** What became of the fields that were sent; undefined while all wait. */
+  private sent: readonly FieldChange[] | undefined = undefined;
   /** True once bytes went on. */
   private hasReleased = false;
-  private epilogueBytes = 0;
   private hasChanged = false;
-  private output: Uint8Array[] = [];
-  private formRecords: readonly EditRecord[] = [];
-  private readonly otherRecords: EditRecord[] = [];
-  private patch: readonly PatchOperation[] = [];
-  private omitted = 0;
-  private note: string | undefined = undefined;
 
   /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
   constructor(rules: MultipartRules, keepsEdits = false) {
     this.rules = rules;
-    this.delimiter = encoder.encode(`--${rules.boundary}`);
+    this.source = new Source(rules.boundary);
     this.kept = keepsEdits ? [] : undefined;
   }
 
@@ -145,50 +153,36 @@ export class MultipartStream implements BodyStream {
   }
 
   get findings(): StreamFindings<EditRecord> {
-    const all = [...this.formRecords, ...this.otherRecords];
+    const { fields, others, note } = this.found;
+    const all = [...fields, ...others];
     const records = all.slice(0, MAX_STREAM_RECORDS);
-    const omitted = this.omitted + all.length - records.length;
-    const patch = omitted === 0 && this.otherRecords.length === 0 ? this.patch : [];
-    return { records, patch, omitted, isRewritten: this.hasChanged, note: this.note };
+    const omitted = this.found.omitted + all.length - records.length;
+    const patch = omitted === 0 && others.length === 0 ? this.found.patch : [];
+    return { records, patch, omitted, isRewritten: this.hasChanged, note };
   }
 
   push(part: Uint8Array): StreamOutput {
-    this.append(part);
+    this.source.append(part);
     for (;;) {
-      const next = this.step();
+      const next = this.step(this.state);
       if (next === 'more') break;
-      if (next !== 'next') return { bytes: EMPTY, refusal: next };
+      if ('code' in next) return { bytes: EMPTY, refusal: next };
+      this.state = next;
     }
+    const refusal = this.reserve();
+    if (refusal !== undefined) return { bytes: EMPTY, refusal };
     // With nothing sent by its last boundary, the body is whole in a moment, and V2 gets its length.
-    if (this.state === 'epilogue' && !this.hasReleased && this.epilogueBytes <= MAX_EPILOGUE)
-      return this.reserve() ?? { bytes: EMPTY };
-    return this.reserve() ?? { bytes: this.takeOutput() };
+    const isNearlyWhole =
+      this.state.in === 'epilogue' && !this.hasReleased && this.state.bytes <= MAX_EPILOGUE;
+    return { bytes: isNearlyWhole ? EMPTY : this.takeOutput() };
   }
 
   end(): StreamOutput {
-    if (this.state === 'unread' || this.state === 'epilogue' || (this.at === 0 && this.rest.length === 0))
-      return { bytes: this.takeOutput() };
-    const refusal = this.malformed('the body ends without its last boundary');
-    return refusal === undefined ? { bytes: this.takeOutput() } : { bytes: EMPTY, refusal };
-  }
-
-  /** Bytes are only ever written behind those that are there, so that what was taken needs no copy of its own. */
-  private append(part: Uint8Array): void {
-    const { rest } = this;
-    const length = rest.length + part.length;
-    const end = rest.byteOffset + rest.length;
-    if (rest.length === 0 || end + part.length > rest.buffer.byteLength) {
-      // What comes in many small parts is copied a few times, not once for each of them.
-      const isGrowing = rest.length > part.length;
-      const buffer = new Uint8Array(isGrowing ? length + rest.length : length);
-      buffer.set(rest);
-      buffer.set(part, rest.length);
-      this.rest = buffer.subarray(0, length);
-      return;
-    }
-    const whole = new Uint8Array(rest.buffer, rest.byteOffset, length);
-    whole.set(part, rest.length);
-    this.rest = whole;
+    const { state, source } = this;
+    const isEmpty = source.at === 0 && source.bytes.length === 0;
+    if (isEmpty || state.in === 'unread' || state.in === 'epilogue') return { bytes: this.takeOutput() };
+    const next = this.fault('the body ends without its last boundary');
+    return 'code' in next ? { bytes: EMPTY, refusal: next } : { bytes: this.takeOutput() };
   }
 
   private takeOutput(): Uint8Array {
@@ -199,158 +193,136 @@ export class MultipartStream implements BodyStream {
   }
 
   /** Reserves what is held beyond what was before. */
-  private reserve(): StreamOutput | undefined {
-    const held = this.rest.length + this.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
+  private reserve(): Refusal | undefined {
+    const held =
+      this.source.bytes.length + this.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
     if (held <= this.reserved) return undefined;
     if (!this.rules.hold(held - this.reserved))
       return {
-        bytes: EMPTY,
-        refusal: {
-          code: 'buffer-full',
-          status: 503,
-          detail: 'There is no memory left to read the fields; send them again later.',
-        },
+        code: 'buffer-full',
+        status: 503,
+        detail: 'There is no memory left to read the fields; send them again later.',
       };
     this.reserved = held;
     return undefined;
   }
 
-  private step(): 'more' | 'next' | Refusal {
-    switch (this.state) {
+  /** Reads on as far as the bytes that are there allow it; returns where it is then. */
+  private step(state: State): State | 'more' | Refusal {
+    switch (state.in) {
       case 'preamble':
         return this.readPreamble();
       case 'delimiter':
         return this.readDelimiter();
       case 'headers':
-        return this.readHeaders();
+        return this.readHeaders(state);
       case 'field':
-        return this.readField();
+        return this.readField(state);
       case 'file':
-        return this.readFile();
+        return this.readFile(state);
       case 'epilogue':
-        this.epilogueBytes += this.rest.length;
-        this.pass(this.rest.length);
-        return 'more';
-      case 'unread':
-        this.pass(this.rest.length);
-        return 'more';
+      case 'unread': {
+        const { length } = this.source.bytes;
+        if (length === 0) return 'more';
+        this.output.push(this.source.take(length).bytes);
+        return state.in === 'unread' ? state : { in: 'epilogue', bytes: state.bytes + length };
+      }
     }
   }
 
-  private readPreamble(): 'more' | 'next' | Refusal {
-    const { rest, delimiter } = this;
-    if (rest.length < delimiter.length) return 'more';
-    const at = startsWith(rest, delimiter, 0) ? 0 : this.findDelimiter(0);
+  private readPreamble(): State | 'more' | Refusal {
+    const { bytes, delimiter } = this.source;
+    if (bytes.length < delimiter.length) return 'more';
+    const at = startsWith(bytes, delimiter, 0) ? 0 : this.source.findDelimiter(0);
     if (at === undefined) return this.fault('a bare line feed precedes a boundary');
-    if (at === -1 ? rest.length > MAX_HEADER_BYTES + delimiter.length : at > MAX_HEADER_BYTES)
+    if (at === -1 ? bytes.length > MAX_HEADER_BYTES + delimiter.length : at > MAX_HEADER_BYTES)
       return this.fault('there is no boundary where the first part should begin');
     if (at === -1) return 'more';
     this.pass(at);
-    this.state = 'delimiter';
-    return 'next';
-  }
-
-  /** Where the next delimiter begins, from the line feed at `from` or later; -1 without one, undefined for one behind a line feed alone. */
-  private findDelimiter(from: number): number | undefined {
-    const { rest, delimiter } = this;
-    const start = Math.max(from, this.searchedTo - this.at - delimiter.length - 1);
-    for (let feed = rest.indexOf(LF, start); feed !== -1; feed = rest.indexOf(LF, feed + 1)) {
-      if (rest[feed + 1] !== DASH || !startsWith(rest, delimiter, feed + 1)) continue;
-      return feed > 0 && rest[feed - 1] === CR ? feed + 1 : undefined;
-    }
-    this.searchedTo = this.at + rest.length;
-    return -1;
+    return DELIMITER;
   }
 
   /** A boundary ends with its line, or, if it is the last one, with two hyphens. */
-  private readDelimiter(): 'more' | 'next' | Refusal {
-    const { rest, delimiter } = this;
+  private readDelimiter(): State | 'more' | Refusal {
+    const { bytes, delimiter } = this.source;
     let at = delimiter.length;
-    if (rest[at] === DASH && rest[at + 1] === DASH) {
-      const refusal = this.settle(true);
-      if (refusal !== undefined) return refusal;
-      if (this.state === 'delimiter') this.state = 'epilogue';
-      return 'next';
-    }
-    while (rest[at] === 0x20 || rest[at] === 0x09) at += 1;
+    if (bytes[at] === DASH && bytes[at + 1] === DASH)
+      return this.settle(true) ?? { in: 'epilogue', bytes: 0 };
+    while (bytes[at] === 0x20 || bytes[at] === 0x09) at += 1;
     const isPadded = at - delimiter.length <= MAX_PADDING;
-    if (at + 1 >= rest.length && isPadded) return 'more';
-    if (rest[at] !== CR || rest[at + 1] !== LF || !isPadded)
+    if (at + 1 >= bytes.length && isPadded) return 'more';
+    if (bytes[at] !== CR || bytes[at + 1] !== LF || !isPadded)
       return this.fault('a boundary is not followed by CR and LF: another reader might not take it for one');
     this.parts += 1;
     if (this.parts > MAX_PARTS)
       return { code: 'body-too-large', status: 413, detail: `The body has more than ${MAX_PARTS} parts.` };
-    this.headerStart = this.headerLine = at + 2;
-    this.state = 'headers';
-    return 'next';
+    return { in: 'headers', start: at + 2, line: at + 2 };
   }
 
-  private readHeaders(): 'more' | 'next' | Refusal {
-    const { rest, headerStart } = this;
-    const end = this.endOfHeaders();
-    if (end === undefined) return this.fault('a line of a part’s header ends without CR and LF');
-    if (end === -1) return rest.length - headerStart > MAX_HEADER_BYTES ? this.fault(LONG_HEADER) : 'more';
-    if (end - headerStart > MAX_HEADER_BYTES) return this.fault(LONG_HEADER);
-    const head = readHead(rest.subarray(headerStart, end));
+  private readHeaders(state: Extract<State, { in: 'headers' }>): State | 'more' | Refusal {
+    const { bytes } = this.source;
+    const { start } = state;
+    const content = this.endOfHeaders(state);
+    if (content === undefined) return this.fault('a line of a part’s header ends without CR and LF');
+    if (content === -1) return bytes.length - start > MAX_HEADER_BYTES ? this.fault(LONG_HEADER) : 'more';
+    if (content - start > MAX_HEADER_BYTES) return this.fault(LONG_HEADER);
+    const head = readHead(bytes.subarray(start, content));
     if (head === undefined) return this.fault('the header of a part cannot be read');
     if (head.kind === 'unread') return this.fault(UNREAD);
-    this.head = head;
-    this.contentStart = end;
-    if (head.kind !== 'file') {
-      this.state = 'field';
-      return 'next';
-    }
-    if (this.passFileHead(head) === 'unread') return this.fault(UNREAD);
-    this.fileStart = this.at;
-    this.state = 'file';
-    return 'next';
+    if (head.kind !== 'file') return { in: 'field', head, start, content };
+    return this.passFileHead(head, start, content) ? { in: 'file', isBegun: false } : this.fault(UNREAD);
   }
 
   /** Where the content begins, behind the empty line; -1 where that is still to come, undefined for a line feed alone. */
-  private endOfHeaders(): number | undefined {
-    const { rest } = this;
+  private endOfHeaders(state: Extract<State, { in: 'headers' }>): number | undefined {
+    const { bytes } = this.source;
     for (;;) {
-      const feed = rest.indexOf(LF, this.headerLine);
+      const feed = bytes.indexOf(LF, state.line);
       if (feed === -1) return -1;
-      if (rest[feed - 1] !== CR || feed === this.headerLine) return undefined;
-      if (feed === this.headerLine + 1) return feed + 1;
-      this.headerLine = feed + 1;
+      if (bytes[feed - 1] !== CR || feed === state.line) return undefined;
+      if (feed === state.line + 1) return feed + 1;
+      state.line = feed + 1;
     }
   }
 
-  private readField(): 'more' | 'next' | Refusal {
-    const { rest, contentStart, head } = this;
+  private readField(state: Extract<State, { in: 'field' }>): State | 'more' | Refusal {
+    const { bytes } = this.source;
     // The CRLF behind an empty header may also be that of the next boundary: then the part has no content at all.
-    const next = this.findDelimiter(contentStart - 1);
+    const next = this.source.findDelimiter(state.content - 1);
     if (next === undefined) return this.fault('a bare line feed precedes a boundary');
-    if (next === -1 && this.fieldBytes + rest.length > this.rules.limit) return this.tooLarge();
+    if (next === -1 && this.fieldBytes + bytes.length > this.rules.limit) return this.tooLarge();
     if (next === -1) return 'more';
-    const content = { start: contentStart, end: next - 2 };
-    if (content.end < content.start || head === undefined) return this.fault('a part has no content');
+    const content = { start: state.content, end: next - 2 };
+    if (content.end < content.start) return this.fault('a part has no content');
     this.fieldBytes += next;
     if (this.fieldBytes > this.rules.limit) return this.tooLarge();
-    const refusal =
-      head.kind === 'json' ? this.takeJson(head, content, next) : this.takeField(head, content, next);
-    if (refusal !== undefined) return refusal;
-    if (this.state === 'field') this.state = 'delimiter';
-    return 'next';
+    const { head, start } = state;
+    return head.kind === 'json'
+      ? this.takeJson(head, content, next)
+      : this.takeField(head, { start: start + head.start, end: start + head.end }, content, next);
   }
 
-  private takeField(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
-    const { headerStart, rest } = this;
-    const value = head.charset.decode(rest.subarray(content.start, content.end));
-    if (value === undefined) return this.malformed(wrongText(head.charset));
+  private takeField(
+    head: PartHead,
+    name: Places['name'],
+    content: Places['content'],
+    next: number,
+  ): State | Refusal {
+    const value = head.charset.decode(this.source.bytes.subarray(content.start, content.end));
+    if (value === undefined) return this.fault(wrongText(head.charset));
     const index = this.fields.push({ name: namePartsOf(head.name ?? ''), value }) - 1;
-    const name = { start: headerStart + head.start, end: headerStart + head.end };
-    this.wait(next, { index, places: { name, content }, charset: head.charset });
-    return undefined;
+    this.add({
+      ...this.source.take(next),
+      field: { index, places: { name, content }, charset: head.charset },
+    });
+    return DELIMITER;
   }
 
-  private takeJson(head: PartHead, content: Places['content'], next: number): Refusal | undefined {
-    const { rest, at } = this;
+  private takeJson(head: PartHead, content: Places['content'], next: number): State | Refusal {
+    const { bytes, at } = this.source;
     const { charset } = head;
-    const text = inUtf8(charset, rest.slice(content.start, content.end));
-    if (text === undefined) return this.malformed(wrongText(charset));
+    const text = inUtf8(charset, bytes.slice(content.start, content.end));
+    if (text === undefined) return this.fault(wrongText(charset));
     const outcome = this.rules.rewriteJson(text);
     const prefix = `/${pointerToken(head.name ?? '')}`;
     if (outcome.verdict === 'refused') {
@@ -365,82 +337,68 @@ export class MultipartStream implements BodyStream {
           }),
       };
     }
-    for (const record of outcome.records) this.otherRecords.push(placedIn(record, prefix));
+    for (const record of outcome.records) this.found.others.push(placedIn(record, prefix));
     if (outcome.verdict === 'unchanged') {
-      this.note ??= outcome.note;
-      this.wait(next);
-      return undefined;
+      this.found.note ??= outcome.note;
+      this.pass(next);
+      return DELIMITER;
     }
     const insert = fromUtf8(charset, outcome.body);
     if (insert === undefined) return this.unsayable(WRITES);
-    this.omitted += outcome.omitted;
+    this.found.omitted += outcome.omitted;
     this.change(next, [{ ...content, insert }]);
-    return undefined;
+    return DELIMITER;
   }
 
   /**
-   * A file keeps its bytes; its name is the path of a field, which rules move and rename. Without a file name, services read it as a
-   * field: a rule about its value would be left out, and the rest of the form migrated without it.
+   * A file keeps its bytes; its name is the path of a field, which rules move and rename. False where a rule is about its value and it
+   * has no file name: services read it as a field then, and the rest of the form would be migrated without it.
    */
-  private passFileHead(head: PartHead): 'passed' | 'unread' {
-    const { contentStart, headerStart } = this;
-    const parts = head.name === undefined ? [] : namePartsOf(head.name);
+  private passFileHead(head: PartHead, start: number, content: number): boolean {
     const changes =
       head.name === undefined
         ? undefined
-        : this.rules.forms.apply([{ name: parts, value: '' }], undefined, 'behind-all');
-    const change = changes !== undefined && 'fields' in changes ? changes.fields[0] : undefined;
-    const isOfValue = changes !== undefined && 'fields' in changes && changes.readsValues;
-    if (isOfValue && !head.isNamedFile) return 'unread';
-    if (
-      changes === undefined ||
-      !('fields' in changes) ||
-      typeof change !== 'object' ||
-      change.name === undefined ||
-      // A file is no text that rules split or join.
-      change.value !== undefined
-    ) {
-      this.pass(contentStart);
-      return 'passed';
+        : this.rules.forms.apply([{ name: namePartsOf(head.name), value: '' }], undefined, 'behind-all');
+    if (changes === undefined || !('fields' in changes)) {
+      this.pass(content);
+      return true;
     }
-    this.otherRecords.push(...changes.records.records.filter(({ note }) => note === undefined));
-    const name = { start: headerStart + head.start, end: headerStart + head.end };
-    this.change(contentStart, [{ ...name, insert: encoder.encode(quoted(change.name)) }]);
-    return 'passed';
+    if (changes.readsValues && !head.isNamedFile) return false;
+    const [change] = changes.fields;
+    // A file is no text that rules split or join.
+    if (typeof change !== 'object' || change.name === undefined || change.value !== undefined) {
+      this.pass(content);
+      return true;
+    }
+    this.found.others.push(...changes.records.records.filter(({ note }) => note === undefined));
+    const name = { start: start + head.start, end: start + head.end };
+    this.change(content, [{ ...name, insert: encoder.encode(quoted(change.name)) }]);
+    return true;
   }
 
-  private readFile(): 'more' | 'next' | Refusal {
-    const { rest, delimiter } = this;
+  private readFile({ isBegun }: Extract<State, { in: 'file' }>): State | 'more' | Refusal {
+    const { bytes, delimiter } = this.source;
     // The CRLF behind the header may also be that of a boundary: another reader would find a part where this one finds a file.
-    if (this.fileStart === this.at && startsWith(rest, delimiter, 0))
-      return this.fault('a part has no content');
-    const next = this.findDelimiter(0);
+    if (!isBegun && startsWith(bytes, delimiter, 0)) return this.fault('a part has no content');
+    const next = this.source.findDelimiter(0);
     if (next === undefined) return this.fault('a bare line feed precedes a boundary');
-    const held = this.rules.heldFileBytes ?? HELD_FILE_BYTES;
-    if (next === -1) {
-      this.pass(Math.max(0, rest.length - delimiter.length - 2));
-      return this.waitingBytes > held ? (this.settle(false) ?? 'more') : 'more';
-    }
-    this.pass(next);
-    this.state = 'delimiter';
-    return this.waitingBytes > held ? (this.settle(false) ?? 'next') : 'next';
+    const isOver = next !== -1;
+    const passed = isOver ? next : Math.max(0, bytes.length - delimiter.length - 2);
+    this.pass(passed);
+    if (!isOver && passed > 0) this.state = { in: 'file', isBegun: true };
+    const refusal =
+      this.waitingBytes > (this.rules.heldFileBytes ?? HELD_FILE_BYTES) ? this.settle(false) : undefined;
+    return refusal ?? (isOver ? DELIMITER : 'more');
   }
 
   /** Lets so many bytes go on as they are. */
   private pass(bytes: number): void {
-    if (bytes > 0) this.add(this.take(bytes));
-  }
-
-  private wait(bytes: number, field: Segment['field']): void;
-  private wait(bytes: number): void;
-  private wait(bytes: number, field?: Segment['field']): void {
-    const segment = this.take(bytes);
-    this.add(field === undefined ? segment : { ...segment, field });
+    if (bytes > 0) this.add(this.source.take(bytes));
   }
 
   /** Lets so many bytes go on with edits. */
   private change(bytes: number, edits: readonly Edit[]): void {
-    const segment = this.take(bytes);
+    const segment = this.source.take(bytes);
     this.keepEdits(segment.at, edits);
     this.add({ at: segment.at, bytes: applyEdits(segment.bytes, edits) });
   }
@@ -451,17 +409,9 @@ export class MultipartStream implements BodyStream {
       this.kept?.push({ start: at + start, end: at + end, insert });
   }
 
-  private take(bytes: number): Segment {
-    const segment = { at: this.at, bytes: this.rest.subarray(0, bytes) };
-    this.rest = this.rest.subarray(bytes);
-    this.at += bytes;
-    return segment;
-  }
-
   /** Sends a segment, unless fields wait: those before a file of this size, or none of the whole body. */
   private add(segment: Segment): void {
-    const isOver = this.state === 'epilogue' || this.state === 'unread';
-    if (isOver || (this.hasSent && this.waiting.length === 0 && segment.field === undefined)) {
+    if (this.sent !== undefined && this.waiting.length === 0 && segment.field === undefined) {
       this.output.push(segment.bytes);
       return;
     }
@@ -471,15 +421,16 @@ export class MultipartStream implements BodyStream {
 
   /** Decides on all fields so far, and sends those that wait. Fields that rules make come after all others. */
   private settle(isLast: boolean): Refusal | undefined {
+    const { found, sent = [] } = this;
     this.work += this.fields.length;
-    if (this.hasSent && this.work > MAX_FIELDS_READ)
+    if (this.sent !== undefined && this.work > MAX_FIELDS_READ)
       return this.outOfOrder('fields come after too many files');
     const changes = this.rules.forms.apply(this.fields, unlimitedMemory, 'behind-all');
     if ('verdict' in changes && changes.verdict === 'refused') return changes.refusal;
     const isForwarded = 'verdict' in changes;
-    if (isForwarded) this.note ??= changes.note;
+    if (isForwarded) found.note ??= changes.note;
     const became = isForwarded ? this.fields.map((): FieldChange => 'unchanged') : changes.fields;
-    if (this.sent.some((change, index) => !isSameChange(change, became[index])))
+    if (sent.some((change, index) => !isSameChange(change, became[index])))
       return this.outOfOrder(
         'a field after a file changes one before it, which the gateway has already sent',
       );
@@ -489,45 +440,45 @@ export class MultipartStream implements BodyStream {
       if (edits === undefined) return this.unsayable(WRITES);
       if (edits.some(({ insert }) => this.breaksBoundary(insert))) return this.unsayable(ENDS);
       this.keepEdits(at, edits);
-      const sent = edits.length === 0 ? bytes : applyEdits(bytes, edits);
-      if (sent.length > 0) this.output.push(sent);
+      const changed = edits.length === 0 ? bytes : applyEdits(bytes, edits);
+      if (changed.length > 0) this.output.push(changed);
     }
     this.waiting = [];
     this.waitingBytes = 0;
-    this.hasSent = true;
-    for (let index = this.sent.length; index < became.length; index += 1)
-      this.sent.push(became[index] ?? 'unchanged');
+    this.sent = became;
     if (isForwarded) return undefined;
-    this.formRecords = changes.records.records;
-    this.patch = changes.records.patch;
+    found.fields = changes.records.records;
+    found.patch = changes.records.patch;
     if (!isLast) return undefined;
-    this.omitted += changes.records.omitted;
+    found.omitted += changes.records.omitted;
     return this.addFields(changes.added);
   }
 
   private addFields(added: readonly AddedField[]): Refusal | undefined {
     if (added.length === 0) return undefined;
+    const { at, delimiter } = this.source;
     const parts = added.map(({ name, value }) => ({ name: quoted(name), value: encoder.encode(value) }));
     if (parts.some(({ value }) => this.breaksBoundary(value))) return this.unsayable(ENDS);
     const line = encoder.encode('\r\n');
     const insert = concatBytes(
       parts.flatMap(({ name, value }) => [
-        this.delimiter,
+        delimiter,
         encoder.encode(`\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
         value,
         line,
       ]),
     );
-    this.keepEdits(this.at, [{ start: 0, end: 0, insert }]);
+    this.keepEdits(at, [{ start: 0, end: 0, insert }]);
     this.output.push(insert);
     return undefined;
   }
 
   /** True for a value that a reader would take for the end of its part: a client that knows what a rule joins could make one. */
   private breaksBoundary(value: Uint8Array): boolean {
+    const { delimiter } = this.source;
     return (
-      startsWith(value, this.delimiter, 0) ||
-      value.some((byte, at) => byte === LF && startsWith(value, this.delimiter, at + 1))
+      startsWith(value, delimiter, 0) ||
+      value.some((byte, at) => byte === LF && startsWith(value, delimiter, at + 1))
     );
   }
 
@@ -547,15 +498,12 @@ export class MultipartStream implements BodyStream {
     };
   }
 
-  private fault(reason: string): Refusal | 'next' {
-    return this.malformed(reason) ?? 'next';
-  }
-
   /**
    * Refuses a body that cannot be read, or forwards it unread if the policy `malformed` says so and nothing in it was changed.
    */
-  private malformed(reason: string): Refusal | undefined {
-    const offset = this.at;
+  private fault(reason: string): Refusal | State {
+    const { found, source } = this;
+    const offset = source.at;
     const stopped = this.rules.forms.refused({
       code: 'malformed-form',
       status: 400,
@@ -570,14 +518,65 @@ export class MultipartStream implements BodyStream {
         status: 400,
         detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}. The gateway has already rewritten other parts of it.`,
       };
-    this.note ??= stopped.note;
-    this.state = 'unread';
+    found.note ??= stopped.note;
+    found.fields = found.patch = [];
     for (const { bytes } of this.waiting) this.output.push(bytes);
     this.waiting = [];
     this.waitingBytes = 0;
-    this.formRecords = this.patch = [];
-    this.pass(this.rest.length);
-    return undefined;
+    if (source.bytes.length > 0) this.output.push(source.take(source.bytes.length).bytes);
+    return { in: 'unread' };
+  }
+}
+
+/** The bytes of a body that are not read yet. */
+class Source {
+  readonly delimiter: Uint8Array;
+  bytes: Uint8Array = EMPTY;
+  /** The place of the first of them in the body. */
+  at = 0;
+  /** No boundary begins before this place of the body, but for one that is not there whole. */
+  private searchedTo = 0;
+
+  constructor(boundary: string) {
+    this.delimiter = encoder.encode(`--${boundary}`);
+  }
+
+  /** Bytes are only ever written behind those that are there, so that what was taken needs no copy of its own. */
+  append(part: Uint8Array): void {
+    const { bytes } = this;
+    const length = bytes.length + part.length;
+    const end = bytes.byteOffset + bytes.length;
+    if (bytes.length === 0 || end + part.length > bytes.buffer.byteLength) {
+      // What comes in many small parts is copied a few times, not once for each of them.
+      const isGrowing = bytes.length > part.length;
+      const buffer = new Uint8Array(isGrowing ? length + bytes.length : length);
+      buffer.set(bytes);
+      buffer.set(part, bytes.length);
+      this.bytes = buffer.subarray(0, length);
+      return;
+    }
+    const whole = new Uint8Array(bytes.buffer, bytes.byteOffset, length);
+    whole.set(part, bytes.length);
+    this.bytes = whole;
+  }
+
+  /** Where the next delimiter begins, from the line feed at `from` or later; -1 without one, undefined for one behind a line feed alone. */
+  findDelimiter(from: number): number | undefined {
+    const { bytes, delimiter } = this;
+    const start = Math.max(from, this.searchedTo - this.at - delimiter.length - 1);
+    for (let feed = bytes.indexOf(LF, start); feed !== -1; feed = bytes.indexOf(LF, feed + 1)) {
+      if (bytes[feed + 1] !== DASH || !startsWith(bytes, delimiter, feed + 1)) continue;
+      return feed > 0 && bytes[feed - 1] === CR ? feed + 1 : undefined;
+    }
+    this.searchedTo = this.at + bytes.length;
+    return -1;
+  }
+
+  take(length: number): Segment {
+    const segment = { at: this.at, bytes: this.bytes.subarray(0, length) };
+    this.bytes = this.bytes.subarray(length);
+    this.at += length;
+    return segment;
   }
 }
 
