@@ -26,7 +26,7 @@ import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
 import type { RuleBooks } from '../rule-books.ts';
 import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
-import { OperatorThread } from '../threads/operator-thread.ts';
+import { operatorLimits, OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './admin-server.ts';
 import type { NamesFault } from './names.ts';
 
@@ -113,8 +113,8 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     books,
     run,
     startedAt,
-    thread: new OperatorThread(),
-    planThread: new OperatorThread(),
+    thread: new OperatorThread(operatorLimits(memoryLimit())),
+    planThread: new OperatorThread(operatorLimits(memoryLimit())),
     processStats: watchProcess(),
     namesFile: await openNamesFile(settings.get(table.clientNames)),
   };

@@ -12,8 +12,31 @@ import { threadPath } from './thread-messages.ts';
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
 
-/** Milliseconds for one piece of work, and for its wait before that. The largest kept body takes some 2 s. */
-const DEADLINE_MS = 20_000;
+/** Limits of a thread for operators. */
+interface OperatorLimits {
+  /** Milliseconds for one piece of work, and for its wait before that. The largest kept body takes some 2 s. */
+  readonly deadlineMs: number;
+  /** MiB of its values; what it reads and sends as bytes comes on top. */
+  readonly memoryMib: number;
+}
+
+const LIMITS: OperatorLimits = { deadlineMs: 20_000, memoryMib: 512 };
+
+/** MiB for new values in each thread of operators. More would be faster, and stay with the process. */
+const NEW_MIB = 16;
+
+/** Part of a container's memory for the values of one thread: two may work at once, beside bodies and captured exchanges. */
+const MEMORY_PART = 6;
+/** MiB that a thread has in the smallest container: the largest kept body is explained with less. */
+const LEAST_MIB = 64;
+
+/** The limits of a thread where the memory has a limit in bytes. */
+export function operatorLimits(memoryBytes = Number.POSITIVE_INFINITY): OperatorLimits {
+  const part = Math.floor(memoryBytes / MEMORY_PART / 2 ** 20);
+  return { ...LIMITS, memoryMib: Math.min(LIMITS.memoryMib, Math.max(LEAST_MIB, part)) };
+}
+
+const TRY_AGAIN = 'Try again; if it happens again, with less at a time.';
 
 const encoder = new TextEncoder();
 
@@ -30,7 +53,7 @@ interface QueuedWork {
  * arrive. Late work gets 503, and a new thread replaces the stuck one.
  */
 export class OperatorThread {
-  private readonly deadlineMs: number;
+  private readonly limits: OperatorLimits;
   private readonly path: URL;
   private worker: Worker | undefined = undefined;
   private readonly queue: QueuedWork[] = [];
@@ -38,8 +61,8 @@ export class OperatorThread {
   private idle: NodeJS.Timeout | undefined = undefined;
   private holders = 0;
 
-  constructor(deadlineMs = DEADLINE_MS, path = threadPath('operator-worker')) {
-    this.deadlineMs = deadlineMs;
+  constructor(limits: Partial<OperatorLimits> = {}, path = threadPath('operator-worker')) {
+    this.limits = { ...LIMITS, ...limits };
     this.path = path;
   }
 
@@ -47,7 +70,7 @@ export class OperatorThread {
   readonly run = (work: OperatorWork): Promise<OperatorText> =>
     new Promise((resolve, reject) => {
       const queued: QueuedWork = { work, resolve, reject, deadline: undefined };
-      queued.deadline = setTimeout(() => this.giveUp(queued), this.deadlineMs).unref();
+      queued.deadline = setTimeout(() => this.giveUp(queued), this.limits.deadlineMs).unref();
       this.queue.push(queued);
       if (this.current === undefined) this.next();
     });
@@ -73,7 +96,7 @@ export class OperatorThread {
     const { current } = this;
     if (current === undefined) return this.rest();
     clearTimeout(current.deadline);
-    current.deadline = setTimeout(() => this.replace(current), this.deadlineMs).unref();
+    current.deadline = setTimeout(() => this.replace(current), this.limits.deadlineMs).unref();
     this.worker ??= this.start();
     this.worker.postMessage(current.work);
   }
@@ -83,7 +106,8 @@ export class OperatorThread {
     const at = this.queue.indexOf(queued);
     if (at === -1) return;
     this.queue.splice(at, 1);
-    queued.resolve(this.tooLate('was not begun', 'The thread for operators is busy with other requests.'));
+    const why = 'The thread for operators is busy with other requests.';
+    queued.resolve(this.refused('too-slow', this.late('was not begun', why)));
   }
 
   /** Ends a stuck thread; the next piece of work starts another. */
@@ -91,17 +115,24 @@ export class OperatorThread {
     if (this.current !== stuck) return;
     this.end();
     this.next();
-    stuck.resolve(this.tooLate('was not done', 'The gateway ended its thread, and starts another.'));
+    const why = 'The gateway ended its thread, and starts another.';
+    stuck.resolve(this.refused('too-slow', this.late('was not done', why)));
   }
 
-  private tooLate(what: string, why: string): OperatorText {
-    const detail = `This ${what} within ${this.deadlineMs / 1000} s. ${why} Clients are not affected. Try again; if it happens again, with less at a time.`;
-    const body = failureBody(503, 'too-slow', detail);
+  private late(what: string, why: string): string {
+    return `This ${what} within ${this.limits.deadlineMs / 1000} s. ${why}`;
+  }
+
+  private refused(code: 'too-slow' | 'too-large', why: string, remedy = TRY_AGAIN): OperatorText {
+    const body = failureBody(503, code, `${why} Clients are not affected. ${remedy}`);
     return { status: 503, isJson: true, bytes: encoder.encode(JSON.stringify(body)) };
   }
 
   private start(): Worker {
-    const worker = new Worker(this.path);
+    const { memoryMib } = this.limits;
+    // A thread without limits takes what the machine has, and a container is killed with its clients' requests.
+    const resourceLimits = { maxOldGenerationSizeMb: memoryMib, maxYoungGenerationSizeMb: NEW_MIB };
+    const worker = new Worker(this.path, { resourceLimits });
     // A gateway that stops does not wait for the thread.
     worker.unref();
     worker.on('message', (text: OperatorText) => {
@@ -111,11 +142,20 @@ export class OperatorThread {
     const ended = (error: Error): void => {
       if (this.worker !== worker) return;
       this.worker = undefined;
-      this.finish((current) => current.reject(error));
+      if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+        this.finish((current) => current.resolve(this.tooLarge(current.work)));
+      else this.finish((current) => current.reject(error));
     };
     worker.on('error', ended);
     worker.on('exit', (code) => ended(new Error(`The thread for operators ended with code ${code}.`)));
     return worker;
+  }
+
+  private tooLarge({ kind }: OperatorWork): OperatorText {
+    const why = `This needs more than the ${this.limits.memoryMib} MiB that the gateway has for it. The gateway ended its thread, and starts another.`;
+    return kind === 'plan'
+      ? this.refused('too-large', why, 'Run capture-gateway plan on a copy of the log.')
+      : this.refused('too-large', why, 'Try it with less.');
   }
 
   private finish(settle: (current: QueuedWork) => void): void {

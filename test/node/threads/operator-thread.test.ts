@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { exportEntry } from '../../../src/inspector/entries/export-entry.ts';
 import { doOperatorWork, type OperatorWork, warmUpWork } from '../../../src/inspector/operator-work.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
-import { OperatorThread } from '../../../src/node/threads/operator-thread.ts';
+import { operatorLimits, OperatorThread } from '../../../src/node/threads/operator-thread.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { KeptExchange } from '../../../src/rewrite-log/capture.ts';
 import { inspected } from '../../support/inspected.ts';
@@ -67,7 +67,7 @@ describe('a thread that is stuck', () => {
   const work = (text: string): OperatorWork => ({ ...explainWork(''), text }) as OperatorWork;
 
   test('is replaced at the deadline; its work gets 503 with a reason, and the next is done', async () => {
-    const thread = new OperatorThread(3000, stuckWorker);
+    const thread = new OperatorThread({ deadlineMs: 3000 }, stuckWorker);
     expect(textOf((await thread.run(work('one'))).bytes)).toBe('{"done":"one"}');
     const stuck = thread.run(work('stuck'));
     const next = thread.run(work('two')).then(({ status, bytes }) => [status, textOf(bytes)]);
@@ -82,18 +82,49 @@ describe('a thread that is stuck', () => {
   });
 
   test('makes nobody wait for ever behind it', async () => {
-    const thread = new OperatorThread(1000, stuckWorker);
+    const thread = new OperatorThread({ deadlineMs: 1000 }, stuckWorker);
     const all = await Promise.all(Array.from({ length: 5 }, () => thread.run(work('stuck'))));
     expect(all.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
     expect(textOf(all[4]?.bytes ?? new Uint8Array())).toContain('busy with other requests');
   });
 
+  test.each(['plan', 'explain'] as const)(
+    'is ended when it takes too much memory; its work (%s) gets 503 with a reason, and the next is done',
+    async (kind) => {
+      const thread = new OperatorThread({ memoryMib: 24 }, stuckWorker);
+      const large = thread.run({ ...work('large'), kind } as OperatorWork);
+      const next = thread.run(work('one'));
+      const { status, isJson, bytes } = await large;
+      expect([status, isJson]).toEqual([503, true]);
+      const remedy = kind === 'plan' ? 'Run capture-gateway plan on a copy of the log.' : 'Try it with less.';
+      expect(JSON.parse(textOf(bytes))).toMatchObject({
+        errors: [
+          {
+            status: '503',
+            code: 'too-large',
+            detail: `This needs more than the 24 MiB that the gateway has for it. The gateway ended its thread, and starts another. Clients are not affected. ${remedy}`,
+          },
+        ],
+      });
+      expect(textOf((await next).bytes)).toBe('{"done":"one"}');
+    },
+  );
+
   test('or that ends by itself fails its work, and the next is done', async () => {
-    const thread = new OperatorThread(10_000, stuckWorker);
+    const thread = new OperatorThread({ deadlineMs: 10_000 }, stuckWorker);
     const ending = thread.run(work('exit'));
     await expect(ending).rejects.toThrow('ended with code 3');
     expect(textOf((await thread.run(work('one'))).bytes)).toBe('{"done":"one"}');
   });
+});
+
+test.each([
+  ['no limit', undefined, 512],
+  ['64 GiB', 64 * 2 ** 30, 512],
+  ['the container that ships', 512 * 2 ** 20, 85],
+  ['less than a gateway needs', 128 * 2 ** 20, 64],
+])('the memory of a thread follows that of the machine: %s', (_name, bytes, memoryMib) => {
+  expect(operatorLimits(bytes)).toMatchObject({ memoryMib });
 });
 
 test("a thread that is held is warmed up once, and a fault of that is nobody's", async () => {
