@@ -13,7 +13,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { ProcessLine } from './log/process-log.ts';
 
@@ -273,6 +274,47 @@ interface Owner {
 
 function draftPath(target: string): string {
   return `${target}.${randomUUID()}.tmp`;
+}
+
+/** The end of a draft's name: `randomUUID` and the ending, nothing else. */
+const DRAFT = /\.[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\.tmp$/;
+
+/** Milliseconds without a change after which nobody writes a draft any more: a file is a few kilobytes. */
+const ABANDONED_MS = 10_000;
+
+/**
+ * Removes the drafts of a file, and of others that are named after it, which a process left that was killed while it replaced them: the
+ * old ones now, and younger ones if nobody has changed them `afterMs` later, because another process may be writing them.
+ */
+export async function removeDrafts(target: string, afterMs = ABANDONED_MS): Promise<void> {
+  const real = await realpath(target).catch(() => target);
+  const folder = dirname(real);
+  const start = `${basename(real)}.`;
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(start) || !DRAFT.test(name)) continue;
+    const path = join(folder, name);
+    const changed = await changedAt(path);
+    if (changed === undefined) continue;
+    if (Date.now() - changed >= afterMs) await removeDraft(path);
+    else setTimeout(() => void removeUnchanged(path, changed), afterMs).unref();
+  }
+}
+
+/** No time of a clock is needed for that, which may be set at any moment. */
+async function removeUnchanged(path: string, changed: number): Promise<void> {
+  if ((await changedAt(path)) === changed) await removeDraft(path);
+}
+
+/** When a regular file was changed, in milliseconds since 1970; undefined for anything else. */
+async function changedAt(path: string): Promise<number | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isFile() === true ? found.mtimeMs : undefined;
+}
+
+/** In a folder that may not be written to, such as that of a ConfigMap, it stays. */
+async function removeDraft(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => {});
 }
 
 function realpathOf(path: string): string {

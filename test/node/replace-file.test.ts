@@ -1,23 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { applyStrips } from '../../src/cli/report/report.ts';
 import { nameClient } from '../../src/node/admin/names.ts';
-import { replaceFile, replaceFileSync } from '../../src/node/files.ts';
+import { removeDrafts, replaceFile, replaceFileSync } from '../../src/node/files.ts';
 import { FileStore } from '../../src/node/rollout/file-store.ts';
 import { RolloutCopy } from '../../src/node/rollout/open-rollout.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';
 import { initialRollout } from '../../src/rollout/rollout-state.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -139,4 +143,69 @@ test('a file of names keeps its line ends', () => {
   expect(readFileSync(path, 'utf8')).toBe(
     '# ours\r\n3fa94c1d0e5b7a21: Acme # the first\r\n4fa94c1d0e5b7a21: Bell\r\n',
   );
+});
+
+describe('drafts that a killed process left', () => {
+  const id = (): string => randomUUID();
+  const put = (name: string, ageMs: number): string => {
+    const path = join(folder, name);
+    writeFileSync(path, 'half');
+    const time = new Date(Date.now() - ageMs);
+    utimesSync(path, time, time);
+    return name;
+  };
+  const OLD = 3_600_000;
+  const files = (): readonly string[] => readdirSync(folder).toSorted();
+
+  test('are removed, and nothing else is', async () => {
+    const kept = [
+      put('modes.json', OLD),
+      put('modes.json.last-good', OLD),
+      put('modes.json.lock', OLD),
+      put(`modes.json.counts.${id()}`, OLD),
+      put('modes.json.tmp', OLD),
+      put('modes.json.0.tmp', OLD),
+      put(`modes.json.${id()}`, OLD),
+      put(`modes.json.${id()}.tmp.bak`, OLD),
+      put(`modes.json.${id().toUpperCase()}.tmp`, OLD),
+      put(`modes.json${id()}.tmp`, OLD),
+      put(`other.json.${id()}.tmp`, OLD),
+      put(`my-modes.json.${id()}.tmp`, OLD),
+      put(`${id()}.tmp`, OLD),
+    ];
+    put(`modes.json.${id()}.tmp`, OLD);
+    put(`modes.json.last-good.${id()}.tmp`, OLD);
+    put(`modes.json.counts.${id()}.${id()}.tmp`, OLD);
+    const directory = `modes.json.${id()}.tmp`;
+    mkdirSync(join(folder, directory));
+    const link = `modes.json.${id()}.tmp`;
+    symlinkSync(join(folder, 'modes.json'), join(folder, link));
+    await removeDrafts(join(folder, 'modes.json'));
+    expect(files()).toEqual([...kept, directory, link].toSorted());
+  });
+
+  test('are removed beside the file that a link leads to, and where the file itself is missing', async () => {
+    mkdirSync(join(folder, 'links'));
+    writeFileSync(join(folder, 'names.yaml'), '');
+    symlinkSync(join(folder, 'names.yaml'), join(folder, 'links', 'n.yaml'));
+    put(`names.yaml.${id()}.tmp`, OLD);
+    put(`gone.yaml.${id()}.tmp`, OLD);
+    await removeDrafts(join(folder, 'links', 'n.yaml'));
+    await removeDrafts(join(folder, 'gone.yaml'));
+    await removeDrafts(join(folder, 'no-such-folder', 'gone.yaml'));
+    expect(files()).toEqual(['links', 'names.yaml']);
+  });
+
+  test.each([
+    ['just made', 0],
+    ['made by a clock that is ahead', -3_600_000],
+  ])('stay while they may still be written, and are removed if nobody does: %s', async (_how, ageMs) => {
+    const left = put(`modes.json.${id()}.tmp`, ageMs);
+    const written = put(`modes.json.${id()}.tmp`, ageMs);
+    await removeDrafts(join(folder, 'modes.json'), 1000);
+    expect(files()).toEqual([left, written].toSorted());
+    put(written, ageMs + 1);
+    await until(() => !files().includes(left));
+    expect(files()).toEqual([written]);
+  });
 });

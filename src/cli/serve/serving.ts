@@ -19,7 +19,7 @@ import {
 } from '../../node/rule-books.ts';
 import { IS_NODE } from '../../node/runtime.ts';
 import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
-import { CertificatesInUse } from '../../node/files.ts';
+import { CertificatesInUse, removeDrafts } from '../../node/files.ts';
 import { type WorkerLink, mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text.ts';
@@ -27,7 +27,7 @@ import { parametersIn } from '../../rules/move.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
-import { type OriginSetting, originText } from '../../settings/setting-kinds.ts';
+import { modesFile, type OriginSetting, originText } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { V2Description } from '../draft/v2-description.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
@@ -91,7 +91,10 @@ export async function startServing(
     await rollout.close();
     return { faults: [rewriteLog.fault] };
   }
-  if (worker === undefined) warnOfFewFiles(settings, log.write);
+  if (worker === undefined) {
+    warnOfFewFiles(settings, log.write);
+    tidyUp(checked);
+  }
   let embedded: RunningReference | undefined;
   try {
     embedded = settings.get(table.upstream) === undefined ? await embed(releases, log.write) : undefined;
@@ -123,6 +126,12 @@ function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly s
     ...questions.map((question) => printFault(question)),
     `${rulesPath} has ${counted(questions.length, 'open question')}: answer each and delete its line, or start with --force.`,
   ];
+}
+
+/** Removes what gateways and commands that were killed have left beside the files that they replace. */
+function tidyUp({ settings, rulesPath }: Preflight): void {
+  const replaced = [modesFile(settings.get(table.store)), settings.get(table.clientNames), rulesPath];
+  for (const path of replaced) if (path !== undefined) void removeDrafts(path);
 }
 
 /** Warns of a low limit on open files, only in the first process. */
