@@ -131,10 +131,9 @@ async function settledWithin(
 ): Promise<TransformOutcome> {
   const { promise: late, resolve } = Promise.withResolvers<TransformFailure>();
   const timer = setTimeout(() => resolve(tookTooLong(job, budgetMs)), budgetMs);
-  const outcome = returned.then(
-    (value) => readReturned(job, before, value),
-    (error: unknown) => failureOfError(job, error),
-  );
+  const outcome = returned
+    .then((value) => readReturned(job, before, value))
+    .catch((error: unknown) => failureOfError(job, error));
   try {
     return await Promise.race([outcome, late]);
   } finally {
@@ -252,7 +251,8 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
   if (unknown !== undefined)
     return failed(
       job,
-      `returned ${JSON.stringify(unknown)}, which is none of ${KEYS[job.direction].join(', ')}`,
+      `returned a member that is none of ${KEYS[job.direction].join(', ')}`,
+      JSON.stringify(unknown),
     );
   // Its own members alone: a module that merges naively adds others to every object that comes after.
   const made: Readonly<Record<string, unknown>> = { __proto__: null, ...value };
@@ -311,24 +311,61 @@ function isMembers(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function failed(job: TransformJob, what: string): TransformFailure {
+/** `words` may have values of the body. */
+function failed(job: TransformJob, what: string, words = ''): TransformFailure {
   const why = `${job.direction} of ${job.module} ${what}`;
-  return { why, detail: why };
-}
-
-/** An error's words may have values of the body; its name and line have none. */
-function failureOfError(job: TransformJob, error: unknown): TransformFailure {
-  const name = error instanceof Error ? error.name : typeof error;
-  const line = error instanceof Error ? lineOf(error.stack ?? '') : undefined;
-  const at = line === undefined ? '' : ` at line ${line}`;
-  const why = `${job.direction} of ${job.module} threw ${name}${at}`;
-  const words = error instanceof Error ? error.message : String(error);
   return { why, detail: words === '' ? why : `${why}: ${words}` };
 }
 
-/** The first line and column of a module in a stack: those of the transform, which is on top. */
-export function lineOf(stack: string): string | undefined {
-  return /(?:data:[^\s:]+|\.[cm]?js):(\d+:\d+)/.exec(stack)?.[1]?.split(':', 1)[0];
+/** The names of errors of the language and of the platform. Any other name is made by the module, perhaps of a value. */
+const ERROR_NAMES: ReadonlySet<string> = new Set([
+  'Error',
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'ReferenceError',
+  'EvalError',
+  'URIError',
+  'AggregateError',
+  'AbortError',
+  'DataCloneError',
+  'InvalidCharacterError',
+  'TimeoutError',
+]);
+
+/** An error's words may have values of the body, and a name or frames of its own, too. */
+function failureOfError(job: TransformJob, error: unknown): TransformFailure {
+  if (!(error instanceof Error))
+    return failed(
+      job,
+      `threw ${typeof error}`,
+      wordsOf(() => String(error)),
+    );
+  // Anything of an error may be a getter, which may throw.
+  const name = wordsOf(() => error.name);
+  const words = wordsOf(() => error.message);
+  const line = lineOf(
+    wordsOf(() => error.stack ?? ''),
+    words,
+  );
+  const known = ERROR_NAMES.has(name) ? name : 'an error of another name';
+  const ownName = known === name || name === '' ? '' : `${name}: `;
+  return failed(job, `threw ${known}${line === undefined ? '' : ` at line ${line}`}`, `${ownName}${words}`);
+}
+
+function wordsOf(read: () => unknown): string {
+  try {
+    return String(read());
+  } catch {
+    return '';
+  }
+}
+
+/** The first line of a module in a stack, behind the words of its error: that of the transform, which is on top. */
+export function lineOf(stack: string, words = ''): string | undefined {
+  const head = stack.indexOf(words);
+  const frames = head === -1 ? '' : stack.slice(head + words.length);
+  return /(?:data:[^\s:]+|\.[cm]?js):(\d{1,7}):\d/.exec(frames)?.[1];
 }
 
 /**

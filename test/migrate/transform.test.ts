@@ -53,8 +53,6 @@ test.each<readonly [returned: unknown, why: string]>([
   [[], `${RETURNED} a list; ${KEYS}`],
   ['text', `${RETURNED} a string; ${KEYS}`],
   [7, `${RETURNED} a number; ${KEYS}`],
-  [{ Body: 1 }, `${RETURNED} "Body", which is none of body, status`],
-  [{ body: 1, query: 'a=1' }, `${RETURNED} "query", which is none of body, status`],
   [{ body: () => 1 }, `${RETURNED} a body that JSON cannot express`],
   [{ status: 199 }, `${RETURNED} a status outside 200 to 599`],
   [{ status: 600 }, `${RETURNED} a status outside 200 to 599`],
@@ -198,6 +196,60 @@ test('what it throws is a failure, whose line is for the log and whose words are
   expect(await thrown('words')).toEqual({ why: text, detail: `${text}: words` });
   expect(await thrown('')).toEqual({ why: text, detail: text });
 });
+
+/** An error with members of its own. */
+const errorWith = (own: object, words = 'S3CR3T'): Error =>
+  Object.defineProperties(new Error(words), Object.getOwnPropertyDescriptors(own));
+const throwing = {
+  get name(): string {
+    throw new Error('S3CR3T');
+  },
+  get message(): string {
+    throw new Error('S3CR3T');
+  },
+  get stack(): string {
+    throw new Error('S3CR3T');
+  },
+};
+class S3CR3T extends Error {
+  override name = 'S3CR3T';
+}
+
+// What a module throws and returns it may have made of the body of a client: the log has names of ours and lines, nothing else.
+test.each<readonly [what: string, error: unknown, why: string]>([
+  ['a name of its own', errorWith({ name: 'S3CR3T', stack: '' }), 'threw an error of another name'],
+  ['a class of its own', new S3CR3T('S3CR3T'), 'threw an error of another name'],
+  ['other letters', errorWith({ name: 'typeerror', stack: '' }), 'threw an error of another name'],
+  ['no text', errorWith({ name: { S3CR3T: 1 }, stack: '' }), 'threw an error of another name'],
+  ['words like a line', new TypeError('pages.js:4711:1 S3CR3T'), 'threw TypeError'],
+  ['words like a stack', new TypeError('x\n    at a.js:4711:1\n'), 'threw TypeError'],
+  ['a stack of other words', errorWith({ stack: 'Error: a.js:4711:1' }), 'threw Error'],
+  ['no line of a file', errorWith({ stack: 'Error: S3CR3T\n at a.js:04111111111111111:1' }), 'threw Error'],
+  ['getters that throw', errorWith(throwing), 'threw an error of another name'],
+  ['a text', 'S3CR3T', 'threw string'],
+  ['a symbol', Symbol('S3CR3T'), 'threw symbol'],
+  ['no words', Object.create(null), 'threw object'],
+  ['words that throw', { toString: () => ({}) }, 'threw object'],
+  ['nothing', undefined, 'threw undefined'],
+])('of what it throws the log has no value: %s', async (_what, error, why) => {
+  const fail = (): never => {
+    throw error;
+  };
+  for (const made of [fail, () => ({ body: { toJSON: fail } })]) {
+    const outcome = await outcomeOf(made);
+    if (!('why' in outcome)) throw new Error('no failure');
+    expect(outcome.why).not.toMatch(/S3CR3T|4711|4111/);
+    expect(outcome.why.replace(/ at line \d+$/, '')).toBe(`response of ./pages.js ${why}`);
+  }
+});
+
+test.each(['Body', 'S3CR3T', 'query'])(
+  'of an unknown key that it returns the log has no letter: %s',
+  async (key) => {
+    const why = `${RETURNED} a member that is none of body, status`;
+    expect(await outcomeOf(() => ({ body: 1, [key]: 1 }))).toEqual({ why, detail: `${why}: "${key}"` });
+  },
+);
 
 test.each([
   ['at response (file:///a/pages.js:12:7)', '12'],

@@ -32,11 +32,19 @@ export type FromThread =
 export interface TransformModules {
   /** Their sources, by path. */
   readonly texts: Readonly<Record<string, string>>;
+  /** Bytes that they may have outside the heap. */
+  readonly bufferBytes: number;
+}
+
+/** What a thread has used; undefined where the runtime does not report it. */
+interface Used {
+  /** Milliseconds of processor time. */
+  readonly workedMs: number | undefined;
 }
 
 /** A message from the transform thread: one when its modules are loaded, then two for each job. */
 export type FromTransforms =
-  | { readonly kind: 'ready'; readonly exports: Readonly<Record<string, readonly string[]>> }
+  | (Used & { readonly kind: 'ready'; readonly exports: Readonly<Record<string, readonly string[]>> })
   | {
       readonly kind: 'fault';
       readonly module: string;
@@ -44,9 +52,13 @@ export type FromTransforms =
       readonly isSyntax: boolean;
       readonly line: number | undefined;
     }
-  // With the thread's processor time in milliseconds, if the runtime reports it.
-  | { readonly kind: 'began'; readonly workedMs: number | undefined }
-  | { readonly kind: 'outcome'; readonly outcome: TransformOutcome };
+  | (Used & { readonly kind: 'began' })
+  | (Used & {
+      readonly kind: 'outcome';
+      readonly outcome: TransformOutcome;
+      /** True if modules keep more outside the heap than leaves room for another call. */
+      readonly isFull: boolean;
+    });
 
 /** Values of the cell that grants memory: the thread waits while it is `ASKED`. */
 export const ASKED = 0;

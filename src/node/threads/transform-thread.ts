@@ -19,22 +19,38 @@ import { type FromTransforms, threadPath, type TransformModules } from './thread
 /** MiB of the thread's memory: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
 const MEMORY_MIB = 256;
 
-/** Minimum milliseconds between checks of a call that the machine holds up. */
+/** MiB of the thread's memory outside its heap, beside two copies of the largest body: what a call gets and what it returns. */
+const BUFFERS_MIB = 64;
+
+/** Times that memory which a call may have before it is ended: with what is not collected yet. */
+const GARBAGE = 2;
+
+/** Milliseconds between two looks at a call: at its time, and at its memory outside the heap. */
 const LOOK_MS = 5;
+
+const TOOK_MEMORY = 'ended its thread, or took too much memory';
 
 /** Milliseconds that loading the modules, with their top-level code, may take. */
 const START_MS = 5000;
 
+/** Threads that may be lost to what other calls left running before a call begins. */
+const MOST_THREADS = 3;
+
 interface QueuedJob {
   readonly job: TransformJob;
   readonly done: (outcome: TransformOutcome) => void;
+  /** Number of threads that it was given to. */
+  threads: number;
 }
 
-/** A call that has begun in a thread. */
+/** A call in a thread. */
 interface RunningCall {
   readonly call: QueuedJob;
   readonly worker: Worker;
-  readonly began: {
+  /** False while the thread has not taken it up. */
+  readonly hasBegun: boolean;
+  /** When it began; before that, when the thread got it. */
+  readonly since: {
     readonly at: number;
     /** Milliseconds of processor time that the thread had used before. */
     readonly workedMs: number | undefined;
@@ -44,7 +60,8 @@ interface RunningCall {
 
 /**
  * Runs one rule book's transforms in a thread, one call after the other. A call beyond the budget ends the thread, because nothing else
- * ends a loop, and a new one runs the waiting calls.
+ * ends a loop, and a new one runs the waiting calls. So it does with a call that has not begun, because a call before it left something
+ * running: a call that has begun is never repeated, since it may be what ends each thread.
  */
 class TransformThread {
   private readonly modules: TransformModules;
@@ -54,16 +71,21 @@ class TransformThread {
   private readonly queue: QueuedJob[] = [];
   private readonly waiting: (() => void)[] = [];
   private current: QueuedJob | undefined = undefined;
+  private hasBegun = false;
+  /** Processor time of the thread when it last had nothing to do. */
+  private workedMs: number | undefined = undefined;
   private deadline: NodeJS.Timeout | undefined = undefined;
 
   constructor(book: RuleBook) {
-    this.modules = { texts: textsOf(book.modules ?? {}) };
+    const { modules = {}, limits } = book;
+    const bufferBytes = BUFFERS_MIB * 2 ** 20 + 2 * Math.max(limits.body, limits.response);
+    this.modules = { texts: textsOf(modules), bufferBytes };
     this.budgetMs = book.limits.transform ?? TRANSFORM_BUDGET_MS;
   }
 
   readonly run: RunTransform = (job) =>
     new Promise((done) => {
-      this.queue.push({ job, done });
+      this.queue.push({ job, done, threads: 0 });
       this.next();
     });
 
@@ -95,12 +117,16 @@ class TransformThread {
       this.worker ??= this.start();
       return;
     }
-    this.current = this.queue.shift();
-    const { job } = this.current ?? {};
-    // The budget begins with the call, not with a thread that waits for a processor.
-    this.deadline = setTimeout(() => this.lose('did not begin'), START_MS);
+    const { worker, workedMs } = this;
+    const call = this.queue.shift();
+    if (worker === undefined || call === undefined) return;
+    this.current = call;
+    this.hasBegun = false;
+    call.threads += 1;
+    const since = { at: performance.now(), workedMs, loop: loopOf(worker) };
+    this.watch({ call, worker, hasBegun: false, since }, this.budgetMs);
     // The message is a copy: the exchange keeps the body, and may send it unchanged.
-    this.worker?.postMessage(job);
+    worker.postMessage(call.job);
   }
 
   private start(): Worker {
@@ -110,7 +136,7 @@ class TransformThread {
       if (this.worker === worker) this.receive(message);
     });
     const ended = (): void => {
-      if (this.worker === worker) this.lose('ended its thread, or took too much memory');
+      if (this.worker === worker) this.lose(TOOK_MEMORY);
     };
     worker.on('error', ended).on('exit', ended);
     // A process that stops does not wait for the thread. Only after `on`, which refs it again.
@@ -123,6 +149,7 @@ class TransformThread {
       case 'ready':
         clearTimeout(this.deadline);
         this.isReady = true;
+        this.workedMs = message.workedMs;
         for (const done of this.waiting.splice(0)) done();
         this.next();
         return;
@@ -130,29 +157,39 @@ class TransformThread {
         clearTimeout(this.deadline);
         const { current, worker } = this;
         if (current === undefined || worker === undefined) return;
-        const began = { at: performance.now(), workedMs: message.workedMs, loop: loopOf(worker) };
-        this.watch({ call: current, worker, began }, this.budgetMs);
+        this.hasBegun = true;
+        // The budget begins with the call, not with a thread that waits for a processor.
+        const since = { at: performance.now(), workedMs: message.workedMs, loop: loopOf(worker) };
+        this.watch({ call: current, worker, hasBegun: true, since }, Math.min(LOOK_MS, this.budgetMs));
         return;
       }
       case 'fault':
         this.lose(`could not be loaded: ${message.message}`);
         return;
       case 'outcome':
+        this.workedMs = message.workedMs;
+        // What modules keep between calls would only grow.
+        if (message.isFull) this.end();
         this.settle(message.outcome);
         this.next();
     }
   }
 
-  /** Judges a call after some milliseconds, and ends the thread if the call has used up its budget. */
+  /** Judges a call after some milliseconds, and ends the thread if the call has used up its time or its memory outside the heap. */
   private watch(running: RunningCall, milliseconds: number): void {
-    const isCurrent = (): boolean => this.current === running.call && this.worker === running.worker;
+    const { call, worker, hasBegun } = running;
+    const isCurrent = (): boolean =>
+      this.current === call && this.worker === worker && this.hasBegun === hasBegun;
     const judge = async (): Promise<void> => {
       if (!isCurrent()) return;
-      const rest = this.budgetMs - (await usedBy(running, this.budgetMs));
+      const [usedMs, bytes] = await Promise.all([usedBy(running, this.budgetMs), bytesOutsideHeapOf(worker)]);
       if (!isCurrent()) return;
-      if (rest > 0) this.watch(running, Math.max(rest, LOOK_MS));
-      else this.replace(running.call);
+      if (bytes > GARBAGE * this.modules.bufferBytes) this.lose(TOOK_MEMORY);
+      else if (usedMs < this.budgetMs) this.watch(running, LOOK_MS);
+      else if (hasBegun) this.replace(call);
+      else this.lose('did not begin');
     };
+    clearTimeout(this.deadline);
     // In the check phase, so that an outcome that came while this thread was busy is taken first.
     this.deadline = setTimeout(() => setImmediate(() => void judge()), milliseconds);
   }
@@ -163,9 +200,19 @@ class TransformThread {
     this.next();
   }
 
-  /** Ends a lost or useless thread, and fails its current call, or the first waiting one if it did not start. */
+  /**
+   * Ends a lost or useless thread, and fails its current call, or the first waiting one if it did not start. A call that had not begun
+   * is given to a new thread.
+   */
   private lose(what: string): void {
     this.end();
+    const { current } = this;
+    if (current !== undefined && !this.hasBegun && current.threads < MOST_THREADS) {
+      this.current = undefined;
+      this.queue.unshift(current);
+      this.next();
+      return;
+    }
     this.current ??= this.queue.shift();
     const { module, direction } = this.current?.job ?? { module: '', direction: '' };
     const why = `${direction} of ${module} ${what}`;
@@ -223,19 +270,31 @@ function loopOf({ performance: own }: Worker): EventLoopUtilization | undefined 
 /**
  * Returns the milliseconds of its budget that a call has used: its thread's processor time, and the time in which it waited. On a busy
  * machine or in a throttled container a thread does neither for a while, which is not the module's fault; a 502 would be wrong, since V2
- * may have carried out the request by then. After `START_MS`, or if the runtime does not report times, the whole budget counts as used.
+ * may have carried out the request by then. After `START_MS` the whole budget counts as used, and where the runtime does not report times,
+ * all time since the call began. Before it began, only the work of others counts: the thread waits for nothing.
  */
-async function usedBy({ worker, began }: RunningCall, budgetMs: number): Promise<number> {
-  const { at, workedMs, loop } = began;
-  if (workedMs === undefined || loop === undefined || performance.now() - at > START_MS) return budgetMs;
+async function usedBy({ worker, hasBegun, since }: RunningCall, budgetMs: number): Promise<number> {
+  const { at, workedMs, loop } = since;
+  const passedMs = performance.now() - at;
+  if (passedMs > START_MS) return budgetMs;
+  if (workedMs === undefined || loop === undefined) return hasBegun ? passedMs : 0;
   const { idle } = worker.performance.eventLoopUtilization(loop);
   try {
     const { user, system } = await worker.cpuUsage();
-    return (user + system) / 1000 - workedMs + idle;
+    return (user + system) / 1000 - workedMs + (hasBegun ? idle : 0);
   } catch {
     // The thread has ended, which it reports itself, or the runtime does not report times.
-    return budgetMs;
+    return passedMs;
   }
+}
+
+/** Bytes that a thread has outside its heap; 0 where the runtime does not report them, and of a thread that has ended. */
+async function bytesOutsideHeapOf(worker: Worker): Promise<number> {
+  if (typeof worker.getHeapStatistics !== 'function') return 0;
+  return worker.getHeapStatistics().then(
+    ({ external_memory: bytes }) => bytes,
+    () => 0,
+  );
 }
 
 function startWorker(modules: TransformModules): Worker {
@@ -306,7 +365,7 @@ async function readModule(module: string, book: string): Promise<TransformSource
       `${module} cannot be read (${errorCode(error)}); the path is from the folder of the rule book`,
     );
   }
-  const loaded = await firstMessage({ texts: { [module]: text } });
+  const loaded = await firstMessage({ texts: { [module]: text }, bufferBytes: BUFFERS_MIB * 2 ** 20 });
   if (loaded.kind !== 'ready') return faultOfFile(file, text, loaded);
   const exports = (loaded.exports[module] ?? []).filter(isDirection);
   if (exports.length > 0) return { text, exports };

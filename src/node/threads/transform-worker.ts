@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { callTransform, lineOf, type TransformJob, type TransformModule } from '../../migrate/transform.ts';
+import { hasOutsideHeap, limitBuffers } from './buffer-limit.ts';
 import type { FromTransforms, TransformModules } from './thread-messages.ts';
 
 // The transform thread: it runs the code of rule books, and the gateway ends it if that takes too long.
@@ -7,7 +8,12 @@ import type { FromTransforms, TransformModules } from './thread-messages.ts';
 // Drops the output of transforms, which would otherwise fill the memory unread.
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
-const { texts }: TransformModules = workerData;
+// What a module leaves running may fail while another call runs, which is not that call's fault. A call's own errors are its outcome.
+process.on('uncaughtException', () => {});
+process.on('unhandledRejection', () => {});
+
+const { texts, bufferBytes }: TransformModules = workerData;
+limitBuffers(bufferBytes);
 const modules = new Map<string, TransformModule>();
 
 parentPort?.on('message', (job: TransformJob) => void respond(job));
@@ -35,7 +41,7 @@ async function start(): Promise<void> {
       return;
     }
   }
-  send({ kind: 'ready', exports });
+  send({ kind: 'ready', exports, workedMs: workedMs() });
 }
 
 function addressOf(text: string): string {
@@ -57,7 +63,8 @@ async function warmUp(): Promise<void> {
 
 async function respond(job: TransformJob): Promise<void> {
   send({ kind: 'began', workedMs: workedMs() });
-  send({ kind: 'outcome', outcome: await callTransform(modules.get(job.module) ?? {}, job) });
+  const outcome = await callTransform(modules.get(job.module) ?? {}, job);
+  send({ kind: 'outcome', outcome, isFull: hasOutsideHeap(bufferBytes / 2), workedMs: workedMs() });
 }
 
 function workedMs(): number | undefined {
