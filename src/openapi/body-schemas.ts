@@ -40,10 +40,27 @@ const MAX_NAMED = 5;
 
 type Schema = ReturnType<SchemaChecks['compile']>;
 
-/** The schemas of all operations. */
+/** The schema of a body in one media type of JSON. */
+interface MediaSchema {
+  /** As the description names it, in lower case and without parameters: perhaps a range. */
+  readonly media: string;
+  readonly schema: Schema;
+}
+
+/** The schemas of all operations; those of one begin with the most specific media type. */
 interface CompiledSchemas {
-  readonly byOperation: ReadonlyMap<string, Schema>;
+  readonly byOperation: ReadonlyMap<string, readonly MediaSchema[]>;
   readonly checks: SchemaChecks;
+}
+
+/** What the rule book and the client say of a request whose body is checked. */
+export interface CheckedRequest {
+  /** All operations of the rule book. */
+  readonly operations: readonly Operation[];
+  /** The operation of the request; undefined for one that the rule book does not name. */
+  readonly operation: Operation | undefined;
+  /** The value of `Content-Type`; undefined for JSON. */
+  readonly mediaType: string | undefined;
 }
 
 /** Checks bodies against the request schemas of V2's description, see {@link SchemaChecks}. */
@@ -51,6 +68,8 @@ export class BodySchemas {
   private readonly description: Description;
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
   private readonly table: OperationTable;
+  /** Whether a rule book, by its operations, has writes of which none is described. */
+  private readonly strangers = new WeakMap<readonly Operation[], boolean>();
   private compiled: CompiledSchemas | undefined = undefined;
 
   constructor(description: Description) {
@@ -68,10 +87,13 @@ export class BodySchemas {
     );
   }
 
-  /** Returns whether V2 accepts a body sent to the path `rest` below the version, up to the first fault. Never throws. */
-  verdictOf(method: string, rest: string, body: Uint8Array): BodyVerdict {
+  /**
+   * Returns whether V2 accepts a body sent to the path `rest` below the version, up to the first fault. Never throws. Without `request`
+   * the path alone says which operation it is.
+   */
+  verdictOf(method: string, rest: string, body: Uint8Array, request?: CheckedRequest): BodyVerdict {
     try {
-      const schema = this.schemaOf(method, rest);
+      const schema = this.schemaFor(method, rest, request);
       if (schema === undefined) return { v2: 'unknown', why: 'no-schema' };
       const value = jsonValue(body);
       if (value === undefined) return { v2: 'unknown', why: 'not-json' };
@@ -84,7 +106,7 @@ export class BodySchemas {
 
   /** Returns why V2 refuses the body, the innermost reasons only; undefined when it describes no such operation or no schema. */
   faultsOf(method: string, rest: string, body: unknown): readonly SchemaFault[] | undefined {
-    return this.schemaOf(method, rest)?.(body, MAX_OFFLINE_STEPS).faults;
+    return this.schemasOf(method, rest)?.[0]?.schema(body, MAX_OFFLINE_STEPS).faults;
   }
 
   /** Compiles all schemas, which takes milliseconds; otherwise the first check does. */
@@ -134,28 +156,57 @@ export class BodySchemas {
   }
 
   private matchWarnings(
-    byOperation: ReadonlyMap<string, Schema>,
+    byOperation: ReadonlyMap<string, readonly MediaSchema[]>,
     operations: readonly Operation[],
   ): readonly string[] {
     const end = 'So no body is checked: each verdict is "unknown".';
     if (byOperation.size === 0)
       return [`V2's description has no operation with a JSON body and a schema. ${end}`];
-    const writes = operations.filter(({ method }) => WRITES.has(method));
-    if (writes.length === 0) return [];
-    const isDescribed = ({ method, template, to }: Operation): boolean =>
-      this.schemaOf(to?.method ?? method, to?.template ?? template) !== undefined;
-    if (writes.some(isDescribed)) return [];
+    if (!this.isStrange(operations)) return [];
     const first = this.operations.get([...byOperation.keys()][0] ?? '');
-    const [write] = writes;
+    const write = operations.find(({ method }) => WRITES.has(method));
     const example = `it has ${first?.method} ${first?.rest} (${first?.path}), for example, and the rule book ${write?.method} ${write?.template}`;
     return [
       `No operation of the rule book is in V2's description with a JSON body: ${example}. ${end} Compare the paths and servers of the description with the rule book.`,
     ];
   }
 
-  private schemaOf(method: string, rest: string): Schema | undefined {
+  /** True for a rule book with writes of which the description has none: it describes another API, whatever its paths match. */
+  private isStrange(operations: readonly Operation[]): boolean {
+    const known = this.strangers.get(operations);
+    if (known !== undefined) return known;
+    const writes = operations.filter(({ method }) => WRITES.has(method));
+    const isStrange = writes.length > 0 && !writes.some((write) => this.schemasAt(write) !== undefined);
+    this.strangers.set(operations, isStrange);
+    return isStrange;
+  }
+
+  private schemaFor(method: string, rest: string, request?: CheckedRequest): Schema | undefined {
+    if (request === undefined) return this.schemasOf(method, rest)?.[0]?.schema;
+    const { operations, operation, mediaType } = request;
+    if (this.isStrange(operations)) return undefined;
+    const schemas = operation === undefined ? this.schemasOf(method, rest) : this.schemasAt(operation);
+    if (mediaType === undefined) return schemas?.[0]?.schema;
+    const media = withoutParameters(mediaType);
+    return schemas?.find((one) => isWithin(media, one.media))?.schema;
+  }
+
+  /**
+   * The schemas of the operation where V2 has it. A described path with a parameter where the operation has a name is another one: it
+   * has the path of `/clients/import` only by accident if it is `/clients/{id}`.
+   */
+  private schemasAt({ method, template, to }: Operation): readonly MediaSchema[] | undefined {
+    const own = to?.template ?? template;
+    const found = this.table.match(to?.method ?? method, own);
+    return found !== undefined && haveSameShape(found.template, own) ? this.schemasById(found.id) : undefined;
+  }
+
+  private schemasOf(method: string, rest: string): readonly MediaSchema[] | undefined {
     const id = this.table.match(method, rest)?.id;
-    if (id === undefined) return undefined;
+    return id === undefined ? undefined : this.schemasById(id);
+  }
+
+  private schemasById(id: string): readonly MediaSchema[] | undefined {
     this.compiled ??= this.compile();
     return this.compiled.byOperation.get(id);
   }
@@ -172,23 +223,45 @@ export class BodySchemas {
   private *compiling(): Generator<undefined, CompiledSchemas> {
     const checks = new SchemaChecks(this.description);
     yield;
-    const byOperation = new Map<string, Schema>();
+    const byOperation = new Map<string, readonly MediaSchema[]>();
     for (const [id, { path, method, operation }] of this.operations) {
       const declared = operation['requestBody'];
       const content = objectIn(followed(this.description, declared), 'content');
-      const media = jsonMediaIn(content);
-      const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
-      if (media === undefined || !isObject(schema)) continue;
       const reference = memberOf(declared, '$ref');
       const holder =
         typeof reference === 'string'
           ? reference
           : `#/paths/${pointerToken(path)}/${method.toLowerCase()}/requestBody`;
-      byOperation.set(id, checks.compile(schema, `${holder}/content/${pointerToken(media)}/schema`));
+      const schemas = jsonMediaIn(content).flatMap((media): readonly MediaSchema[] => {
+        const schema = memberOf(content[media], 'schema');
+        if (!isObject(schema)) return [];
+        const at = `${holder}/content/${pointerToken(media)}/schema`;
+        return [{ media: withoutParameters(media), schema: checks.compile(schema, at) }];
+      });
+      if (schemas.length === 0) continue;
+      byOperation.set(id, schemas);
       yield;
     }
     return { byOperation, checks };
   }
+}
+
+function withoutParameters(mediaType: string): string {
+  const [type = ''] = mediaType.split(';', 1);
+  return type.trim().toLowerCase();
+}
+
+/** True for a media type that a description's media type or range has (RFC 9110 §12.5.1). */
+function isWithin(media: string, range: string): boolean {
+  return (
+    range === media || range === '*/*' || (range === 'application/*' && media.startsWith('application/'))
+  );
+}
+
+/** True for templates with parameters in the same segments; a destination may have more in one: `/invoices/inv_{id}`. */
+function haveSameShape(one: string, other: string): boolean {
+  const [own, others] = [one.split('/'), other.split('/')];
+  return own.every((segment, at) => segment.includes('{') === (others[at] ?? '').includes('{'));
 }
 
 /** The value of a JSON text, its numbers as doubles; undefined when it is none. */

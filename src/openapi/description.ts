@@ -101,13 +101,13 @@ function isJsonType(type: string): boolean {
 
 /** The schema of a JSON body in `content`: of the most specific media type (OpenAPI 3.1.1 §4.8.14.1). */
 export function jsonSchemaIn(content: JsonObject): unknown {
-  return memberOf(content[jsonMediaIn(content) ?? ''], 'schema');
+  return memberOf(content[jsonMediaIn(content)[0] ?? ''], 'schema');
 }
 
-/** The most specific media type of JSON in `content`; undefined when there is none. */
-export function jsonMediaIn(content: JsonObject): string | undefined {
+/** The media types of JSON in `content`, the most specific ones first. */
+export function jsonMediaIn(content: JsonObject): readonly string[] {
   const names = Object.keys(content).filter((name) => isJsonMedia(name));
-  return names.toSorted((one, other) => vagueness(one) - vagueness(other))[0];
+  return names.toSorted((one, other) => vagueness(one) - vagueness(other));
 }
 
 function vagueness(mediaType: string): number {

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BodySchemas } from '../../src/openapi/body-schemas.ts';
+import type { Destination } from '../../src/rules/move.ts';
 import type { Operation } from '../../src/rules/rule-book.ts';
 import { referenceDescription } from '../../src/cli/draft/description-file.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
@@ -140,6 +141,200 @@ test('a description with which nothing can be checked is said to be so', () => {
   expect(described(['/clients', '/clients/{id}.pdf']).warnings([CREATE])).toEqual([
     'The path /clients/{id}.pdf of V2\'s description is not matched: it contains "{id}.pdf"; a parameter is a whole segment, such as {id}.',
   ]);
+});
+
+const PEOPLE: Destination = { method: 'POST', template: '/people', path: [], query: [] };
+const INVOICE: Destination = { method: 'POST', template: '/invoices/inv_{id}', path: [], query: [] };
+
+const operation = (method: string, template: string, to?: Destination): Operation => ({
+  id: `${method} ${template}`,
+  method,
+  template,
+  assumed: false,
+  ...(to === undefined ? {} : { to }),
+});
+
+/** A description whose operations each take an object with a member of its own, in these media types. */
+function distinct(paths: Readonly<Record<string, string>>, media = ['application/json']): BodySchemas {
+  const item = (name: string): object => ({
+    post: {
+      requestBody: {
+        content: Object.fromEntries(
+          media.map((type, at) => [
+            type,
+            { schema: { type: 'object', required: [at === 0 ? name : `${name}${at}`] } },
+          ]),
+        ),
+      },
+    },
+  });
+  return new BodySchemas({
+    openapi: '3.1.0',
+    paths: Object.fromEntries(Object.entries(paths).map(([path, name]) => [path, item(name)])),
+  });
+}
+
+// The path, the operation of the rule book that has it, the rule book's others, and the member whose absence is the verdict.
+test.each<
+  readonly [
+    what: string,
+    paths: Readonly<Record<string, string>>,
+    rest: string,
+    own: Operation | undefined,
+    others: readonly Operation[],
+    at: string | undefined,
+  ]
+>([
+  ['its own template', { '/clients/{id}': 'a' }, '/clients/7', operation('POST', '/clients/{id}'), [], '/a'],
+  ['with another name', { '/clients/{nr}': 'a' }, '/clients/7', operation('POST', '/clients/{id}'), [], '/a'],
+  ['with a slash at the end', { '/clients/': 'a' }, '/clients', operation('POST', '/clients'), [], '/a'],
+  [
+    'encoded otherwise',
+    { '/gr%C3%B6%C3%9Fe': 'a' },
+    '/gr%c3%b6%c3%9fe',
+    operation('POST', '/gr%C3%B6%C3%9Fe'),
+    [],
+    '/a',
+  ],
+  ['where V2 has it', { '/people': 'a' }, '/people', operation('POST', '/clients', PEOPLE), [], '/a'],
+  [
+    'with a part of a segment',
+    { '/invoices/{id}': 'a' },
+    '/invoices/inv_7',
+    operation('POST', '/bills/{id}', INVOICE),
+    [],
+    '/a',
+  ],
+  [
+    'that V2 has elsewhere',
+    { '/clients': 'a', '/x': 'b' },
+    '/people',
+    operation('POST', '/clients', PEOPLE),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'by accident',
+    { '/clients/{id}': 'a', '/x': 'b' },
+    '/clients/import',
+    operation('POST', '/clients/import'),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'by accident, beside its owner',
+    { '/clients/{id}': 'a' },
+    '/clients/import',
+    operation('POST', '/clients/import'),
+    [operation('POST', '/clients/{id}')],
+    undefined,
+  ],
+  [
+    'of a name, by accident',
+    { '/clients/import': 'a', '/x': 'b' },
+    '/clients/import',
+    operation('POST', '/clients/{id}'),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'in the first place, by accident',
+    { '/{tenant}/clients': 'a', '/x': 'b' },
+    '/orders/clients',
+    operation('POST', '/orders/clients'),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'with another method',
+    { '/clients': 'a', '/x': 'b' },
+    '/clients',
+    operation('PUT', '/clients'),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'that is not described',
+    { '/x': 'b' },
+    '/clients',
+    operation('POST', '/clients'),
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'that the rule book does not name',
+    { '/clients': 'a', '/x': 'b' },
+    '/clients',
+    undefined,
+    [operation('POST', '/x')],
+    '/a',
+  ],
+  [
+    'of a rule book without writes',
+    { '/clients': 'a' },
+    '/clients',
+    undefined,
+    [operation('GET', '/x')],
+    '/a',
+  ],
+  ['of another API', { '/clients': 'a' }, '/clients', undefined, [operation('POST', '/x')], undefined],
+  ['of another API that takes anything', { '/{bucket}': 'a' }, '/x', operation('POST', '/x'), [], undefined],
+  [
+    'of another API that takes anything else',
+    { '/{bucket}': 'a' },
+    '/y',
+    undefined,
+    [operation('POST', '/x')],
+    undefined,
+  ],
+  [
+    'of another API with the same reads',
+    { '/clients': 'a' },
+    '/clients',
+    undefined,
+    [operation('GET', '/clients'), operation('DELETE', '/x'), operation('PUT', '/x')],
+    undefined,
+  ],
+])(
+  'a body for an operation %s has the verdict that the description can give',
+  (_what, paths, rest, own, others, at) => {
+    const schemas = distinct(paths);
+    const operations = [...others, ...(own === undefined ? [] : [own])];
+    const method = own?.to?.method ?? own?.method ?? 'POST';
+    const given = schemas.verdictOf(method, rest, new TextEncoder().encode('{}'), {
+      operations,
+      operation: own,
+      mediaType: 'application/json',
+    });
+    expect(given).toEqual(at === undefined ? { v2: 'unknown', why: 'no-schema' } : { v2: 'invalid', at });
+    // What the start says of all bodies is true of each.
+    if (schemas.warnings(operations).some((sentence) => sentence.includes('each verdict is "unknown"')))
+      expect(given).toMatchObject({ v2: 'unknown' });
+  },
+);
+
+test.each<readonly [described: readonly string[], sent: string | undefined, at: string | undefined]>([
+  [['application/json'], undefined, '/a'],
+  [['application/json'], 'application/json', '/a'],
+  [['application/json'], 'Application/JSON; charset=utf-8', '/a'],
+  [['application/json; charset=utf-8'], 'application/json', '/a'],
+  [['application/json'], 'application/merge-patch+json', undefined],
+  [['application/vnd.a+json'], 'application/json', undefined],
+  [['application/vnd.a+json'], undefined, '/a'],
+  [['application/json', 'application/vnd.a+json'], 'application/vnd.a+json', '/a1'],
+  [['application/vnd.a+json', 'application/json'], 'application/json', '/a1'],
+  [['application/json', 'application/*'], 'application/vnd.a+json', '/a1'],
+  [['application/json', '*/*'], 'text/json', '/a1'],
+  [['application/json', 'application/*'], 'text/json', undefined],
+  [['text/plain'], 'application/json', undefined],
+])('of media types %j a body of %s has the schema of its own', (media, sent, at) => {
+  const schemas = distinct({ '/clients': 'a' }, [...media]);
+  const given = schemas.verdictOf('POST', '/clients', new TextEncoder().encode('{}'), {
+    operations: [CREATE],
+    operation: CREATE,
+    mediaType: sent,
+  });
+  expect(given).toEqual(at === undefined ? { v2: 'unknown', why: 'no-schema' } : { v2: 'invalid', at });
 });
 
 test('a keyword that cannot be used is left out and said, and the rest of the body is checked', () => {

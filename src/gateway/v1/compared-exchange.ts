@@ -104,7 +104,14 @@ export class ObserveExchange extends V1Exchange {
     const { checkable, entry, decision } = this;
     if (checkable === undefined || entry.would === undefined) return;
     const { bodyChecks } = this.gateway;
-    const check = bodyChecks.check(decision.v2Method, this.restAtV2, checkable, hasFailed(entry));
+    const { operation, v2Method } = decision;
+    const { operations } = this.rules.ruleBook;
+    // A body that a module made is JSON without a type of its own.
+    const mediaType = isTransformed(this.rules.ruleBook, operation, 'request')
+      ? undefined
+      : this.received.head.contentType;
+    const request = { operations, operation, mediaType };
+    const check = bodyChecks.check(v2Method, this.restAtV2, checkable, hasFailed(entry), request);
     if (check !== undefined) entry.would = { ...entry.would, ...check };
   }
 

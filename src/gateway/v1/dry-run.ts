@@ -20,7 +20,7 @@ import {
   type TransformResult,
   withQuery,
 } from '../../migrate/transform.ts';
-import type { BodySchemas } from '../../openapi/body-schemas.ts';
+import type { BodySchemas, CheckedRequest } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/attributes.ts';
 import type { Would } from '../../rewrite-log/entry.ts';
 import type { EditRecord, PatchOperation, Rewrite } from '../../rewrite/records.ts';
@@ -322,12 +322,20 @@ export class BodyChecks {
   }
 
   /** Checks a body for the path `rest` below the version; beyond the budget of the second it is unknown. */
-  check(method: string, rest: string, body: CheckableBody, isFailure: boolean): BodyCheck | undefined {
+  check(
+    method: string,
+    rest: string,
+    body: CheckableBody,
+    isFailure: boolean,
+    request: CheckedRequest,
+  ): BodyCheck | undefined {
     const schemas = this.schemas();
     if (schemas === undefined) return undefined;
     if (typeof body === 'string') return { v2: 'unknown', why: body };
     if (schemas === 'unread') return { v2: 'unknown', why: 'no-description' };
-    const check = this.budget.run(body.length, isFailure, () => schemas.verdictOf(method, rest, body));
+    const check = this.budget.run(body.length, isFailure, () =>
+      schemas.verdictOf(method, rest, body, request),
+    );
     if (check === undefined) return { v2: 'unknown', why: 'budget' };
     return check.v2 === 'invalid' ? { ...check, at: shortened(check.at) } : check;
   }

@@ -316,6 +316,9 @@ test('a body that makes its check slow is unknown, and the gateway serves on', a
   expect(gateway.surprises).toEqual([]);
 });
 
+/** Of a request that no rule book names. */
+const NO_BOOK = { operations: [], operation: undefined, mediaType: undefined };
+
 test('beyond the budget of a second the verdict is unknown, and failures have their own half', async () => {
   const schemas = await schemasOfV2();
   let clock = 0;
@@ -324,7 +327,7 @@ test('beyond the budget of a second the verdict is unknown, and failures have th
     () => schemas,
   );
   const body = new TextEncoder().encode('{"name":"x"}');
-  const check = (isFailure: boolean): unknown => checks.check('POST', '/clients', body, isFailure);
+  const check = (isFailure: boolean): unknown => checks.check('POST', '/clients', body, isFailure, NO_BOOK);
   const whys = Array.from({ length: 12 }, () => check(false));
   expect(whys[0]).toEqual({ v2: 'valid' });
   expect(whys.at(-1)).toEqual({ v2: 'unknown', why: 'budget' });
@@ -341,7 +344,7 @@ test('a pointer in the log is short, whatever names a client invents', async () 
     () => schemas,
   );
   const body = new TextEncoder().encode(JSON.stringify({ property: { ['x'.repeat(9000)]: 1 } }));
-  expect(checks.check('POST', '/orders/floor_plans', body, false)).toEqual({
+  expect(checks.check('POST', '/orders/floor_plans', body, false, NO_BOOK)).toEqual({
     v2: 'invalid',
     at: '/property',
   });
