@@ -2,7 +2,7 @@ import type { State } from '../inspector/api.ts';
 import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/operator-view.ts';
 import { errorCode } from '../node/files.ts';
-import { counted, terminalLines } from '../report/text.ts';
+import { counted, jsonText, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,
   latencySentence,
@@ -35,7 +35,7 @@ export async function carryOutRollout(
   const outcome = isFault(client) ? client : await ask(client, request);
   if (isFault(outcome)) return { ...outcome, fault: terminalLines(outcome.fault) };
   if (options.format === 'json') {
-    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+    process.stdout.write(`${jsonText(outcome)}\n`);
     return undefined;
   }
   const conditions = isFault(client) ? [] : await conditionsFrom(client);

@@ -11,7 +11,7 @@ import {
   type TwinServices,
 } from '../node/twin/twin-services.ts';
 import { decodeText, readText } from '../node/files.ts';
-import { count, counted, terminalText } from '../report/text.ts';
+import { count, counted, jsonText, terminalText } from '../report/text.ts';
 import type { ClientField } from '../rules/rule-book.ts';
 import type { Difference } from '../twin/compare.ts';
 import { type PlayedExchange, playScript, type Stage, type TwinReport, TwinTally } from '../twin/play.ts';
@@ -202,7 +202,7 @@ function twinJson({ played, alike, missing, different, chosen, skipped }: TwinRe
     return { script, name, statuses: { v1, gateway }, differences };
   });
   const choices = Object.fromEntries(byChoice(chosen));
-  return `${JSON.stringify({ played, alike, missing, different: exchanges, choices, skipped }, null, 2)}\n`;
+  return `${jsonText({ played, alike, missing, different: exchanges, choices, skipped }, 2)}\n`;
 }
 
 /** The names of exchanges that differ by each choice. */

@@ -24,6 +24,7 @@ import {
   printOwnReport,
 } from '../report/own-report.ts';
 import type { Ring } from '../rewrite-log/history.ts';
+import { jsonText } from '../report/text.ts';
 
 /** The data and functions behind the inspector's routes. */
 export interface InspectorParts extends GuardOptions {
@@ -111,7 +112,9 @@ export async function workResponse(
   };
   const { status, value } = await doOperatorWork(work, { compiled, decode, now: time, pause });
   if (typeof value === 'string') return new Response(value, { status, headers: textHeaders });
-  return status === 200 ? jsonResponse(value) : Response.json(value, { status });
+  return status === 200
+    ? jsonResponse(value)
+    : new Response(jsonText(value), { status, headers: JSON_HEADERS });
 }
 
 function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {

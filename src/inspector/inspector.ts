@@ -85,7 +85,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.post('/explain/read', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
-    return c.json(readPasted(body.text, noFile));
+    return jsonResponse(readPasted(body.text, noFile));
   });
   app.post('/explain', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);

@@ -16,7 +16,7 @@ import type { End, Mode } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle } from './rollout-effect.ts';
-import { failure, readCommand } from './routes/responses.ts';
+import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
 export interface RolloutCounts {
@@ -400,7 +400,7 @@ function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
  * view. The media type is required, because another site's form cannot send it.
  */
 export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
-  app.get('/rollout', (c) => c.json(rollout.view()));
+  app.get('/rollout', () => jsonResponse(rollout.view()));
   app.post('/rollout', async (c) => {
     const body = await readCommand(c.req.raw, COMMAND_BYTES);
     if (body instanceof Response) return body;
@@ -412,7 +412,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
         'Send {"mode": "migrate", "observe", "shadow", "canary" or "verify", "share", "operation", "client", "force", "check", "who", "why"}.',
       );
     const outcome = await rollout.command(request);
-    return outcome === undefined ? c.json(rollout.view()) : failure(422, 'not-changed', outcome.fault);
+    return outcome === undefined ? jsonResponse(rollout.view()) : failure(422, 'not-changed', outcome.fault);
   });
 }
 

@@ -116,6 +116,14 @@ export function terminalLines(text: string): string {
   return text.replaceAll(UNPRINTABLE_BUT_LINES, escaped);
 }
 
+/**
+ * Prints a value as JSON. `curl` and `--json` show it on a terminal, where nothing in it moves the cursor or reverses the direction; to
+ * whoever parses it, it is the same.
+ */
+export function jsonText(value: unknown, indent?: number): string {
+  return terminalLines(JSON.stringify(value, undefined, indent) ?? 'null');
+}
+
 /** Escapes text within a line of Markdown, also in a table: no markup, no HTML, no links. */
 export function markdownText(text: string): string {
   return terminalText(text)

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
 import { lineDiff } from '../../inspector/diff/diff.ts';
 import { inFormOf, readText } from '../../node/files.ts';
-import { counted, terminalText } from '../../report/text.ts';
+import { counted, jsonText, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -299,5 +299,5 @@ function printJson(
   isUpdated: boolean,
 ): string {
   const files = outcomes.map(({ file, cases }) => ({ file, cases }));
-  return `${JSON.stringify({ cases: all, failed, updated: isUpdated ? failed : 0, files }, null, 2)}\n`;
+  return `${jsonText({ cases: all, failed, updated: isUpdated ? failed : 0, files }, 2)}\n`;
 }

@@ -13,7 +13,7 @@ import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
-import { count, counted, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
@@ -77,7 +77,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   if (unwritten !== undefined) return unwritten;
   if (options.json === true) {
     const { text: _, ...tried } = trial ?? { text: '' };
-    writeDocument(`${JSON.stringify({ ruleBook: text, faults, ...(trial && { trial: tried }) }, null, 2)}\n`);
+    writeDocument(`${jsonText({ ruleBook: text, faults, ...(trial && { trial: tried }) }, 2)}\n`);
   } else {
     // Even a draft with faults is worth reading.
     process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));

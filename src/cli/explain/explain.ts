@@ -8,7 +8,7 @@ import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-c
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
-import { terminalLines, terminalText } from '../../report/text.ts';
+import { jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
@@ -270,7 +270,7 @@ function printJson(explanations: readonly Explained[]): string {
   const all = explanations.map(({ name, explanation, response }) =>
     Object.assign({ name }, explanation, response && { response }),
   );
-  return `${JSON.stringify(all.length === 1 ? all[0] : all, null, 2)}\n`;
+  return `${jsonText(all.length === 1 ? all[0] : all, 2)}\n`;
 }
 
 function isFailure({ verdict, edits }: Explanation, { failOn }: ExplainOptions): boolean {

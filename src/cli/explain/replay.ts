@@ -5,7 +5,7 @@ import { isExplainRequest } from '../../inspector/explain/explain.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
 import { readText } from '../../node/files.ts';
-import { count, counted, terminalText } from '../../report/text.ts';
+import { count, counted, jsonText, terminalText } from '../../report/text.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -56,7 +56,7 @@ export async function recordRequests(options: RecordOptions): Promise<CommandFau
   if (unwritten !== undefined) return unwritten;
   stdout.write(
     options.format === 'json'
-      ? `${JSON.stringify({ requests: all, different: recordings.size, out: options.out })}\n`
+      ? `${jsonText({ requests: all, different: recordings.size, out: options.out })}\n`
       : `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
   );
   return undefined;
@@ -107,7 +107,7 @@ function summaryJson(
     requests: count,
     example,
   }));
-  return JSON.stringify({ requests, changed, places: list }, null, 2);
+  return jsonText({ requests, changed, places: list }, 2);
 }
 
 function summary(

@@ -11,6 +11,7 @@ import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 import { LogLines } from '../../node/log/log-lines.ts';
+import { jsonText } from '../../report/text.ts';
 
 /** Options of `tail`. */
 export interface TailOptions {
@@ -50,7 +51,7 @@ export async function runTail(
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
       printHead();
-      stdout.write(`${options.format === 'json' ? JSON.stringify(entry) : entryRow(entry, terminal)}\n`);
+      stdout.write(`${options.format === 'json' ? jsonText(entry) : entryRow(entry, terminal)}\n`);
     }
   } catch (error) {
     if (error instanceof AdminRefusal) return { fault: error.message };

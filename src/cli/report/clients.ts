@@ -2,7 +2,7 @@ import { stdin, stdout } from 'node:process';
 import type { ClientsView } from '../../inspector/api.ts';
 import { nameClient } from '../../node/admin/names.ts';
 import { createClientHash } from '../../node/runtime.ts';
-import { terminalText } from '../../report/text.ts';
+import { jsonText, terminalText } from '../../report/text.ts';
 import { shortSecret } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { printColumns, terminalOf } from '../terminal.ts';
@@ -39,7 +39,7 @@ export async function printHash({ format, config }: NameOptions): Promise<Comman
   const key = input.trim();
   if (key === '' || /[\r\n]/.test(key)) return { fault: 'Give one API key on stdin.' };
   const client = createClientHash(secret)(key);
-  return print(format === 'json' ? `${JSON.stringify({ client })}\n` : `${client}\n`);
+  return print(format === 'json' ? `${jsonText({ client })}\n` : `${client}\n`);
 }
 
 /** Names a client, or removes its name. */
@@ -53,7 +53,7 @@ export async function giveName(
   const path = read.value;
   const out =
     format === 'json'
-      ? `${JSON.stringify({ client, name: name?.trim() ?? null })}\n`
+      ? `${jsonText({ client, name: name?.trim() ?? null })}\n`
       : name === undefined
         ? `${client} has no name now.\n`
         : `${client} is called ${name.trim()}.\n`;
@@ -74,7 +74,7 @@ export async function listClients({
 }: NameOptions & { readonly admin: string }): Promise<CommandFault | undefined> {
   const response = await ask(admin, undefined, config);
   if ('fault' in response) return response;
-  if (format === 'json') return print(`${JSON.stringify(response, null, 2)}\n`);
+  if (format === 'json') return print(`${jsonText(response, 2)}\n`);
   const rows = response.clients.map(({ client, name, userAgents, addresses }) =>
     [client, name ?? '-', userAgents[0] ?? '-', addresses[0] ?? '-'].map(terminalText),
   );

@@ -27,7 +27,7 @@ import { readWindow, Zone } from '../../report/plan/zone.ts';
 import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
-import { terminalText } from '../../report/text.ts';
+import { jsonText, terminalText } from '../../report/text.ts';
 import { readInstant } from '../../rules/rollout.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
@@ -311,8 +311,7 @@ function write(
   text: string | (() => string),
   json: object,
 ): Promise<undefined> {
-  const shown =
-    format === 'json' ? `${JSON.stringify(json, null, 2)}\n` : typeof text === 'string' ? text : text();
+  const shown = format === 'json' ? `${jsonText(json, 2)}\n` : typeof text === 'string' ? text : text();
   return new Promise((resolve) => {
     stdout.write(shown, () => resolve(undefined));
   });

@@ -29,7 +29,7 @@ import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../r
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { count, counted, percentWords, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted, jsonText, percentWords, terminalLines, terminalText } from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
@@ -123,7 +123,7 @@ async function apply(
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
   const { written } = outcome;
   if (format === 'json') {
-    await write(`${JSON.stringify({ rules, written }, null, 2)}\n`);
+    await write(`${jsonText({ rules, written }, 2)}\n`);
     return undefined;
   }
   await write(
@@ -156,14 +156,14 @@ async function printDigests(
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const all = digests(made, book.rules.ruleBook.changes, book.rules.ruleBook.rollout);
-  await write(format === 'json' ? `${JSON.stringify(all, null, 2)}\n` : digestMarkdown(all));
+  await write(format === 'json' ? `${jsonText(all, 2)}\n` : digestMarkdown(all));
   return undefined;
 }
 
 function printReport(made: Report, { format }: ReportOptions): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(made, null, 2)}\n`;
+      return `${jsonText(made, 2)}\n`;
     case 'csv':
       return reportCsv(made);
     case 'md':
@@ -176,7 +176,7 @@ function printReport(made: Report, { format }: ReportOptions): string {
 }
 
 function printCensus({ census }: Report, { format }: ReportOptions): string {
-  if (format === 'json') return `${JSON.stringify(census, null, 2)}\n`;
+  if (format === 'json') return `${jsonText(census, 2)}\n`;
   return format === 'text' ? censusTerminal(census, terminalOf(stdout)) : censusMarkdown(census);
 }
 
@@ -234,7 +234,7 @@ async function writeSkill(document: GuideDocument, into: string): Promise<Comman
 }
 
 function printedGuide(document: GuideDocument, format: ReportOptions['format']): string {
-  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`;
+  if (format === 'json') return `${jsonText(document, 2)}\n`;
   return format === 'html' ? guideHtml(document) : guideMarkdown(document);
 }
 

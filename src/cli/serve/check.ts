@@ -4,7 +4,7 @@ import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
-import { counted } from '../../report/text.ts';
+import { counted, jsonText } from '../../report/text.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { type CommandFault, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
@@ -24,7 +24,7 @@ export async function runCheck(
   const faults =
     'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
   if ('faults' in sound || faults.length > 0) {
-    if (isJson) process.stdout.write(`${JSON.stringify({ faults }, null, 2)}\n`);
+    if (isJson) process.stdout.write(`${jsonText({ faults }, 2)}\n`);
     else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
     process.exitCode = NOT_STARTED;
     return undefined;
@@ -46,7 +46,7 @@ export async function runCheck(
   if (isJson) {
     const rules = sound.ruleBook.shippedAt ?? sound.rulesPath;
     const all = { rules, ...content(book, warnings), ...(coverage && { coverage }) };
-    process.stdout.write(`${JSON.stringify(all, null, 2)}\n`);
+    process.stdout.write(`${jsonText(all, 2)}\n`);
     return undefined;
   }
   const covered =

@@ -19,6 +19,7 @@ import {
   rewriteAgain,
 } from './curl.ts';
 import { accountOf, entryName, OUTCOME_WORDS } from './entry-words.ts';
+import { jsonText } from '../../report/text.ts';
 
 /** An exchange to export, and the format of its file. */
 export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' | 'origin'> {
@@ -57,8 +58,7 @@ export function exportEntry(
 ): OperatorResult {
   const { entry, kept } = parts;
   const outcome = rewriteAgain(entry, kept, rules, bodyBytes(kept.v1Request.body));
-  if (format === 'har')
-    return { status: 200, value: JSON.stringify(harOf({ ...parts, outcome }), undefined, 2) };
+  if (format === 'har') return { status: 200, value: jsonText(harOf({ ...parts, outcome }), 2) };
   const text = caseText(entry, kept, outcome, rules);
   if (text !== undefined) return { status: 200, value: text };
   const detail =

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { readDecimal } from '../../http/header-list.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, isFilterFault, parseFilter, printFilter } from '../../rewrite-log/filter.ts';
-import { counted } from '../../report/text.ts';
+import { counted, jsonText } from '../../report/text.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
@@ -86,7 +86,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
-    return c.json(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
+    return jsonResponse(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
   });
   app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
   app.get('/entries/stream', (c) => {
@@ -276,14 +276,14 @@ class StreamReader {
     const missed = ring.oldest - 1 - this.position;
     if (missed > 0) {
       const gap: StreamGap = { missed };
-      events += `event: gap\ndata: ${JSON.stringify(gap)}\n\n`;
+      events += `event: gap\ndata: ${jsonText(gap)}\n\n`;
       this.position = ring.oldest - 1;
     }
     const end = Math.min(ring.latest, this.position + MAX_ENTRIES_PER_POLL);
     for (let seq = this.position + 1; seq <= end; seq += 1) {
       const entry = ring.at(seq);
       if (entry === undefined || !filter.accepts(entry, () => contentOf(seq))) continue;
-      events += `event: entry\nid: ${run}-${seq}\ndata: ${JSON.stringify(shown(seq, entry))}\n\n`;
+      events += `event: entry\nid: ${run}-${seq}\ndata: ${jsonText(shown(seq, entry))}\n\n`;
     }
     this.position = end;
     this.polls += 1;
@@ -296,6 +296,6 @@ class StreamReader {
     const text = JSON.stringify({ ...state, now: '' });
     if (text === this.lastState) return ': keep-alive\n\n';
     this.lastState = text;
-    return `event: state\ndata: ${JSON.stringify(state)}\n\n`;
+    return `event: state\ndata: ${jsonText(state)}\n\n`;
   }
 }

@@ -10,7 +10,7 @@ import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Resent } from '../api.ts';
 import { rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
-import { failure, pause, readCommand } from './responses.ts';
+import { failure, jsonResponse, pause, readCommand } from './responses.ts';
 
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;
@@ -70,7 +70,7 @@ export function resendRoute(app: Hono, parts: InspectorParts): void {
     const status = await parts.resend({ ...request, headers });
     await logged(parts, requestId, latest);
     const resent: Resent = { requestId, ...(status === undefined ? {} : { status }) };
-    return c.json(resent);
+    return jsonResponse(resent);
   });
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../../report/text.ts';
 import { readDecimal } from '../../http/header-list.ts';
 
 /** Characters serialised and sent per turn of the event loop. */
@@ -83,14 +84,14 @@ function nextChunk(parts: Iterator<string>): { readonly text: string; readonly i
 /** The JSON text of a value, in chunks. */
 export function* jsonParts(value: unknown, level = 0): Generator<string, void, undefined> {
   if (level === OPENED_LEVELS || typeof value !== 'object' || value === null) {
-    yield JSON.stringify(value) ?? 'null';
+    yield jsonText(value);
     return;
   }
   const isList = Array.isArray(value);
   let separator = isList ? '[' : '{';
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined && !isList) continue;
-    yield isList ? separator : `${separator}${JSON.stringify(name)}:`;
+    yield isList ? separator : `${separator}${jsonText(name)}:`;
     yield* jsonParts(member, level + 1);
     separator = ',';
   }
@@ -178,7 +179,8 @@ export function failure(
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return Response.json(failureBody(status, code, detail), { status, headers });
+  const all = { 'Content-Type': 'application/json', ...headers };
+  return new Response(jsonText(failureBody(status, code, detail)), { status, headers: all });
 }
 
 /**

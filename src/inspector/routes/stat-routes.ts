@@ -52,7 +52,7 @@ const GONE_AFTER_DAYS = 14;
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   const plans = endPlans(parts);
-  app.get('/state', (c) => c.json(stateOf(parts)));
+  app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/plan', async (c) => {
     const { zone = parts.rules().current.ruleBook.zone ?? 'UTC', lead } = c.req.query();
@@ -60,12 +60,12 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     if (fault !== undefined) return failure(400, 'bad-query', fault);
     return await plans(zone, lead === undefined ? undefined : Number(lead));
   });
-  app.get('/history', (c) => {
+  app.get('/history', () => {
     const history: HistoryView = {
       since: new Date(startedAt).toISOString(),
       minutes: view.history.minutes(time(), startedAt),
     };
-    return c.json(history);
+    return jsonResponse(history);
   });
   app.get('/metrics', () => {
     const { from, to, operations } = parts.rules().current.ruleBook;
@@ -146,7 +146,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
       const made = [
         'No plan: this gateway writes no log file. Set --log-file, or save its stdout and run capture-gateway plan with it.',
       ];
-      return Response.json({ zone, made, parts: [], clients: [] } satisfies EndPlan);
+      return jsonResponse({ zone, made, parts: [], clients: [] } satisfies EndPlan);
     }
     const now = time();
     for (const [key, { until }] of plans) if (until <= now) plans.delete(key);
@@ -294,7 +294,7 @@ function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
  * `name`, the name is removed) and returns the updated view. The media type is required, because another site's form cannot send it.
  */
 export function clientRoutes(app: Hono, parts: InspectorParts): void {
-  app.get('/clients', (c) => c.json(clientsView(parts)));
+  app.get('/clients', () => jsonResponse(clientsView(parts)));
   app.post('/clients', async (c) => {
     const body = await readCommand(c.req.raw, NAME_BYTES);
     if (body instanceof Response) return body;
@@ -306,7 +306,7 @@ export function clientRoutes(app: Hono, parts: InspectorParts): void {
     }
     const outcome = parts.nameClient(request.client, request.name);
     if (outcome !== undefined) return failure(422, 'not-named', outcome.fault);
-    return c.json(clientsView(parts));
+    return jsonResponse(clientsView(parts));
   });
 }
 

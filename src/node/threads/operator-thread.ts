@@ -8,6 +8,7 @@ import {
 import type { OperatorText, OperatorWork } from '../../inspector/operator-work.ts';
 import { failureBody } from '../../inspector/routes/responses.ts';
 import { threadPath } from './thread-messages.ts';
+import { jsonText } from '../../report/text.ts';
 
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
@@ -125,7 +126,7 @@ export class OperatorThread {
 
   private refused(code: 'too-slow' | 'too-large', why: string, remedy = TRY_AGAIN): OperatorText {
     const body = failureBody(503, code, `${why} Clients are not affected. ${remedy}`);
-    return { status: 503, isJson: true, bytes: encoder.encode(JSON.stringify(body)) };
+    return { status: 503, isJson: true, bytes: encoder.encode(jsonText(body)) };
   }
 
   private start(): Worker {

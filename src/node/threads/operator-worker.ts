@@ -4,6 +4,7 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
 import { TransformThreads } from './transform-thread.ts';
+import { jsonText } from '../../report/text.ts';
 
 // The operators' thread: explains requests, shows entries of any size and plans from logs, while the main thread serves clients.
 
@@ -30,7 +31,7 @@ async function respond(work: OperatorWork): Promise<void> {
     pause,
   });
   const isJson = typeof value !== 'string';
-  const bytes = new Uint8Array(new TextEncoder().encode(isJson ? JSON.stringify(value) : value));
+  const bytes = new Uint8Array(new TextEncoder().encode(isJson ? jsonText(value) : value));
   const text: OperatorText = { status, isJson, bytes };
   parentPort?.postMessage(text, [bytes.buffer]);
 }
