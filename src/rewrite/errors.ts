@@ -6,12 +6,12 @@ import { ERROR_FORMS, type ErrorForm, type ErrorsRule, type Path, type RequestRu
 import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
 import { camel, isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
-import type { CompiledResponseRule, ResponseRuleBase, ResponseRun } from './response-rules.ts';
+import { type CompiledResponseRule, responseBase, type RuleBase, type Run } from './run.ts';
 import { concatBytes } from '../http/byte-collector.ts';
 import { JsonWalker, type WalkedNode } from '../json/document.ts';
 
 /** An `errors` rule while it applies to each error in the service's envelope. */
-interface Errors extends ResponseRuleBase {
+interface Errors extends RuleBase {
   readonly path: readonly number[];
   readonly v1: V1Names;
   /** The same for texts, and for other spellings. */
@@ -50,8 +50,8 @@ const encoder = new TextEncoder();
 const BACKSLASH = 0x5c;
 
 /** Converts an error's pointer, and the names and sentences in its text, back to V1's. */
-function errors(rule: Errors, run: ResponseRun, error: DraftObject): void {
-  const { draft, context } = run;
+function errors(rule: Errors, run: Run, error: DraftObject): void {
+  const { draft } = run;
   if (rule.any !== undefined) anyErrors(rule, rule.any, run, error);
   if (rule.keyed !== undefined) keyedErrors(rule, rule.keyed, run, error);
   let place: ReturnType<typeof draft.open> = rule.pointer.length === 0 ? undefined : error;
@@ -60,8 +60,7 @@ function errors(rule: Errors, run: ResponseRun, error: DraftObject): void {
     place = holder === undefined ? undefined : draft.open(holder, holder.node);
   }
   const pointer = place instanceof DraftObject ? find(place, rule.pointer.at(-1) ?? 0) : undefined;
-  if (pointer !== undefined)
-    rewriteString(rule, run, pointer, (raw) => v1Place(rule, raw, context.isWrapped));
+  if (pointer !== undefined) rewriteString(rule, run, pointer, (raw) => v1Place(rule, raw, run.isWrapped));
   const parameter = place instanceof DraftObject ? find(place, rule.parameter) : undefined;
   const renamed = parameter === undefined ? undefined : v1Parameter(rule, run, parameter);
   for (const id of rule.sentences) {
@@ -74,12 +73,7 @@ function errors(rule: Errors, run: ResponseRun, error: DraftObject): void {
 }
 
 /** Replaces a member with errors of Rails as a whole, byte for byte the same outside of names. */
-function keyedErrors(
-  rule: Errors,
-  keyed: NonNullable<Errors['keyed']>,
-  run: ResponseRun,
-  body: DraftObject,
-): void {
+function keyedErrors(rule: Errors, keyed: NonNullable<Errors['keyed']>, run: Run, body: DraftObject): void {
   const member = find(body, keyed.id);
   if (member === undefined || member.node < 0 || member.literal !== undefined) return;
   const { bytes, tape } = run.draft;
@@ -88,17 +82,17 @@ function keyedErrors(
   if (edits.length > 0) replaceText(rule, run, member, applyEdits(value, edits));
 }
 
-function replaceText(rule: Errors, run: ResponseRun, member: DraftMember, literal: Uint8Array): void {
+function replaceText(rule: Errors, run: Run, member: DraftMember, literal: Uint8Array): void {
   member.literal = literal;
   if (member.holder !== undefined) markChanged(member.holder);
-  run.replace(rule, member);
+  run.recorder?.reword(rule, member);
 }
 
 /** Bytes of a member that is read whole; errors are small. */
 const MAX_ANY_BYTES = 65_536;
 
 /** Names in errors of any other shape: those of frameworks in front of the service's own, such as `{"detail":[{"loc":[…],"msg":"…"}]}`. */
-function anyErrors(rule: Errors, any: AnyErrors, run: ResponseRun, body: DraftObject): void {
+function anyErrors(rule: Errors, any: AnyErrors, run: Run, body: DraftObject): void {
   const { bytes, tape, names } = run.draft;
   for (const member of body.members) {
     const v1 = any.members.get(member.id);
@@ -106,8 +100,8 @@ function anyErrors(rule: Errors, any: AnyErrors, run: ResponseRun, body: DraftOb
     const value = bytes.subarray(tape.start(member.node), tape.end(member.node));
     if (value.length > MAX_ANY_BYTES || (member.id === any.list && isOfForm(value, any))) continue;
     const edits = any.errors.anywhere(value, names.name(member.id), {
-      isWrapped: run.context.isWrapped,
-      place: (raw) => v1Place(rule, raw, run.context.isWrapped),
+      isWrapped: run.isWrapped,
+      place: (raw) => v1Place(rule, raw, run.isWrapped),
       text: (raw, named) => v1Text(rule, raw, named),
       spellings: rule.spellings,
     });
@@ -117,7 +111,7 @@ function anyErrors(rule: Errors, any: AnyErrors, run: ResponseRun, body: DraftOb
     member.id = v1;
     member.isRenamed = true;
     markChanged(body);
-    run.move(rule, member, before);
+    run.recorder?.move(rule, member, before);
   }
 }
 
@@ -142,12 +136,7 @@ function isOfForm(list: Uint8Array, { pointer, texts }: AnyErrors): boolean {
 }
 
 /** Replaces the text of a string between its quotes, as spelled in the response: escapes are not decoded. */
-function rewriteString(
-  rule: Errors,
-  run: ResponseRun,
-  member: DraftMember,
-  change: (raw: string) => string,
-): void {
+function rewriteString(rule: Errors, run: Run, member: DraftMember, change: (raw: string) => string): void {
   const { bytes, tape } = run.draft;
   const { node } = member;
   if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
@@ -215,7 +204,7 @@ interface RenamedParameter {
 }
 
 /** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
-function v1Parameter(rule: Errors, run: ResponseRun, parameter: DraftMember): RenamedParameter | undefined {
+function v1Parameter(rule: Errors, run: Run, parameter: DraftMember): RenamedParameter | undefined {
   let renamed: RenamedParameter | undefined;
   rewriteString(rule, run, parameter, (raw) => {
     const text = stringText(raw);
@@ -259,9 +248,9 @@ export function compileErrors(
   const form: ErrorForm = declared ?? ERROR_FORMS['json-api'];
   const details = new Map(Object.entries(rule.details));
   const v1 = new V1Names(request);
+  const base = responseBase({ change, rule: rule.rule });
   const common = {
-    change,
-    rule: 'errors' as const,
+    ...base,
     v1,
     spellings: new NameSpellings(request, v1),
     details,
@@ -274,15 +263,17 @@ export function compileErrors(
     const { path, pointer } = place;
     const whole = { ...common, ...place };
     return {
-      change,
-      rule: rule.rule,
+      ...base,
       status: rule.status,
       path,
       reach: path.length + Math.max(1, pointer.length),
       open: ({ objects }) => {
         for (const id of pointer.slice(0, -1)) objects[id] = true;
       },
-      apply: (run, error) => errors(whole, run, error),
+      apply: (run, error) => {
+        errors(whole, run, error);
+        return undefined;
+      },
     };
   };
   const ofEach = compiled({

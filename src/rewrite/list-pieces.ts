@@ -3,12 +3,8 @@ import { stringText } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { skipSpace } from '../json/scanner.ts';
 import type { PatchOperation } from './records.ts';
-import {
-  MAX_RECORDS,
-  type ResponseRecord,
-  type ResponseRewrite,
-  type RewrittenResponse,
-} from './response-rules.ts';
+import { MAX_RECORDS } from './recorder.ts';
+import type { ResponseRecord, ResponseRewrite, RewrittenResponse } from './response-rules.ts';
 
 /** Bytes of a piece from which it ends with its element: its elements take a few megabytes of memory, however small they are. */
 const PIECE_BYTES = 32 * 1024;

@@ -1,7 +1,7 @@
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
-import { type OpenedMembers, Scanner } from '../json/scanner.ts';
+import { Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
 import {
   type Change,
@@ -11,39 +11,21 @@ import {
   type Policies,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import type { RequestRule } from '../rules/rule.ts';
+import type { RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { RecordCache, ShapeCache } from './caches.ts';
 import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
 import {
   type EditRecord,
   joinedPatch,
   malformed,
-  Recorder,
   type Records,
   type Refusal,
   type Rewrite,
 } from './records.ts';
-import {
-  type CompiledRule,
-  compileMap,
-  compileNest,
-  compileRename,
-  compileStrip,
-  compileUnwrap,
-  isOfList,
-  levelsRead,
-  lookUp,
-  type Lookup,
-  type Marks,
-  type MembersToOpen,
-  openPath,
-  type RuleBase,
-  Run,
-  STEPS,
-  type Stop,
-} from './member-rules.ts';
-import { compileConvert, compileJoin, compileList, compileSplit } from './conversion-rules.ts';
-import { compileMove, compileSet } from './value-rules.ts';
+import { compileRule } from './kinds/kinds.ts';
+import { type Lookup, lookUp } from './mapped-values.ts';
+import { Recorder, REQUEST_RECORDS } from './recorder.ts';
+import { type CompiledRule, isOfList, levelsRead, openedBy, Run, SeenIds, STEPS, type Stop } from './run.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
@@ -113,7 +95,7 @@ export class Plan {
   private readonly cache = new RecordCache();
   private readonly shapes = new ShapeCache<ShapeResult | ShapeResults>(MAX_CACHED_NODES);
   private readonly slab = new Slab();
-  private readonly marks: Marks = { rounds: [], round: 0 };
+  private readonly seen = new SeenIds();
 
   /** The plan for a request without a body; undefined where none is made. */
   private readonly maker: Plan | undefined;
@@ -163,7 +145,7 @@ export class Plan {
   applyTo(text: Uint8Array, memory: WorkMemory | undefined): AppliedRules {
     if (this.scanner.scan(text, 0, memory) !== undefined) return { outcome: 'fault' };
     if (this.scanner.tape.isIncomplete) return { outcome: 'buffer-full' };
-    const run = this.run(text, memory, (draft) => new Recorder(draft));
+    const { run, recorder } = this.recordedRun(text, memory);
     const stop = this.applyRules(run);
     if (run.draft.isIncomplete) return { outcome: 'buffer-full' };
     if (stop?.kind === 'refuse') return { outcome: 'refuse', refusal: stop.refusal };
@@ -172,7 +154,7 @@ export class Plan {
     return {
       outcome: 'applied',
       draft: run.draft,
-      records: run.recorder?.finish() ?? NO_RECORDS,
+      records: recorder.finish(),
       readsValues,
     };
   }
@@ -245,7 +227,7 @@ export class Plan {
 
   /** Applies the rules to the body that was scanned last; undefined where there is not enough memory. */
   private compute(body: Uint8Array, memory: WorkMemory | undefined): ShapeResult | Stop | undefined {
-    const run = this.run(body, memory, undefined);
+    const run = new Run(this.draft(body, memory), undefined, this.seen);
     const stop = this.applyRules(run);
     if (run.draft.isIncomplete) return undefined;
     if (stop !== undefined) return stop;
@@ -256,13 +238,17 @@ export class Plan {
     return result;
   }
 
-  private run(
+  private draft(body: Uint8Array, memory: WorkMemory | undefined): Draft {
+    return new Draft(body, this.scanner.tape, this.names, true, memory);
+  }
+
+  private recordedRun(
     body: Uint8Array,
     memory: WorkMemory | undefined,
-    record: ((draft: Draft) => Recorder) | undefined,
-  ): Run {
-    const draft = new Draft(body, this.scanner.tape, this.names, true, memory);
-    return new Run(draft, record?.(draft), this.marks);
+  ): { readonly run: Run; readonly recorder: Recorder<RequestRuleName> } {
+    const draft = this.draft(body, memory);
+    const recorder = new Recorder<RequestRuleName>(draft, REQUEST_RECORDS);
+    return { run: new Run(draft, recorder, this.seen), recorder };
   }
 
   private applyRules(run: Run): Stop | undefined {
@@ -281,10 +267,10 @@ export class Plan {
     if (run.codes.length === 0) return NO_RECORDS;
     const known = run.isSingular ? undefined : this.cache.get(run.codes);
     if (known !== undefined) return known;
-    const secondRun = this.run(body, memory, (draft) => new Recorder(draft));
+    const { run: secondRun, recorder } = this.recordedRun(body, memory);
     this.applyRules(secondRun);
     if (secondRun.draft.isIncomplete) return undefined;
-    const records = secondRun.recorder?.finish() ?? NO_RECORDS;
+    const records = recorder.finish();
     if (!run.isSingular) this.cache.set(run.codes, records);
     return records;
   }
@@ -296,7 +282,7 @@ export class Plan {
       const policies = { ...common, ...change.policies };
       for (const rule of change.request) {
         if (rule.rule === 'strip' && rule.members.length === 0) continue;
-        rules.push(compile(rule, { change: change.id, rule: rule.rule, code, policies }, this.names));
+        rules.push(compileRule(rule, { change: change.id, rule: rule.rule, code, policies }, this.names));
         code += STEPS * stepsOf(rule);
       }
     }
@@ -314,16 +300,6 @@ function withoutBodies(change: Change): Change {
   return { ...change, on: 'every', request: change.request.filter(({ rule }) => rule !== 'unwrap') };
 }
 
-/** The names of the members that `rules` open, as in the V1 body: the old name where a rule gives a new one. */
-function openedBy(rules: readonly CompiledRule[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
-  for (const rule of rules.toReversed()) {
-    rule.open?.(opened);
-    openPath(opened, rule.path);
-  }
-  return opened;
-}
-
 function applyRule(rule: CompiledRule, run: Run): Stop | undefined {
   if (rule.path.length === 0) return rule.apply(run, run.draft.root);
   const before = run.codes.length;
@@ -335,34 +311,6 @@ function applyRule(rule: CompiledRule, run: Run): Stop | undefined {
   // The records contain the index of an array, but the steps do not.
   if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
   return stop;
-}
-
-function compile(rule: RequestRule, base: RuleBase, names: NameTable): CompiledRule {
-  if ('conversion' in rule) return compileConvert(rule, base, names);
-  switch (rule.rule) {
-    case 'unwrap':
-      return compileUnwrap(rule, base, names);
-    case 'nest':
-      return compileNest(rule, base, names);
-    case 'rename':
-      return compileRename(rule, base, names);
-    case 'strip':
-    case 'only':
-      return compileStrip(rule, base, names);
-    case 'map':
-      return compileMap(rule, base, names);
-    case 'set':
-    case 'default':
-      return compileSet(rule, base, names);
-    case 'move':
-      return compileMove(rule, base, names);
-    case 'list':
-      return compileList(rule, base, names);
-    case 'join':
-      return compileJoin(rule, base, names);
-    case 'split':
-      return compileSplit(rule, base, names);
-  }
 }
 
 /** The number of members or values whose steps a rule distinguishes. */

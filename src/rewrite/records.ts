@@ -1,41 +1,33 @@
 import type { Edit } from '../json/edit.ts';
 import { pointerSteps, tokenName } from '../json/pointer.ts';
 import type { JsonFault } from '../json/scanner.ts';
-import type { RequestRuleName } from '../rules/rule.ts';
-import {
-  currentName,
-  currentPointer,
-  type Draft,
-  type DraftMember,
-  type DraftObject,
-  objectPointer,
-  originPointer,
-  pointerAside,
-} from './draft.ts';
+import type { RequestRuleName, ResponseRuleName } from '../rules/rule.ts';
 
-/** One edit, for people: its change and rule, and its place in the V1 request and in the V2 request. */
-export interface EditRecord {
-  readonly change: string;
-  /** `transform` for the module of the operation. */
-  readonly rule: RequestRuleName | 'transform';
-  /** RFC 6901 pointer into the V1 body; for a query parameter a question mark and its name. */
-  readonly from?: string;
-  /** RFC 6901 pointer into the V2 body, or the name of a parameter like `from`; absent if V2 does not get it. */
-  readonly path?: string;
-  /** The header field as the client named it, for an edit of the header section, which has no pointers; the new one, where the client had none. */
-  readonly header?: string;
-  /** The header field as V2 reads it; absent if V2 does not get it, and for any other edit. */
-  readonly to?: string;
-  /** The reason for a special case: `conflict`, `sibling`, `duplicate`, `value`, `unmapped`, `already-flat`, `byte-order-mark`. */
-  readonly note?: string;
-}
+/** The name of a rule for bodies. */
+export type BodyRuleName = RequestRuleName | ResponseRuleName;
 
 /**
- * Maximum characters of pointers recorded for one body, where each record counts for some: a body of a million members beside the
- * wrapper must not become a log line ten times its size.
+ * One edit, for people: its change and rule, and its place before and after. Of a request, that is V1's and V2's; of a response, V2's
+ * and the client's. Never contains a value.
  */
-const MAX_POINTER_CHARACTERS = 32_768;
-const RECORD_CHARACTERS = 64;
+export interface EditRecord<Rule extends BodyRuleName = RequestRuleName> {
+  readonly change: string;
+  /** `transform` for the module of the operation. */
+  readonly rule: Rule | 'transform';
+  /** RFC 6901 pointer into the body before; for a query parameter a question mark and its name. Absent if the gateway made the value, or changed a text in its place. */
+  readonly from?: string;
+  /** RFC 6901 pointer into the body after, or the name of a parameter like `from`; absent if the member is not in it. */
+  readonly path?: string;
+  /** The header field as its sender named it, for an edit of the header section, which has no pointers; the new one, where there was none. */
+  readonly header?: string;
+  /** The header field as its reader gets it; absent if it does not, and for any other edit. */
+  readonly to?: string;
+  /**
+   * The reason for a special case: `conflict`, `sibling`, `duplicate`, `value` (it could not be converted), `unmapped`, `more` (of a list,
+   * only the first is left), `already-flat`, `byte-order-mark`.
+   */
+  readonly note?: string;
+}
 
 /** The id in edits that drop the name of another method, in place of a change's. */
 export const METHOD_OVERRIDE = 'method-override';
@@ -110,224 +102,18 @@ export type Rewrite =
   | { readonly verdict: 'refused'; readonly refusal: Refusal };
 
 /** The change and the rule that a record names. */
-export interface RuleName {
+export interface RuleName<Rule extends BodyRuleName = BodyRuleName> {
   readonly change: string;
-  readonly rule: RequestRuleName;
+  readonly rule: Rule;
 }
 
 /** The effect of the rules on a body: for people, and as a patch. */
-export interface Records {
-  readonly records: readonly EditRecord[];
+export interface Records<Rule extends BodyRuleName = RequestRuleName> {
+  readonly records: readonly EditRecord<Rule>[];
   /** Empty if any edit was omitted, because an incomplete patch would be wrong. */
   readonly patch: readonly PatchOperation[];
   /** Number of edits that were applied but not recorded. */
   readonly omitted: number;
-}
-
-interface PendingRecord {
-  readonly rule: RuleName;
-  readonly from: string | undefined;
-  readonly member: DraftMember | undefined;
-  readonly note: string | undefined;
-}
-
-/** What a patch says of members that are joined. */
-interface Joined {
-  readonly before: string;
-  readonly others: readonly DraftMember[];
-  readonly places: readonly (string | undefined)[];
-  readonly value: unknown;
-}
-
-/** Records the edits of the rules, for people (edit records) and for programs (an RFC 6902 patch). */
-export class Recorder {
-  private readonly draft: Draft;
-  private readonly records: PendingRecord[] = [];
-  private readonly patch: PatchOperation[] = [];
-  /** Pointers removed since the last other operation. */
-  private readonly removed = new Set<string>();
-  /** Characters that may still be recorded. */
-  private remainingCharacters = MAX_POINTER_CHARACTERS;
-  private omitted = 0;
-  /** True after a value that no patch can have: a number beyond those of JavaScript. */
-  private isUnsayable = false;
-
-  constructor(draft: Draft) {
-    this.draft = draft;
-  }
-
-  /** Records that the body had no wrapper. */
-  flat(rule: RuleName): void {
-    this.records.push({ rule, from: '', member: undefined, note: 'already-flat' });
-  }
-
-  /** Called before the value of `member` becomes the body. */
-  unwrap(rule: RuleName, member: DraftMember): void {
-    const from = originPointer(this.draft, member);
-    this.records.push({ rule, from, member: undefined, note: undefined });
-    this.clearRemoved();
-    this.patch.push({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
-  }
-
-  /** Called before `member` is dropped; `note` gives the reason if no rule requires it. */
-  drop(rule: RuleName, member: DraftMember, note?: string): void {
-    const { tape } = this.draft;
-    for (let { node } = member; node !== member.last; node = tape.next(node))
-      this.dropMember(rule, member, node, note);
-    this.dropMember(rule, member, member.last, note);
-  }
-
-  private dropMember(rule: RuleName, member: DraftMember, node: number, note: string | undefined): void {
-    if (!this.record(rule, member, note, originPointer(this.draft, member, node))) return;
-    const path = currentPointer(this.draft, member, node);
-    // In a patch, a repeated name is one member: it was removed with the first.
-    if (note === 'duplicate' || path === undefined || this.removed.has(path)) return;
-    this.removed.add(path);
-    this.patch.push({ op: 'remove', path });
-  }
-
-  /** Records that an object was created in `object`; `token` is its escaped name. */
-  make(object: DraftObject, token: string): void {
-    this.patch.push({ op: 'add', path: `${objectPointer(this.draft, object) ?? ''}/${token}`, value: {} });
-  }
-
-  /** Called after `member` was moved or renamed; `before` is its previous pointer. */
-  move(rule: RuleName, member: DraftMember, before: string, note?: string): void {
-    if (!this.record(rule, member, note)) return;
-    this.clearRemoved();
-    this.patch.push({ op: 'move', from: before, path: currentPointer(this.draft, member) ?? '' });
-  }
-
-  /** Called after `member` was added with `value`. */
-  add(rule: RuleName, member: DraftMember, value: unknown): void {
-    if (!this.record(rule, member)) return;
-    this.clearRemoved();
-    this.say({ op: 'add', path: currentPointer(this.draft, member) ?? '', value });
-  }
-
-  /** Records that a member moved within the patch, to a place from which its next move is possible. */
-  moveAside(from: string, path: string): void {
-    this.clearRemoved();
-    this.patch.push({ op: 'move', from, path });
-  }
-
-  /** Called after the value of `member` was replaced by `value`. */
-  replace(rule: RuleName, member: DraftMember, value: unknown): void {
-    if (this.record(rule, member)) this.rewrite(member, value);
-  }
-
-  /** Records that a value which the rule cannot convert was kept. */
-  keep(rule: RuleName, member: DraftMember): void {
-    this.record(rule, member, 'value');
-  }
-
-  /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
-  enlist(rule: RuleName, member: DraftMember, before: string, isEmpty: boolean): void {
-    if (!this.record(rule, member)) return;
-    this.clearRemoved();
-    const path = currentPointer(this.draft, member) ?? '';
-    const { holder } = member;
-    const aside =
-      path === before && holder !== undefined
-        ? pointerAside(this.draft, holder, currentName(this.draft, member))
-        : before;
-    if (isEmpty) this.patch.push({ op: 'remove', path: before });
-    else if (path === before) this.moveAside(before, aside);
-    this.patch.push({ op: 'add', path, value: [] });
-    if (!isEmpty) this.patch.push({ op: 'move', from: aside, path: `${path}/0` });
-  }
-
-  /** Called after `others` were joined to `first`, whose pointer before was `before`, and theirs `places`. */
-  join(rule: RuleName, first: DraftMember, { before, others, places, value }: Joined): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1 + others.length;
-      return;
-    }
-    for (const member of [first, ...others])
-      this.write({ rule, from: originPointer(this.draft, member), member: first, note: undefined });
-    for (const path of places) if (path !== undefined) this.patch.push({ op: 'remove', path });
-    this.moveInPatch(before, first);
-    this.rewrite(first, value);
-  }
-
-  /** Called after `member`, whose pointer before was `before`, was split; `made` are the members for all parts but the first. */
-  split(
-    rule: RuleName,
-    member: DraftMember,
-    before: string,
-    made: readonly DraftMember[],
-    values: readonly unknown[],
-  ): void {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1 + made.length;
-      return;
-    }
-    this.moveInPatch(before, member);
-    for (const [index, part] of [member, ...made].entries()) {
-      this.write({ rule, from: originPointer(this.draft, member), member: part, note: undefined });
-      if (index > 0)
-        this.patch.push({ op: 'add', path: currentPointer(this.draft, part) ?? '', value: null });
-      this.rewrite(part, values[index]);
-    }
-  }
-
-  private moveInPatch(before: string, member: DraftMember): void {
-    this.clearRemoved();
-    const path = currentPointer(this.draft, member) ?? '';
-    if (path !== before) this.patch.push({ op: 'move', from: before, path });
-  }
-
-  /** Says in the patch that a member has another value: `withoutValues` takes it away again. */
-  private rewrite(member: DraftMember, value: unknown): void {
-    this.say({ op: 'replace', path: currentPointer(this.draft, member) ?? '', value });
-  }
-
-  private say(operation: PatchOperation & { readonly value: unknown }): void {
-    const { value } = operation;
-    if (typeof value === 'number' && !Number.isFinite(value)) this.isUnsayable = true;
-    this.patch.push(operation);
-  }
-
-  /** Returns the records, with pointers into the current body. */
-  finish(): Records {
-    const records = this.records.map((record) => this.resolve(record));
-    const isWhole = this.omitted === 0 && !this.isUnsayable;
-    return { records, patch: isWhole ? this.patch : [], omitted: this.omitted };
-  }
-
-  private clearRemoved(): void {
-    // Clearing a set, even an empty one, allocates a new table.
-    if (this.removed.size > 0) this.removed.clear();
-  }
-
-  /** Records an edit of `member`; false when there is no more room, and it is counted as omitted. */
-  private record(
-    rule: RuleName,
-    member: DraftMember,
-    note?: string,
-    from = originPointer(this.draft, member),
-  ): boolean {
-    if (this.remainingCharacters <= 0) {
-      this.omitted += 1;
-      return false;
-    }
-    this.write({ rule, from, member, note });
-    return true;
-  }
-
-  private write(record: PendingRecord): void {
-    this.remainingCharacters -= RECORD_CHARACTERS + (record.from?.length ?? 0);
-    this.records.push(record);
-  }
-
-  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord): EditRecord {
-    const path = member === undefined ? '' : currentPointer(this.draft, member);
-    const record: { -readonly [Key in keyof EditRecord]: EditRecord[Key] } = { change, rule };
-    if (from !== undefined) record.from = from;
-    if (path !== undefined) record.path = path;
-    if (note !== undefined) record.note = note;
-    return record;
-  }
 }
 
 /** Refuses a body that is not JSON in UTF-8, or is nested deeper than `depth` levels. */

@@ -2,7 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
-import { type OpenedMembers, Scanner } from '../json/scanner.ts';
+import { Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import {
@@ -16,41 +16,29 @@ import {
 import {
   type ErrorForm,
   type ErrorsRule,
-  type ExplicitResponseRule,
   type Path,
   placedMembers,
+  type ResponseRuleName,
 } from '../rules/rule.ts';
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
-import {
-  compileResponseConvert,
-  compileResponseJoin,
-  compileResponseList,
-  compileResponseSplit,
-} from './conversion-rules.ts';
 import { compileErrors } from './errors.ts';
+import { compileResponseRule } from './kinds/kinds.ts';
 import { ListPieces } from './list-pieces.ts';
-import { isOfList, levelsRead, type MembersToOpen, openPath } from './member-rules.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
-import type { PatchOperation } from './records.ts';
+import type { PatchOperation, Records } from './records.ts';
+import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from './recorder.ts';
+import { isAbout, type ResponseRecord, type ResponseRewrite } from './response-rules.ts';
 import {
-  compileAlias,
   type CompiledResponseRule,
-  compileDeprecations,
-  compileFlatten,
-  compileRenameBack,
-  compileResponseMap,
-  compileUnnest,
-  isAbout,
+  isOfList,
+  levelsRead,
+  openedBy,
   type ResponseContext,
-  type ResponseRecord,
-  type ResponseRewrite,
-  MAX_RECORDS,
-  ResponseRun,
+  Run,
   SeenIds,
-} from './response-rules.ts';
-import { compileResponseMove, compileResponseSet, compileResponseStrip } from './value-rules.ts';
+} from './run.ts';
 
 /** The effect of the rules on every response of one shape with one status. */
 interface ShapeResult {
@@ -98,7 +86,7 @@ export class ResponsePlan {
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
-  private readonly ids = new SeenIds();
+  private readonly seen = new SeenIds();
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
   private readonly isGrouped: boolean;
@@ -262,23 +250,30 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
   ): ShapeResult | undefined {
-    const run = this.run(body, context, memory, false);
+    const { run, recorder } = this.run(body, context, memory, false);
     if (run.draft.isIncomplete) return undefined;
-    const { isIdle, omitted } = run;
+    const { isIdle } = recorder;
     const recipe = isIdle ? undefined : printDraft(run.draft, this.keys);
-    const recorded = run.isPatchable && !isIdle ? this.run(body, context, memory, true) : run;
-    if (recorded.draft.isIncomplete) return undefined;
+    const records = this.recordsOf(recorder, body, context, memory);
+    if (records === undefined) return undefined;
     const lacksResource =
       this.resource !== undefined && this.undoes(context.status) && !hasResource(run.draft, this.resource);
-    const result: ShapeResult = {
-      status: context.status,
-      recipe,
-      omitted,
-      ...recorded.finish(),
-      lacksResource,
-    };
-    if (!run.hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
+    const result: ShapeResult = { status: context.status, recipe, ...records, lacksResource };
+    const hasReadValues = run.hasForeignNames || run.lookups.length > 0;
+    if (!hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
     return result;
+  }
+
+  /** The records of a run; with their patch, made in a second run, if one can say all. Undefined where there is not enough memory. */
+  private recordsOf(
+    recorder: Recorder<ResponseRuleName>,
+    body: Uint8Array,
+    context: ResponseContext,
+    memory: WorkMemory | undefined,
+  ): Records<ResponseRuleName> | undefined {
+    if (recorder.isIdle || !recorder.isPatchable) return recorder.finish();
+    const again = this.run(body, context, memory, true);
+    return again.run.draft.isIncomplete ? undefined : again.recorder.finish();
   }
 
   /** True if an inverse applies to responses with this status: a response without its resource then keeps V2's shape. */
@@ -300,13 +295,20 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
     makesPatch: boolean,
-  ): ResponseRun {
+  ): { readonly run: Run; readonly recorder: Recorder<ResponseRuleName> } {
     const draft = new Draft(body, this.scanner.tape, this.names, this.isGrouped, memory);
-    const run = new ResponseRun(draft, context, this.ids, makesPatch);
+    const recorder = new Recorder<ResponseRuleName>(draft, RESPONSE_RECORDS, makesPatch);
+    const run = new Run(draft, recorder, this.seen, context);
     const isList = draft.list !== undefined;
     const applied = isList ? this.listRulesFor(context.status) : this.rulesFor(context.status);
-    for (const rule of applied) run.apply(rule);
-    return run;
+    // Of a repeated name on the way, the last is used, as parsers do; no rule for responses stops.
+    for (const rule of applied)
+      draft.each(
+        rule.path,
+        (object) => rule.apply(run, object),
+        () => undefined,
+      );
+    return { run, recorder };
   }
 
   /** The rules for responses with this status, selected once: every response asks. */
@@ -347,13 +349,13 @@ function sourcesOf(
   const declared = form === undefined || hasErrors ? undefined : renaming;
   return [
     ...inverted.map(({ rule, change }): RuleSource => {
-      return (names) => [compile(rule, change, names)];
+      return (names) => [compileResponseRule(rule, change, names)];
     }),
     ...changes.flatMap(({ id, response }) =>
       response.flatMap((rule): readonly RuleSource[] => {
         if (rule.rule === 'inverse') return [];
         if (rule.rule === 'errors') return [(names) => compileErrors(rule, id, names, request, query, form)];
-        return [(names) => [compile(rule, id, names)]];
+        return [(names) => [compileResponseRule(rule, id, names)]];
       }),
     ),
     ...(declared === undefined
@@ -429,52 +431,6 @@ function hasResource(draft: Draft, path: readonly number[]): boolean {
     value = draft.open(member, member.node);
   }
   return true;
-}
-
-function compile(
-  rule: Exclude<ExplicitResponseRule, ErrorsRule>,
-  change: string,
-  names: NameTable,
-): CompiledResponseRule {
-  if ('conversion' in rule) return compileResponseConvert(rule, change, names);
-  switch (rule.rule) {
-    case 'rename':
-      return compileRenameBack(rule, change, names);
-    case 'unnest':
-      return compileUnnest(rule, change, names);
-    case 'alias':
-      return compileAlias(rule, change, names);
-    case 'flatten':
-      return compileFlatten(rule, change, names);
-    case 'deprecations':
-      return compileDeprecations(rule, change, names);
-    case 'map':
-      return compileResponseMap(rule, change, names);
-    case 'set':
-    case 'default':
-      return compileResponseSet(rule, change, names);
-    case 'strip':
-      return compileResponseStrip(rule, change, names);
-    case 'move':
-      return compileResponseMove(rule, change, names);
-    case 'list':
-    case 'first':
-      return compileResponseList(rule, change, names);
-    case 'join':
-      return compileResponseJoin(rule, change, names);
-    case 'split':
-      return compileResponseSplit(rule, change, names);
-  }
-}
-
-/** The ids of the members that rules open. A copy is opened under its new name, its source under the old one. */
-function openedBy(rules: readonly CompiledResponseRule[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
-  for (const rule of rules.toReversed()) {
-    openPath(opened, rule.path);
-    rule.open?.(opened);
-  }
-  return opened;
 }
 
 /** Turns links in a body back, and records so many of them; undefined where there are none. */

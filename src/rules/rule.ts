@@ -138,7 +138,7 @@ export type RequestRuleName = RequestRule['rule'];
 
 /**
  * Every request rule, and whether it gives a member another value. A new one is here, or this does not compile. The compiler then
- * leads to its inverse (`inverse.ts`), its bytes (`compile` in `rewrite/plan.ts`), the names in errors (`rewrite/name-spellings.ts`), and
+ * leads to its inverse (`inverse.ts`), its bytes (`compileRule` in `rewrite/kinds/kinds.ts`), the names in errors (`rewrite/name-spellings.ts`), and
  * the sentences of `explain`. It says nothing about: the form in the file (`rule-book-source.ts`) and the rule that this becomes
  * (`declared-change.ts`); what `check` says about it (`check-rule-book.ts`, `stale-rules.ts`); forms (`rewrite/form.ts`), JSON Patch
  * (`rewrite/json-patch.ts`); and its remark in a client's guide (`report/guide/guide.ts`).

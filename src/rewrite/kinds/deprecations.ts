@@ -1,0 +1,48 @@
+import { pointerToken } from '../../json/pointer.ts';
+import type { NameTable } from '../../json/names.ts';
+import type { DeprecationsRule } from '../../rules/rule.ts';
+import { addMade, type DraftMember, DraftObject, find, markChanged } from '../draft.ts';
+import { type CompiledRule, openPath, pathIds, type RuleBase, type Run } from '../run.ts';
+
+const encoder = new TextEncoder();
+
+/**
+ * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing
+ * member in its place is kept.
+ */
+export function compileDeprecations(rule: DeprecationsRule, base: RuleBase, names: NameTable): CompiledRule {
+  const path = pathIds(rule.path, names);
+  return {
+    ...base,
+    path: [],
+    reach: path.length,
+    open: (opened) => openPath(opened, path),
+    apply: (run) => {
+      const deprecated = run.response?.deprecated ?? [];
+      if (deprecated.length === 0) return undefined;
+      const id = path.at(-1) ?? 0;
+      let object = run.draft.root;
+      for (const name of path.slice(0, -1)) {
+        const member = find(object, name) ?? addObject(run, object, name);
+        // A value written by a rule is a list or a text.
+        if (member.literal !== undefined) return undefined;
+        const value = run.draft.open(member, member.node);
+        if (!(value instanceof DraftObject)) return undefined;
+        object = value;
+      }
+      if (find(object, id) !== undefined) return undefined;
+      const list = addMade(object, id);
+      list.literal = encoder.encode(JSON.stringify(deprecated));
+      markChanged(object);
+      run.recorder?.add(base, list, deprecated);
+      return undefined;
+    },
+  };
+}
+
+function addObject(run: Run, object: DraftObject, id: number): DraftMember {
+  const member = addMade(object, id);
+  member.value = new DraftObject(-1, member);
+  run.recorder?.make(object, pointerToken(run.draft.names.name(id)));
+  return member;
+}

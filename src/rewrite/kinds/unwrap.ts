@@ -1,0 +1,68 @@
+import { pointerToken } from '../../json/pointer.ts';
+import type { NameTable } from '../../json/names.ts';
+import type { UnwrapRule } from '../../rules/rule.ts';
+import { type DraftMember, DraftObject, find } from '../draft.ts';
+import { type CompiledRule, FLAT, OTHER, PLAIN, refuse, type RuleBase, type Run, type Stop } from '../run.ts';
+
+/** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */
+export function compileUnwrap(rule: UnwrapRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  return {
+    ...base,
+    path: [],
+    lift: 1,
+    open: ({ objects }) => {
+      objects[id] = true;
+    },
+    apply: (run) => {
+      const { draft, recorder } = run;
+      const wrapper = find(draft.root, id);
+      if (wrapper === undefined) return flat(rule.member, base, run);
+      const stop = run.settleRepeated(base, id, wrapper);
+      if (stop !== undefined) return stop;
+      const body = draft.open(wrapper, wrapper.node);
+      if (!(body instanceof DraftObject)) {
+        if (base.policies.wrapper === 'forward') return { kind: 'forward', note: 'wrapper-not-object' };
+        return refuse('wrapper-not-object', 422, `${rule.member} must be an object.`, run, wrapper);
+      }
+      if (draft.root.members.length > 1) {
+        const dropped = dropSiblings(rule.member, base, run, wrapper);
+        if (dropped !== undefined) return dropped;
+      }
+      run.step(base.code + PLAIN);
+      recorder?.unwrap(base, wrapper);
+      wrapper.isRemoved = true;
+      body.up = undefined;
+      draft.root = body;
+      return undefined;
+    },
+  };
+}
+
+function dropSiblings(name: string, base: RuleBase, run: Run, wrapper: DraftMember): Stop | undefined {
+  const siblings = run.draft.root.members.filter((member) => member !== wrapper);
+  if (base.policies.siblings === 'forward') return { kind: 'forward', note: 'wrapper-siblings' };
+  if (base.policies.siblings === 'refuse') {
+    const detail = `Only the member ${name} may be at the top level of the body.`;
+    return refuse('wrapper-siblings', 422, detail, run, siblings[0] ?? wrapper);
+  }
+  run.readsValues();
+  for (const member of siblings) {
+    run.step(base.code + OTHER);
+    run.recorder?.drop({ change: base.change, rule: 'strip' }, member, 'sibling');
+    member.isRemoved = true;
+  }
+  return undefined;
+}
+
+function flat(name: string, base: RuleBase, run: Run): Stop | undefined {
+  if (base.policies.flat === 'forward') return { kind: 'forward', note: 'already-flat' };
+  if (base.policies.flat === 'refuse') {
+    const pointer = `/${pointerToken(name)}`;
+    const refusal = { code: 'not-wrapped', status: 422, detail: `${name} is required.`, pointer };
+    return { kind: 'refuse', refusal };
+  }
+  run.step(base.code + FLAT);
+  run.recorder?.flat(base);
+  return undefined;
+}

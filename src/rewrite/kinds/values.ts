@@ -1,0 +1,38 @@
+import { readScalar, scalarValue } from '../../json/document.ts';
+import { stringText } from '../../json/names.ts';
+import { SCALAR, STRING } from '../../json/tape.ts';
+import { type Draft, type DraftMember, markChanged } from '../draft.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The JSON text of no value. */
+export const NULL = 'null';
+
+/** The JSON text of a member whose value is a string or a scalar; undefined for an object or an array. */
+export function jsonOf({ bytes, tape }: Draft, { node, literal, value }: DraftMember): string | undefined {
+  if (literal !== undefined) return decoder.decode(literal);
+  if (value !== undefined || node < 0) return undefined;
+  const kind = tape.kind(node);
+  if (kind !== STRING && kind !== SCALAR) return undefined;
+  return decoder.decode(bytes.subarray(tape.start(node), tape.end(node)));
+}
+
+/** The decoded value of a JSON text of a string or a scalar, for a patch. */
+export function decoded(json: string): string | number | boolean | null {
+  return json.startsWith('"') ? stringText(json.slice(1, -1)) : scalarValue(readScalar(json));
+}
+
+/** Gives a member the string or scalar that `json` is. */
+export function overwrite(member: DraftMember, json: string): void {
+  member.literal = encoder.encode(json);
+  member.value = undefined;
+  if (member.holder !== undefined) markChanged(member.holder);
+}
+
+/** Gives a member the name with that id. */
+export function renameTo(member: DraftMember, id: number): void {
+  if (member.id === id) return;
+  member.id = id;
+  member.isRenamed = true;
+}

@@ -1,0 +1,348 @@
+import { pointerToken } from '../json/pointer.ts';
+import {
+  currentName,
+  currentPointer,
+  type Draft,
+  type DraftMember,
+  type DraftObject,
+  objectPointer,
+  originObjectPointer,
+  originPointer,
+  originToken,
+  pointerAside,
+} from './draft.ts';
+import type { BodyRuleName, EditRecord, PatchOperation, Records, RuleName } from './records.ts';
+
+const RECORD_CHARACTERS = 64;
+
+/** How much of the effect of rules on one body is recorded. */
+export interface RecorderLimits {
+  /** Maximum records. */
+  readonly records: number;
+  /** Maximum characters of pointers, where each record counts for some. */
+  readonly characters: number;
+  /** True if a patch may have values that rules converted. */
+  readonly saysValues: boolean;
+}
+
+/** For requests: a body of a million members beside the wrapper must not become a log line ten times its size. */
+export const REQUEST_RECORDS: RecorderLimits = {
+  records: Number.POSITIVE_INFINITY,
+  characters: 32_768,
+  saysValues: true,
+};
+
+/** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
+export const MAX_RECORDS = 64;
+
+/** For responses, whose patches have no value of V2. */
+export const RESPONSE_RECORDS: RecorderLimits = {
+  records: MAX_RECORDS,
+  characters: Number.POSITIVE_INFINITY,
+  saysValues: false,
+};
+
+interface PendingRecord<Rule extends BodyRuleName> {
+  readonly rule: RuleName<Rule>;
+  readonly from: string | undefined;
+  readonly member: DraftMember | undefined;
+  readonly note: string | undefined;
+}
+
+/** What a patch says of members that are joined. */
+interface Joined {
+  readonly before: string;
+  readonly others: readonly DraftMember[];
+  readonly places: readonly (string | undefined)[];
+  readonly value: unknown;
+}
+
+/** Records the edits of the rules for one body, for people (edit records) and, if asked, for programs (an RFC 6902 patch). */
+export class Recorder<Rule extends BodyRuleName = BodyRuleName> {
+  /** True if it makes a patch. */
+  readonly makesPatch: boolean;
+  private readonly draft: Draft;
+  private readonly limits: RecorderLimits;
+  private readonly records: PendingRecord<Rule>[] = [];
+  private readonly patch: PatchOperation[] = [];
+  /** Pointers removed since the last other operation. */
+  private readonly removed = new Set<string>();
+  /** Characters that may still be recorded. */
+  private remainingCharacters: number;
+  private omittedCount = 0;
+  /** True after a value that the patch cannot have: a number beyond those of JavaScript, or one of V2. */
+  private isUnsayable = false;
+  /** The objects of the record before: most records are about members of one object. */
+  private lastHome: { readonly object: DraftObject; readonly pointer: string } | undefined;
+  private lastHolder: { readonly object: DraftObject; readonly pointer: string | undefined } | undefined;
+
+  constructor(draft: Draft, limits: RecorderLimits, makesPatch = true) {
+    this.draft = draft;
+    this.limits = limits;
+    this.makesPatch = makesPatch;
+    this.remainingCharacters = limits.characters;
+  }
+
+  /** True if nothing was changed or kept. */
+  get isIdle(): boolean {
+    return this.records.length === 0;
+  }
+
+  /** Number of edits beyond those that are recorded. */
+  get omitted(): number {
+    return this.omittedCount;
+  }
+
+  /** True if a patch can say all. */
+  get isPatchable(): boolean {
+    return this.omittedCount === 0 && !this.isUnsayable;
+  }
+
+  /** Records that the body had no wrapper. */
+  flat(rule: RuleName<Rule>): void {
+    this.records.push({ rule, from: '', member: undefined, note: 'already-flat' });
+  }
+
+  /** Called before the value of `member` becomes the body. */
+  unwrap(rule: RuleName<Rule>, member: DraftMember): void {
+    const from = originPointer(this.draft, member);
+    this.records.push({ rule, from, member: undefined, note: undefined });
+    this.clearRemoved();
+    this.say({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
+  }
+
+  /** Called before `member` is dropped; `note` gives the reason if no rule requires it. */
+  drop(rule: RuleName<Rule>, member: DraftMember, note?: string): void {
+    const { tape } = this.draft;
+    for (let { node } = member; node !== member.last; node = tape.next(node))
+      this.dropMember(rule, member, node, note);
+    this.dropMember(rule, member, member.last, note);
+  }
+
+  private dropMember(
+    rule: RuleName<Rule>,
+    member: DraftMember,
+    node: number,
+    note: string | undefined,
+  ): void {
+    if (!this.record(rule, member, note, member, node)) return;
+    // In a patch, a repeated name is one member: it was removed with the first.
+    if (!this.makesPatch || note === 'duplicate') return;
+    const path = currentPointer(this.draft, member, node);
+    if (path === undefined || this.removed.has(path)) return;
+    this.removed.add(path);
+    this.patch.push({ op: 'remove', path });
+  }
+
+  /** Says in the patch that `member` was taken from `object` because nothing is left in it. */
+  remove(object: DraftObject, member: DraftMember): void {
+    if (!this.makesPatch) return;
+    const around = objectPointer(this.draft, object) ?? '';
+    this.say({ op: 'remove', path: `${around}/${pointerToken(currentName(this.draft, member))}` });
+  }
+
+  /** Says in the patch that an object was created in `object`; `token` is its escaped name. */
+  make(object: DraftObject, token: string): void {
+    if (!this.makesPatch) return;
+    this.say({ op: 'add', path: `${objectPointer(this.draft, object) ?? ''}/${token}`, value: {} });
+  }
+
+  /** Called after `member` was moved or renamed; `before` is its previous pointer. */
+  move(rule: RuleName<Rule>, member: DraftMember, before: string, note?: string): void {
+    if (!this.record(rule, member, note)) return;
+    this.clearRemoved();
+    if (this.makesPatch) this.say({ op: 'move', from: before, path: this.pathOf(member) ?? '' });
+  }
+
+  /** Called after `copy` of `source` was added. */
+  copy(rule: RuleName<Rule>, copy: DraftMember, source: DraftMember): void {
+    if (!this.record(rule, copy, undefined, source)) return;
+    this.clearRemoved();
+    if (this.makesPatch)
+      this.say({ op: 'copy', from: this.pathOf(source) ?? '', path: this.pathOf(copy) ?? '' });
+  }
+
+  /** Called after `member` was added with `value`. */
+  add(rule: RuleName<Rule>, member: DraftMember, value: unknown): void {
+    if (!this.record(rule, member)) return;
+    this.clearRemoved();
+    if (this.makesPatch) this.say({ op: 'add', path: this.pathOf(member) ?? '', value });
+  }
+
+  /** Says in the patch that a member moved, to a place from which its next move is possible. */
+  moveAside(from: string, path: string): void {
+    this.clearRemoved();
+    this.say({ op: 'move', from, path });
+  }
+
+  /** Called after the value of `member` was replaced by `value`. */
+  replace(rule: RuleName<Rule>, member: DraftMember, value: unknown): void {
+    if (this.record(rule, member)) this.rewrite(member, value);
+  }
+
+  /** Called after the text of `member` was changed in its place, which no patch says: it may have values. */
+  reword(rule: RuleName<Rule>, member: DraftMember): void {
+    this.isUnsayable = true;
+    if (this.hasRoom) this.write(rule, member, undefined, undefined, -1);
+    else this.omittedCount += 1;
+  }
+
+  /** Records that a value which the rule cannot convert was kept, or that not all of a list is left. */
+  keep(rule: RuleName<Rule>, member: DraftMember, note: 'value' | 'more'): void {
+    this.record(rule, member, note);
+  }
+
+  /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
+  enlist(rule: RuleName<Rule>, member: DraftMember, before: string, isEmpty: boolean): void {
+    if (!this.record(rule, member)) return;
+    this.clearRemoved();
+    if (!this.makesPatch) return;
+    const path = this.pathOf(member) ?? '';
+    const { holder } = member;
+    const aside =
+      path === before && holder !== undefined
+        ? pointerAside(this.draft, holder, currentName(this.draft, member))
+        : before;
+    if (isEmpty) this.say({ op: 'remove', path: before });
+    else if (path === before) this.moveAside(before, aside);
+    this.say({ op: 'add', path, value: [] });
+    if (!isEmpty) this.say({ op: 'move', from: aside, path: `${path}/0` });
+  }
+
+  /** Called after the first element of the list that was at `before` took its place; null, of an empty one. */
+  first(rule: RuleName<Rule>, member: DraftMember, before: string, isEmpty: boolean): void {
+    if (!this.record(rule, member)) return;
+    this.clearRemoved();
+    if (!this.makesPatch) return;
+    const path = this.pathOf(member) ?? '';
+    if (isEmpty) this.say({ op: 'add', path, value: null });
+    else this.say({ op: 'move', from: `${before}/0`, path });
+    if (path !== before) this.say({ op: 'remove', path: before });
+  }
+
+  /** Called after `others` were joined to `first`, whose pointer before was `before`, and theirs `places`. */
+  join(rule: RuleName<Rule>, first: DraftMember, { before, others, places, value }: Joined): void {
+    if (!this.hasRoom) {
+      this.omittedCount += 1 + others.length;
+      return;
+    }
+    for (const member of [first, ...others]) this.write(rule, first, undefined, member, member.node);
+    for (const path of places) if (path !== undefined) this.say({ op: 'remove', path });
+    this.moveInPatch(before, first);
+    this.rewrite(first, value);
+  }
+
+  /** Called after `member`, whose pointer before was `before`, was split; `made` are the members for all parts but the first. */
+  split(
+    rule: RuleName<Rule>,
+    member: DraftMember,
+    before: string,
+    made: readonly DraftMember[],
+    values: readonly unknown[],
+  ): void {
+    if (!this.hasRoom) {
+      this.omittedCount += 1 + made.length;
+      return;
+    }
+    this.moveInPatch(before, member);
+    for (const [index, part] of [member, ...made].entries()) {
+      this.write(rule, part, undefined, member, member.node);
+      if (index > 0 && this.makesPatch) this.say({ op: 'add', path: this.pathOf(part) ?? '', value: null });
+      this.rewrite(part, values[index]);
+    }
+  }
+
+  private moveInPatch(before: string, member: DraftMember): void {
+    this.clearRemoved();
+    if (!this.makesPatch) return;
+    const path = this.pathOf(member) ?? '';
+    if (path !== before) this.say({ op: 'move', from: before, path });
+  }
+
+  /** Says in the patch that a member has another value: `withoutValues` takes it away again. */
+  private rewrite(member: DraftMember, value: unknown): void {
+    this.isUnsayable ||= !this.limits.saysValues;
+    if (this.makesPatch) this.say({ op: 'replace', path: this.pathOf(member) ?? '', value });
+  }
+
+  private say(operation: PatchOperation): void {
+    const { value } = operation;
+    if (typeof value === 'number' && !Number.isFinite(value)) this.isUnsayable = true;
+    if (this.makesPatch) this.patch.push(operation);
+  }
+
+  /** Returns the records, with pointers into the current body, and the patch; no patch, where one could not say all. */
+  finish(): Records<Rule> {
+    this.lastHolder = undefined;
+    const records = this.records.map((record) => this.resolve(record));
+    return { records, patch: this.isPatchable ? this.patch : [], omitted: this.omittedCount };
+  }
+
+  private clearRemoved(): void {
+    // Clearing a set, even an empty one, allocates a new table.
+    if (this.removed.size > 0) this.removed.clear();
+  }
+
+  private get hasRoom(): boolean {
+    return this.remainingCharacters > 0 && this.records.length < this.limits.records;
+  }
+
+  /** Records an edit of `member`, whose value was that of `source`; false when there is no more room, and it is counted as omitted. */
+  private record(
+    rule: RuleName<Rule>,
+    member: DraftMember,
+    note?: string,
+    source = member,
+    node = source.node,
+  ): boolean {
+    if (!this.hasRoom) {
+      this.omittedCount += 1;
+      return false;
+    }
+    this.write(rule, member, note, source, node);
+    return true;
+  }
+
+  private write(
+    rule: RuleName<Rule>,
+    member: DraftMember,
+    note: string | undefined,
+    source: DraftMember | undefined,
+    node: number,
+  ): void {
+    const from = source === undefined ? undefined : this.fromOf(source, node);
+    this.remainingCharacters -= RECORD_CHARACTERS + (from?.length ?? 0);
+    this.records.push({ rule, from, member, note });
+  }
+
+  private fromOf({ home }: DraftMember, node: number): string | undefined {
+    if (node < 0) return undefined;
+    if (this.lastHome?.object !== home)
+      this.lastHome = { object: home, pointer: originObjectPointer(this.draft, home) };
+    return `${this.lastHome.pointer}/${originToken(this.draft, node)}`;
+  }
+
+  /** The pointer of a member in the current body; undefined if it is not in it. */
+  private pathOf(member: DraftMember): string | undefined {
+    return currentPointer(this.draft, member);
+  }
+
+  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord<Rule>): EditRecord<Rule> {
+    const path = member === undefined ? '' : this.resolvedPath(member);
+    const record: { -readonly [Key in keyof EditRecord<Rule>]: EditRecord<Rule>[Key] } = { change, rule };
+    if (from !== undefined) record.from = from;
+    if (path !== undefined) record.path = path;
+    if (note !== undefined) record.note = note;
+    return record;
+  }
+
+  /** The same after the last edit, when objects stay where they are. */
+  private resolvedPath(member: DraftMember): string | undefined {
+    const { holder } = member;
+    if (member.isRemoved || holder === undefined) return undefined;
+    if (this.lastHolder?.object !== holder)
+      this.lastHolder = { object: holder, pointer: objectPointer(this.draft, holder) };
+    const { pointer } = this.lastHolder;
+    return pointer === undefined ? undefined : `${pointer}/${pointerToken(currentName(this.draft, member))}`;
+  }
+}

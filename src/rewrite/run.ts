@@ -1,0 +1,361 @@
+import type { NameTable } from '../json/names.ts';
+import type { OpenedMembers } from '../json/scanner.ts';
+import type { Policies } from '../rules/rule-book.ts';
+import type { Path, StatusPattern } from '../rules/rule.ts';
+import type { BodyLinks } from './links.ts';
+import {
+  currentPointer,
+  type Draft,
+  type DraftMember,
+  type DraftObject,
+  find,
+  isRepeated,
+  originPointer,
+  take,
+  takeAll,
+} from './draft.ts';
+import type { Lookup } from './mapped-values.ts';
+import type { DeprecatedAttribute, Refusal, RuleName } from './records.ts';
+import type { Recorder } from './recorder.ts';
+
+/** Why the rules stop: the request is refused, or a policy forwards it unchanged. */
+export type Stop =
+  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  | { readonly kind: 'forward'; readonly note: string };
+
+/** What rules do where a body leaves them a choice. */
+export type RulePolicies = Pick<
+  Policies,
+  'flat' | 'siblings' | 'conflict' | 'duplicate' | 'wrapper' | 'value'
+>;
+
+/** The policies of rules for responses, under which no rule stops: the client's name wins, and what cannot be converted stays. */
+const RESPONSE_POLICIES: RulePolicies = {
+  flat: 'migrate',
+  siblings: 'drop',
+  conflict: 'v1',
+  duplicate: 'last',
+  wrapper: 'forward',
+  value: 'keep',
+};
+
+/** What a compiled rule has of its change, and of its place in the plan. */
+export interface RuleBase extends RuleName {
+  /** The first step code of the rule. */
+  readonly code: number;
+  readonly policies: RulePolicies;
+}
+
+/** What a rule for responses has: no step codes, because their records depend on nothing else. */
+export function responseBase({ change, rule }: RuleName): RuleBase {
+  return { change, rule, code: 0, policies: RESPONSE_POLICIES };
+}
+
+/** A rule for bodies, compiled. */
+export interface CompiledRule extends RuleBase, RuleReads {
+  /** Applies it to one of the objects at `path`. */
+  readonly apply: (run: Run, object: DraftObject) => Stop | undefined;
+}
+
+/** A rule for responses with one of some statuses, compiled. */
+export interface CompiledResponseRule extends CompiledRule {
+  readonly status: readonly StatusPattern[];
+}
+
+/** What a compiled rule reads of a body. */
+export interface RuleReads {
+  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
+  readonly path: readonly number[];
+  /** Levels below the body that it may read; when absent, those of the path and the members there. */
+  readonly reach?: number;
+  /** Levels by which it may lift a value; none when absent. */
+  readonly lift?: number;
+  /** True if it compares names that it does not list. */
+  readonly readsAnyName?: boolean;
+  /** Opens the members that it goes into, beside those on its path. */
+  readonly open?: (opened: MembersToOpen) => void;
+}
+
+/** The members that rules open, being collected. */
+export interface MembersToOpen extends OpenedMembers {
+  readonly objects: boolean[];
+  readonly arrays: boolean[];
+  list: boolean;
+}
+
+/** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
+export function levelsRead(rules: readonly RuleReads[], least = 0): number {
+  const deepest = rules.reduce((most, { reach, path }) => Math.max(most, reach ?? path.length + 1), least);
+  return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
+}
+
+/** True for a rule whose path begins with `*`: it is about the elements of a body that is an array. */
+export function isOfList({ path }: RuleReads): boolean {
+  return path[0] === -1;
+}
+
+/** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
+export function openPath(opened: MembersToOpen, path: readonly number[]): void {
+  const { objects, arrays } = opened;
+  if (path[0] === -1) opened.list = true;
+  for (const [at, id] of path.entries()) {
+    if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
+  }
+}
+
+/** Opens the member `to` as the member `from` is opened: a rule renames or copies it. */
+export function openLike({ objects, arrays }: MembersToOpen, to: number, from: number): void {
+  if (objects[from] === true) objects[to] = true;
+  if (arrays[from] === true) arrays[to] = true;
+}
+
+/** The names of the members that `rules` open, as in the body before them: the old name where a rule gives a new one. */
+export function openedBy(rules: readonly RuleReads[]): OpenedMembers {
+  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
+  for (const rule of rules.toReversed()) {
+    openPath(opened, rule.path);
+    rule.open?.(opened);
+  }
+  return opened;
+}
+
+/** Step codes reserved for each member of a rule: what was done to it, and why. */
+export const STEPS = 8;
+/** The step that a rule is for. */
+export const PLAIN = 0;
+const CONFLICT = 1;
+/** An object was made. */
+export const MADE = 2;
+/** The body had no wrapper. */
+export const FLAT = 3;
+const DUPLICATE = 4;
+/** Another step of the rule. */
+export const OTHER = 5;
+
+/** The data of the exchange that the rules for a response need in addition to the body. */
+export interface ResponseContext {
+  readonly status: number;
+  /** The attributes that V1 had deprecated and that the request used. */
+  readonly deprecated: readonly DeprecatedAttribute[];
+  /** Whether the request had the wrapper, so that pointers in errors lead into it. */
+  readonly isWrapped: boolean;
+  /** Turns links back, if the rule book asks for it. */
+  readonly links?: BodyLinks | undefined;
+}
+
+/** One run of a plan's rules over one body: the draft and its changes so far. */
+export class Run {
+  readonly draft: Draft;
+  readonly recorder: Recorder | undefined;
+  /** What the rules for a response know of its exchange; undefined for a request, whose rules ask the policies. */
+  readonly response: ResponseContext | undefined;
+  /** The steps so far of a run without records, as codes in order: equal lists mean equal records, unless `isSingular`. */
+  readonly codes: number[] = [];
+  /** The values that maps looked up, in order: their positions in the maps determine the steps, in addition to the shape. */
+  readonly lookups: Lookup[] = [];
+  /** True if the records depend on more than the steps, such as indexes of an array. The shape of the body determines those. */
+  isSingular = false;
+  /** True if the records contain names that no rule uses, or values were converted: not even the shape of the body determines those. */
+  hasForeignNames = false;
+  private readonly seen: SeenIds;
+
+  /** `seen` is scratch memory that the runs of a plan share, one after the other. */
+  constructor(draft: Draft, recorder: Recorder | undefined, seen: SeenIds, response?: ResponseContext) {
+    this.draft = draft;
+    this.recorder = recorder;
+    this.seen = seen;
+    this.response = response;
+  }
+
+  /** True if the request of a response had the wrapper, so that pointers in errors lead into it. */
+  get isWrapped(): boolean {
+    return this.response?.isWrapped ?? false;
+  }
+
+  /** Called after each step of a rule. */
+  step(code: number): void {
+    if (this.recorder === undefined) this.codes.push(code);
+  }
+
+  /** Called before a value decides what a rule does: neither the shape nor the steps then tell what becomes of a body. */
+  readsValues(): void {
+    this.isSingular = this.hasForeignNames = true;
+  }
+
+  /** The current pointer of a member, for a patch; empty in a run that makes none. */
+  pointerOf(member: DraftMember): string {
+    return this.recorder?.makesPatch === true ? (currentPointer(this.draft, member) ?? '') : '';
+  }
+
+  /** An empty set of names that rules use; emptied again by the next call. */
+  seenIds(): SeenIds {
+    this.seen.clear();
+    return this.seen;
+  }
+
+  /** Returns the last of the members of `object` with a repeated name, among names with a position in `places`. */
+  findRepeated(object: DraftObject, places: readonly number[]): DraftMember | undefined {
+    const seen = this.seenIds();
+    const { members } = object;
+    for (let k = members.length - 1; k >= 0; k -= 1) {
+      const member = members[k];
+      if (member === undefined || (places[member.id] ?? -1) < 0) continue;
+      if (!seen.add(member)) return find(object, member.id);
+    }
+    return undefined;
+  }
+
+  /** Drops `members` of `object`; `note` gives the reason if no rule requires it. */
+  drop(rule: RuleName, object: DraftObject, members: readonly DraftMember[], note?: string): void {
+    if (members.length === 0) return;
+    for (const member of members) this.recorder?.drop(rule, member, note);
+    takeAll(object, members);
+  }
+
+  /** Settles a repeated member of a request before its value is read. In a response nothing is dropped until a rule acts on the last. */
+  settleRead(rule: RuleBase, id: number, last: DraftMember): Stop | undefined {
+    return this.response === undefined ? this.settleRepeated(rule, id, last) : undefined;
+  }
+
+  /** Applies the rule's `duplicate` policy to a repeated member; the policy `last` drops all but the last. */
+  settleRepeated(rule: RuleBase, id: number, last: DraftMember): Stop | undefined {
+    const { holder } = last;
+    if (holder === undefined || !isRepeated(holder, id, last)) return undefined;
+    if (rule.policies.duplicate === 'forward') return { kind: 'forward', note: 'duplicate-member' };
+    if (rule.policies.duplicate === 'refuse') {
+      return refuse(
+        'duplicate-member',
+        400,
+        'A member that the migration reads occurs twice in one object; send it once.',
+        this,
+        last,
+      );
+    }
+    this.isSingular = true;
+    const dropped = holder.members.filter((other) => other.id === id && other !== last);
+    for (const _ of dropped) this.step(rule.code + DUPLICATE);
+    this.drop(rule, holder, dropped, 'duplicate');
+    return undefined;
+  }
+
+  /** Applies the rule's `conflict` policy: drops `loser`, the name of the other side for an attribute that this side's name also sets. */
+  settleConflict(rule: RuleBase, code: number, loser: DraftMember): Stop | undefined {
+    const { holder } = loser;
+    if (holder === undefined) return undefined;
+    if (rule.policies.conflict === 'forward') return { kind: 'forward', note: 'conflicting-members' };
+    if (rule.policies.conflict === 'refuse') {
+      return refuse(
+        'conflicting-members',
+        422,
+        'The body has both the V1 and the V2 name of one attribute; send only the V1 name.',
+        this,
+        loser,
+      );
+    }
+    for (let other: DraftMember | undefined = loser; other !== undefined; other = find(holder, loser.id)) {
+      this.step(code + CONFLICT);
+      this.recorder?.drop(rule, other, 'conflict');
+      take(other);
+    }
+    return undefined;
+  }
+
+  /** Settles a member whose name another takes, by the policies of the rule. */
+  settleName(rule: RuleBase, object: DraftObject, id: number): Stop | undefined {
+    const other = find(object, id);
+    if (other === undefined) return undefined;
+    return this.settleRepeated(rule, id, other) ?? this.settleConflict(rule, rule.code, other);
+  }
+
+  /** What the policy `value` makes of a value that the rule cannot convert; `keep` leaves it, and says so. */
+  settleValue(rule: RuleBase, member: DraftMember, expected: string): Stop | undefined {
+    const { value } = rule.policies;
+    if (value === 'forward') return { kind: 'forward', note: 'unconvertible-value' };
+    if (value === 'refuse')
+      return refuse('unconvertible-value', 422, `The value must be ${expected}.`, this, member);
+    this.step(rule.code + OTHER);
+    this.recorder?.keep(rule, member, 'value');
+    return undefined;
+  }
+}
+
+/** Creates the refusal of a request because of a member of its body. */
+export function refuse(code: string, status: number, detail: string, run: Run, member: DraftMember): Stop {
+  return {
+    kind: 'refuse',
+    refusal: { code, status, detail, pointer: originPointer(run.draft, member) ?? '' },
+  };
+}
+
+/** A set of member names that is filled and read with members, not texts. */
+export interface SeenNames {
+  /** Adds the name of `member`; false if it was there. */
+  add(member: DraftMember): boolean;
+  has(member: DraftMember): boolean;
+}
+
+/** Names that rules use, by their ids. Emptied in no time, so that one set serves every object of a long list. */
+export class SeenIds implements SeenNames {
+  private readonly rounds: number[] = [];
+  private round = 0;
+
+  /** Removes all names. */
+  clear(): void {
+    this.round += 1;
+  }
+
+  add({ id }: DraftMember): boolean {
+    if (this.rounds[id] === this.round) return false;
+    this.rounds[id] = this.round;
+    return true;
+  }
+
+  has({ id }: DraftMember): boolean {
+    return id > 0 && this.rounds[id] === this.round;
+  }
+}
+
+/** Compiles names into their positions in a rule, by id; -1 for every other id. */
+export function placesOf(members: readonly string[], names: NameTable): readonly number[] {
+  const ids = members.map((member) => names.add(member));
+  const places = Array.from({ length: Math.max(0, ...ids) + 1 }, () => -1);
+  for (const [place, id] of ids.entries()) places[id] = place;
+  return places;
+}
+
+/** Compiles a path into ids of names; `*` is -1. */
+export function pathIds(path: Path, names: NameTable): readonly number[] {
+  return path.map((segment) => (segment === '*' ? -1 : names.add(segment)));
+}
+
+/** Compiles a rule about one member of each object: `apply` is called where it is there, in a request there once. */
+export function aboutMember(
+  rule: { readonly member: string; readonly in: Path },
+  base: RuleBase,
+  names: NameTable,
+  apply: (run: Run, object: DraftObject, member: DraftMember) => Stop | undefined,
+): CompiledRule {
+  const id = names.add(rule.member);
+  return {
+    ...base,
+    path: pathIds(rule.in, names),
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined) return undefined;
+      const stop = run.settleRead(base, id, member);
+      return stop === undefined ? apply(run, object, member) : stop;
+    },
+  };
+}
+
+/** What rules that go into a sub-object read: its members, of which they lift some. */
+export function readsOfObject(path: readonly number[], id: number): RuleReads {
+  return {
+    path,
+    reach: path.length + 2,
+    lift: 1,
+    open: ({ objects }) => {
+      objects[id] = true;
+    },
+  };
+}
