@@ -2,7 +2,7 @@ import type { DurableObjectStorage } from 'cloudflare:workers';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { BodyCheckCount } from '../rollout/body-checks.ts';
 import { RolloutTally, type RolloutTotals, type ShadowView } from '../rollout/rollout-tally.ts';
-import type { Store } from '../rollout/store.ts';
+import type { SharedState } from '../rollout/shared-state.ts';
 
 /** The bindings of a deployment: settings as variables and secrets, and destinations for entries beside the log. */
 export interface EdgeBindings {
@@ -25,7 +25,7 @@ export interface RolloutNamespace {
 }
 
 /** The methods of `RolloutObject` for isolates. */
-export type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
+export type RemoteStore = Pick<SharedState, 'read' | 'compareAndSet' | 'exchange'>;
 
 /** The methods of `RolloutObject` for isolates besides a store: the totals of all of them, by the hash of the rule book. */
 export interface RemoteTotals {

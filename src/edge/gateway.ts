@@ -87,7 +87,7 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const totals = totalsOf(parts, control);
   const replica = totals && replicaOf(parts, control, totals, bindings);
   const gateway = gatewayOf(parts, settings, origin, { control, totals, calls: bindings });
-  replica?.shareRateLimits(gateway.rateLimitQueue);
+  replica?.shareRateLimits(gateway.rateLimitQueue, () => parts.ruleBook.rollout?.shield);
   return {
     gateway,
     bodyTimeout: settings.get(table.clientBodyTimeout),

@@ -2,7 +2,8 @@ import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { RateLimitQueue } from '../rollout/rate-limit.ts';
 import { Replica, REPLICA_INTERVALS, type ReplicaNotice, type ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import type { SharedWindow, Store, WindowAddition } from '../rollout/store.ts';
+import type { SharedState, StateCall, StateNews } from '../rollout/shared-state.ts';
+import type { Shield } from '../rules/rollout.ts';
 import { readRollout, ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
 import type { CopyNamespace, RemoteStore, RolloutNamespace } from './bindings.ts';
 
@@ -45,7 +46,7 @@ const STUCK_MS = 15_000;
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
   private replica: Replica;
-  private queue: RateLimitQueue | undefined;
+  private limits: readonly [queue: RateLimitQueue, shieldOf: () => Shield | undefined] | undefined;
   private working: Promise<void> | undefined;
   private startedAt = 0;
   private endedAt = 0;
@@ -57,9 +58,9 @@ export class EdgeReplica {
   }
 
   /** Divides the rate limits of clients by the isolates. */
-  shareRateLimits(queue: RateLimitQueue): void {
-    this.queue = queue;
-    this.replica.shareRateLimits(queue);
+  shareRateLimits(...limits: readonly [queue: RateLimitQueue, shieldOf: () => Shield | undefined]): void {
+    this.limits = limits;
+    this.replica.shareRateLimits(...limits);
   }
 
   get status(): ReplicaStatus {
@@ -158,7 +159,7 @@ export class EdgeReplica {
       intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
-    if (this.queue !== undefined) replica.shareRateLimits(this.queue);
+    if (this.limits !== undefined) replica.shareRateLimits(...this.limits);
     return replica;
   }
 
@@ -190,7 +191,7 @@ export const ROLLOUT_OBJECT = 'rollout';
  * A store in a Durable Object. Nothing can call an isolate, so a subscriber is called when a response from the object has a text
  * that differs from the last.
  */
-export class EdgeStore implements Store {
+export class EdgeStore implements SharedState {
   private readonly namespace: RolloutNamespace;
   private readonly name: string;
   private readonly texts = new Map<string, string | undefined>();
@@ -214,8 +215,8 @@ export class EdgeStore implements Store {
     return isSet;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    return this.object().count(additions);
+  async exchange(call: StateCall): Promise<StateNews> {
+    return this.object().exchange(call);
   }
 
   subscribe(key: string, changed: () => void): () => void {

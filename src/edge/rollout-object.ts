@@ -1,11 +1,13 @@
 import { DurableObject } from 'cloudflare:workers';
 import {
-  type SharedWindow,
-  WINDOW_PARTS,
-  type WindowAddition,
-  type KeptWindow,
-  WindowTable,
-} from '../rollout/store.ts';
+  carryOut,
+  MemoryRows,
+  type OwnerRow,
+  type StateCall,
+  type StateNews,
+  type StateRows,
+  type TextRow,
+} from '../rollout/shared-state.ts';
 import { ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
 import type { RolloutTotals } from '../rollout/rollout-tally.ts';
 import {
@@ -16,18 +18,6 @@ import {
   TotalsTable,
 } from './bindings.ts';
 
-/** Windows that outlive the object in memory: few, and a rollback depends on them. Those of the rate shield start over. */
-const KEPT_WINDOWS = 'canary/';
-
-/** Windows of the rate shield are as many as clients. */
-const SHIELD_WINDOWS = 'shield/';
-
-/** Maximum number of windows: an object has 128 MB. Clients beyond it are counted by each isolate alone. */
-const MAX_WINDOWS = 50_000;
-
-/** Milliseconds between two looks for windows that are over, once there are so many. */
-const SWEEP_MS = 1000;
-
 /** Milliseconds from a count until it is kept; the platform evicts an object that has been idle for ten seconds or longer. */
 const KEEP_AFTER_MS = 1000;
 
@@ -36,23 +26,22 @@ const KEEP_TOTALS_AFTER_MS = 5000;
 
 /**
  * The state that all isolates of a deployment share: texts in the storage of the object, with a copy in Workers KV if one is
- * bound, and counts in windows and totals in its memory, which it writes to the storage. It handles one event at a time, so that
- * compare-and-set is atomic.
+ * bound, and what each isolate owns and the totals in its memory, which it writes to the storage. It handles one event at a time, so that
+ * each step is atomic.
  */
 export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore, RemoteTotals {
-  private readonly windows = new WindowTable();
+  private readonly topics = new Map<string, KeptRows>();
   private readonly table: TotalsTable;
   private isKeeping = false;
   private isKeepingTotals = false;
-  private sweptAt = 0;
 
   constructor(...[ctx, env]: ConstructorParameters<typeof DurableObject<EdgeBindings>>) {
     super(ctx, env);
     this.table = new TotalsTable(ctx.storage);
     void ctx.blockConcurrencyWhile(async () => {
-      const kept = await ctx.storage.get('windows');
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `keepWindows`, as structured clone
-      if (kept !== undefined) this.restoreWindows(kept as readonly KeptWindow[]);
+      const kept = await ctx.storage.list({ prefix: STATE });
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `KeptRows`, as structured clone
+      for (const row of kept.values()) this.topicOf((row as KeptRow).topic).restore(row as KeptRow);
       await this.table.restore();
     });
   }
@@ -73,20 +62,14 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
     return true;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    const isKept = additions.some(
-      ({ key, add }) => key.startsWith(KEPT_WINDOWS) && add.some((number) => number !== 0),
-    );
-    if (isKept && !this.isKeeping) {
+  async exchange(call: StateCall): Promise<StateNews> {
+    const rows = this.topicOf(call.topic);
+    const news = carryOut(rows, call, Date.now());
+    if (rows.hasChanged && !this.isKeeping) {
       this.isKeeping = true;
-      setTimeout(() => this.keepWindows(), KEEP_AFTER_MS);
+      setTimeout(() => this.keepState(), KEEP_AFTER_MS);
     }
-    const now = Date.now();
-    return additions.map((addition) =>
-      addition.key.startsWith(SHIELD_WINDOWS) && this.isFull(now)
-        ? countAlone(addition, now)
-        : this.windows.add(addition, now),
-    );
+    return news;
   }
 
   async addTotals(ruleBook: string, totals: RolloutTotals): Promise<void> {
@@ -104,32 +87,96 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
     return this.table.of(ruleBook);
   }
 
-  private isFull(now: number): boolean {
-    if (this.windows.size < MAX_WINDOWS) return false;
-    if (now - this.sweptAt >= SWEEP_MS) {
-      this.sweptAt = now;
-      this.windows.list(now);
-    }
-    return this.windows.size >= MAX_WINDOWS;
+  private topicOf(topic: string): KeptRows {
+    const rows = this.topics.get(topic) ?? new KeptRows(topic);
+    this.topics.set(topic, rows);
+    return rows;
   }
 
-  private keepWindows(): void {
+  private keepState(): void {
     this.isKeeping = false;
-    const kept = this.windows.list(Date.now()).filter(({ key }) => key.startsWith(KEPT_WINDOWS));
-    this.ctx.waitUntil(this.ctx.storage.put('windows', kept));
-  }
-
-  /** Each part is added again in the middle of its time. */
-  private restoreWindows(kept: readonly KeptWindow[]): void {
-    for (const { key, windowMs, parts } of kept) {
-      for (const { part, counts } of parts)
-        this.windows.add({ key, windowMs, add: counts }, ((part + 0.5) * windowMs) / WINDOW_PARTS);
-    }
+    const writes: Promise<unknown>[] = [];
+    for (const rows of this.topics.values())
+      for (const [key, row] of rows.takeChanges())
+        writes.push(row === undefined ? this.ctx.storage.delete(key) : this.ctx.storage.put(key, row));
+    // What could not be written now is written with its next change.
+    this.ctx.waitUntil(Promise.all(writes).catch(() => undefined));
   }
 }
 
-/** The window of an isolate that nobody else adds to. */
-function countAlone({ windowMs, add }: WindowAddition, now: number): SharedWindow {
-  const part = Math.floor((now / windowMs) * WINDOW_PARTS);
-  return { part, parts: [{ part, counts: add }] };
+/** Prefix of the keys in the storage. */
+const STATE = 'state/';
+
+/** A row of a topic in the storage. */
+type KeptRow = { readonly topic: string } & (
+  | { readonly head: NonNullable<StateRows['head']> }
+  | { readonly owner: string; readonly key: string; readonly text: TextRow }
+  | { readonly id: string; readonly running: OwnerRow }
+  | { readonly id: string; readonly ended: OwnerRow }
+);
+
+/** The rows of a topic, and which of them the storage does not have yet. */
+class KeptRows extends MemoryRows {
+  private readonly topic: string;
+  private readonly changed = new Map<string, KeptRow | undefined>();
+  private keptHead: StateRows['head'];
+
+  constructor(topic: string) {
+    super();
+    this.topic = topic;
+  }
+
+  get hasChanged(): boolean {
+    return this.changed.size > 0;
+  }
+
+  /** Takes a row of the storage, before anything else. */
+  restore(row: KeptRow): void {
+    if ('head' in row) {
+      this.head = row.head;
+      this.keptHead = row.head;
+    } else if ('text' in row) super.setText(row.owner, row.key, row.text);
+    else if ('running' in row) super.setOwner(row.id, row.running);
+    else super.setEnded(row.id, row.ended);
+  }
+
+  /** What is to be written, by key, or deleted. */
+  takeChanges(): readonly (readonly [key: string, row: KeptRow | undefined])[] {
+    const { topic, head } = this;
+    if (head !== undefined && head !== this.keptHead) {
+      this.keptHead = head;
+      this.changed.set(this.keyOf('head'), { topic, head });
+    }
+    const changes = [...this.changed];
+    this.changed.clear();
+    return changes;
+  }
+
+  override setText(owner: string, key: string, text: TextRow): void {
+    super.setText(owner, key, text);
+    this.changed.set(this.keyOf(`text/${owner} ${key}`), { topic: this.topic, owner, key, text });
+  }
+
+  override setOwner(id: string, running: OwnerRow | undefined): void {
+    // That it calls is no change: a row is paid for by the write.
+    if (
+      running?.number !== this.owner(id)?.number ||
+      (running === undefined) !== (this.owner(id) === undefined)
+    )
+      this.changed.set(this.keyOf(`running/${id}`), running && { topic: this.topic, id, running });
+    super.setOwner(id, running);
+  }
+
+  override setEnded(id: string, ended: OwnerRow): void {
+    super.setEnded(id, ended);
+    this.changed.set(this.keyOf(`ended/${id}`), { topic: this.topic, id, ended });
+  }
+
+  protected override forgotten(name: string): void {
+    this.changed.set(this.keyOf(name), undefined);
+  }
+
+  private keyOf(name: string): string {
+    return `${STATE}${this.topic}/${name}`;
+  }
 }

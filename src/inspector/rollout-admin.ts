@@ -68,6 +68,9 @@ const MAX_WHO = 80;
 const MAX_WHY = 200;
 const MAX_CHANGES = 50;
 
+/** Maximum other replicas that are named. */
+const MAX_OTHERS = 20;
+
 /** Parts of the rollout routes. */
 interface RolloutAdminParts {
   readonly control: RolloutControl;
@@ -232,6 +235,7 @@ function rateLimitOf({ replica }: RolloutAdminParts, { rollout }: RuleBook): Pic
 function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
   return {
     ...status,
+    ...(status.others === undefined ? {} : { others: status.others.slice(0, MAX_OTHERS) }),
     ...(aloneSince === undefined ? {} : { aloneSince: new Date(aloneSince).toISOString() }),
   };
 }

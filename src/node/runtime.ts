@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { rememberedHash } from '../rewrite-log/observer.ts';
-import type { ReplicaClock } from '../rollout/store.ts';
+import type { ReplicaClock } from '../rollout/store-contact.ts';
 
 /** False on Bun and Deno, which run the same code and behave differently in places. */
 export const IS_NODE = !('bun' in process.versions || 'deno' in process.versions);

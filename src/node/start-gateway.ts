@@ -14,7 +14,7 @@ import {
   type Settings,
 } from '../settings/read-settings.ts';
 import type { Replica } from '../rollout/replica.ts';
-import type { Store } from '../rollout/store.ts';
+import type { SharedState } from '../rollout/shared-state.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
@@ -48,7 +48,7 @@ export interface NodeGatewayParts {
   /** Routes V1 traffic; without it, the rule book's modes do. */
   readonly rollout?: RolloutControl | undefined;
   /** The state shared with other processes; without it, this one is alone. */
-  readonly store?: Store | undefined;
+  readonly store?: SharedState | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
   /** V2's request schemas, if the settings name a description of V2. */
@@ -127,7 +127,10 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     clientOf: (authorization) => clientHash(authorization),
     webhooks: new SignedWebhooks(secretReader(parts.environment ?? {}), subscriber),
   });
-  parts.replica?.shareRateLimits(gateway.rateLimitQueue);
+  parts.replica?.shareRateLimits(
+    gateway.rateLimitQueue,
+    () => parts.ruleBooks.current.ruleBook.rollout?.shield,
+  );
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server: ClientListener = parts.front ?? serverOf(parts, gateway, memory);

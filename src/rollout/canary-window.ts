@@ -18,7 +18,7 @@ import {
   type RollbackCause,
   SEVERAL,
 } from './rollout-state.ts';
-import { type SharedWindow, WINDOW_PARTS, windowSums } from './store.ts';
+import { partOf, printCounts, WINDOW_PARTS } from './canary-texts.ts';
 
 /** Refusals that say nothing about an origin: V1's retirement, the gateway's own limits, and invalid framing by the client. */
 const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
@@ -182,7 +182,9 @@ export class CanaryWindow {
   private readonly parts: Part[] = [];
   private readonly stage: number[] = noSums();
   private readonly causes: Causes = new Map();
-  private unshared: number[] = noSums();
+  /** What the others do not have yet: parts by number, and the whole. */
+  private unsharedParts = new Map<number, number[]>();
+  private unshared: number[] | undefined;
   private sharedWindow: Sums | undefined;
   private sharedStage: Sums | undefined;
   private untilLook = 1;
@@ -201,7 +203,10 @@ export class CanaryWindow {
       this.dropBefore(at);
     }
     const isV1 = origin === 'v1';
-    for (const sums of [part.sums, this.stage, this.unshared]) {
+    this.unshared ??= noSums();
+    const unsharedPart = this.unsharedParts.get(at) ?? noSums();
+    this.unsharedParts.set(at, unsharedPart);
+    for (const sums of [part.sums, this.stage, unsharedPart, this.unshared]) {
       increment(sums, isV1 ? V1 : V2);
       if (outcome !== 'success') increment(sums, (isV1 ? V1 : V2) + indexOf(outcome));
       else if (ms !== undefined) increment(sums, (isV1 ? V1_LATENCY : V2_LATENCY) + bucketOf(ms));
@@ -216,18 +221,20 @@ export class CanaryWindow {
     return this.untilLook <= 0;
   }
 
-  /** Returns the sums that the other replicas do not have yet. */
-  takeUnshared(): Sums {
-    const { unshared } = this;
-    this.unshared = noSums();
-    return unshared;
+  /** Returns the counts that the other replicas do not have yet, as a text; undefined without any. */
+  takeUnshared(now: number): string | undefined {
+    const { unshared, unsharedParts: parts } = this;
+    if (unshared === undefined) return undefined;
+    this.unshared = undefined;
+    this.unsharedParts = new Map();
+    const { window: windowMs } = this.rule;
+    return printCounts({ windowMs, at: partOf(now, windowMs), parts, stage: unshared });
   }
 
-  /** Takes the sums of all replicas over the window, or over the whole stage. */
-  merge(counts: SharedWindow, isStage: boolean): void {
-    const sums = windowSums(counts, LENGTH);
-    if (isStage) this.sharedStage = sums;
-    else this.sharedWindow = sums;
+  /** Takes the sums of all replicas over the window, and over the whole stage. */
+  merge(window: Sums, stage: Sums): void {
+    this.sharedWindow = window;
+    this.sharedStage = stage;
   }
 
   /** Returns the harm that V2 does at `now` (milliseconds), by the counts of this replica or of all; undefined without any. */
@@ -274,12 +281,13 @@ export class CanaryWindow {
   }
 
   private partAt(now: number): number {
-    return Math.floor((now / this.rule.window) * WINDOW_PARTS);
+    return partOf(now, this.rule.window);
   }
 
   /** Forgets parts that a window ending with the part `at` no longer has. */
   private dropBefore(at: number): void {
     while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
+    for (const old of this.unsharedParts.keys()) if (old <= at - WINDOW_PARTS) this.unsharedParts.delete(old);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Store } from './store.ts';
+import type { SharedState } from './shared-state.ts';
 
 /**
  * Whether a client used V1 before: it did, it did not, or nobody can tell, because the store is out of reach, its list is damaged or
@@ -8,7 +8,7 @@ export type Standing = 'known' | 'new' | 'not-known';
 
 /** Parts of a list of known clients. */
 export interface KnownClientsParts {
-  readonly store: Store;
+  readonly store: Pick<SharedState, 'read' | 'compareAndSet'>;
   /** Milliseconds since 1970. */
   readonly time: () => number;
   /** Runs something after some milliseconds. */

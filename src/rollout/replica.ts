@@ -1,20 +1,16 @@
-import type { RateLimitQueue, RateLimitSharing } from './rate-limit.ts';
+import type { Shield } from '../rules/rollout.ts';
+import { type RateLimitQueue, type RateLimitSharing, shareOfLimit } from './rate-limit.ts';
 import type { RolloutState } from './rollout-state.ts';
 import { SharedRollout, type SharedRolloutNotice, type SharedRolloutParts } from './shared-rollout.ts';
-import {
-  type ReplicaClock,
-  type SharedWindow,
-  StoreContact,
-  WINDOW_PARTS,
-  type WindowAddition,
-  WindowExchange,
-  type WindowSource,
-} from './store.ts';
+import { STAGE_MS } from './canary-window.ts';
+import { addSums, CANARY, canarySums, currentPart, partOf, readCounts, windowSums } from './canary-texts.ts';
+import { SharedTexts } from './shared-texts.ts';
+import { type ReplicaClock, repeat, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
 
 /** A notice for a replica's log. */
 export interface ReplicaNotice {
-  readonly kind: SharedRolloutNotice['kind'] | 'alone' | 'together';
+  readonly kind: SharedRolloutNotice['kind'] | 'alone' | 'together' | 'divided';
   readonly sentence: string;
 }
 
@@ -26,6 +22,7 @@ export const NOTICE_EVENTS = {
   'rolled-back': ['error', 'rollout-rolled-back'],
   overtaken: ['warn', 'rollout-overtaken'],
   damaged: ['error', 'rollout-damaged'],
+  divided: ['info', 'rate-limit-divided'],
 } as const satisfies Readonly<Record<ReplicaNotice['kind'], unknown>>;
 
 /** State of a replica among the others. */
@@ -37,6 +34,8 @@ export interface ReplicaStatus {
   readonly aloneReason?: string;
   /** Gateways when they were last counted, each with all its processes; absent before. */
   readonly replicas?: number;
+  /** Names of the other gateways; absent before. */
+  readonly others?: readonly string[];
   /** Number of changes that hold here only, and wait for the store. */
   readonly waiting: number;
 }
@@ -47,7 +46,7 @@ interface ReplicaIntervals {
   readonly follow: number;
   /** Between two exchanges of counts. */
   readonly exchange: number;
-  /** Between two exchanges that also read windows without new counts. */
+  /** Between two exchanges that also read what others counted, and say that this process runs. */
   readonly survey: number;
   /** Time that one call to the store may take. */
   readonly timeout: number;
@@ -71,13 +70,27 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   timeout: 1000,
 };
 
-const WINDOW_MS = 60_000;
+/** Key of the text that says which process this is. */
+const WHO = 'who';
 
-/** Milliseconds between two signs of life. */
-const SIGN_MS = WINDOW_MS / WINDOW_PARTS;
+/** A process, as it tells the others. */
+interface Who {
+  readonly name: string;
+  readonly isServing: boolean;
+  readonly isGateway: boolean;
+}
 
-/** Complete parts whose mean is the number, since a sign may fall into the part beside its own. */
-const MEAN_PARTS = 3;
+function printWho({ name, isServing, isGateway }: Who): string {
+  return `${isServing ? 1 : 0} ${isGateway ? 1 : 0} ${name}`;
+}
+
+function readWho(text: string): Who | undefined {
+  const [, serving, gateway, name = ''] = /^([01]) ([01]) (.{1,200})$/.exec(text) ?? [];
+  return serving === undefined ? undefined : { name, isServing: serving === '1', isGateway: gateway === '1' };
+}
+
+/** Milliseconds for which the counts of a canary that is over are kept, for replicas that still have it. */
+const OVER_MS = 3_600_000;
 
 /** One of several gateways that share a store: it follows the rollout and exchanges counts, outside of any request. */
 export class Replica implements RateLimitSharing {
@@ -85,9 +98,13 @@ export class Replica implements RateLimitSharing {
   private readonly intervals: ReplicaIntervals;
   private readonly contact: StoreContact;
   private readonly rollout: SharedRollout;
-  private readonly windows: WindowExchange;
-  private readonly serving: ReplicaPresence;
-  private readonly gateways: ReplicaPresence;
+  private readonly texts: SharedTexts;
+  private readonly who: Who;
+  /** Since when canaries are over whose counts this process still has. */
+  private readonly over = new Map<string, number>();
+  private working: Promise<void> | undefined;
+  private shieldOf: () => Shield | undefined = () => undefined;
+  private told = 1;
   private readonly ends: (() => void)[] = [];
   private surveyAt = 0;
 
@@ -106,12 +123,21 @@ export class Replica implements RateLimitSharing {
         }),
     });
     this.rollout = new SharedRollout({ ...parts, contact: this.contact });
-    this.windows = new WindowExchange(store, this.contact);
-    this.serving = new ReplicaPresence(clock.time, 'replicas', parts.isServing !== false);
-    this.gateways = new ReplicaPresence(clock.time, 'gateways', parts.isGateway !== false);
-    this.windows.add(this.serving);
-    this.windows.add(this.gateways);
-    this.windows.add(control);
+    this.who = {
+      name: parts.name,
+      isServing: parts.isServing !== false,
+      isGateway: parts.isGateway !== false,
+    };
+    this.texts = new SharedTexts({
+      state: store,
+      topic: 'rollout',
+      clock,
+      contact: this.contact,
+      sums: canarySums(clock.time),
+      newId: () => processId(parts.name, clock),
+      keepMs: STAGE_MS,
+      set: () => [[WHO, printWho(this.who)]],
+    });
   }
 
   get name(): string {
@@ -130,23 +156,39 @@ export class Replica implements RateLimitSharing {
 
   get status(): ReplicaStatus {
     const { lost } = this.contact;
-    const { count } = this.gateways;
+    const { others } = this;
     return {
       name: this.name,
       ...(lost === undefined ? {} : { aloneSince: lost.at, aloneReason: lost.reason }),
-      ...(count === undefined ? {} : { replicas: count }),
+      ...(others === undefined ? {} : { replicas: (this.who.isGateway ? 1 : 0) + others.length, others }),
       waiting: this.rollout.waiting,
     };
   }
 
   /** Serving processes of all gateways, when they were last counted; undefined before. */
   get processes(): number | undefined {
-    return this.serving.count;
+    const { running } = this;
+    if (running === undefined) return undefined;
+    return Math.max(1, [this.who, ...running].filter(({ isServing }) => isServing).length);
   }
 
-  /** Divides the rate limits of clients by the processes that send requests. */
-  shareRateLimits(queue: RateLimitQueue): void {
+  /** Names of the other gateways, when they were last counted; undefined before. */
+  private get others(): readonly string[] | undefined {
+    return this.running?.flatMap(({ name, isGateway }) => (isGateway ? [name] : [])).sort();
+  }
+
+  private get running(): readonly Who[] | undefined {
+    if (!this.texts.isComplete) return undefined;
+    const ids = new Set(this.texts.running);
+    return this.texts
+      .otherTexts(WHO)
+      .flatMap(({ owner, text }) => (ids.has(owner) ? (readWho(text) ?? []) : []));
+  }
+
+  /** Divides the rate limits of clients by the processes that send requests; tells the part of each where `shieldOf` returns a limit. */
+  shareRateLimits(queue: RateLimitQueue, shieldOf: () => Shield | undefined): void {
     queue.shareWith(this);
+    this.shieldOf = shieldOf;
   }
 
   /** Begins with a state from before a restart; call it before `start`. */
@@ -172,23 +214,82 @@ export class Replica implements RateLimitSharing {
     return this.rollout.follow();
   }
 
-  /** Exchanges the counts since the last exchange. */
+  /** Exchanges counts; while an exchange is under way, resolves with it instead. Never rejects. */
   exchange(): Promise<void> {
     const now = this.parts.clock.time();
+    this.texts.add(this.parts.control.takeCounts());
     // A clock may be set back.
     const isSurvey = now >= this.surveyAt || this.surveyAt - now > this.intervals.survey || !this.isTogether;
     if (isSurvey) this.surveyAt = now + this.intervals.survey;
-    return this.windows.exchange(isSurvey);
+    if (!isSurvey && this.texts.isShared) return this.working ?? Promise.resolve();
+    this.working ??= this.exchangeNow({}).finally(() => {
+      this.working = undefined;
+    });
+    return this.working;
+  }
+
+  private async exchangeNow(how: { readonly leaves?: boolean }): Promise<void> {
+    const isReached = await this.contact.attempt('counts', () => this.texts.exchange(how));
+    if (!isReached) return;
+    this.parts.control.learn((key) => this.sumsOf(key));
+    this.forgetOver();
+    this.tellPart();
+  }
+
+  /** The counts of a canary, of all processes. */
+  private sumsOf(key: string): { readonly window: readonly number[]; readonly stage: readonly number[] } {
+    let window: readonly number[] = [];
+    let stage: readonly number[] = [];
+    const now = this.parts.clock.time();
+    for (const text of this.texts.ownTexts(key)) {
+      const counts = readCounts(text);
+      if (counts === undefined) continue;
+      window = addSums(window, windowSums(counts, partOf(now, counts.windowMs)));
+      stage = addSums(stage, counts.stage);
+    }
+    for (const { text, ageMs } of this.texts.otherTexts(key)) {
+      const counts = readCounts(text);
+      if (counts === undefined) continue;
+      window = addSums(window, windowSums(counts, currentPart(counts, ageMs)));
+      stage = addSums(stage, counts.stage);
+    }
+    return { window, stage };
+  }
+
+  private forgetOver(): void {
+    const now = this.parts.clock.time();
+    for (const key of this.texts.ownKeys) {
+      if (!key.startsWith(CANARY)) continue;
+      if (this.parts.control.isCounted(key)) {
+        this.over.delete(key);
+        continue;
+      }
+      const since = this.over.get(key) ?? now;
+      this.over.set(key, since);
+      if (now - since < OVER_MS) continue;
+      this.over.delete(key);
+      this.texts.replace(key, '');
+    }
+  }
+
+  private tellPart(): void {
+    const [shield, { processes = 1 }] = [this.shieldOf(), this];
+    if (processes === this.told || shield === undefined) return;
+    this.told = processes;
+    this.parts.onNotice({
+      kind: 'divided',
+      sentence: `Each client's rate limit of ${shield.requests} in ${shield.per / 1000} s is divided by ${processes}: ${shareOfLimit(shield.requests, processes)} in each process.`,
+    });
   }
 
   /** Ends the timers, after a last attempt to store waiting choices, and tells the others that it leaves. The store stays open. */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
+    await this.working;
     if (!this.isTogether) return;
-    this.serving.leave();
-    this.gateways.leave();
-    await this.windows.exchangeAnew();
+    this.texts.add(this.parts.control.takeCounts());
+    await this.exchangeNow({ leaves: true });
   }
 }
 
@@ -196,90 +297,7 @@ function aloneSentence({ revision }: RolloutState, reason: string): string {
   return `The store is out of reach (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
 }
 
-/**
- * Runs something again and again, each time about so many milliseconds after the last run ended, so that replicas do not march in step.
- * The returned function ends this.
- */
-export function repeat(
-  clock: ReplicaClock,
-  milliseconds: number | (() => number),
-  run: () => Promise<void>,
-): () => void {
-  let cancel = (): void => {};
-  let hasEnded = false;
-  const schedule = (): void => {
-    if (hasEnded) return;
-    const wait = typeof milliseconds === 'number' ? milliseconds : milliseconds();
-    cancel = clock.after(wait * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
-  };
-  schedule();
-  return () => {
-    hasEnded = true;
-    cancel();
-  };
-}
-
-/**
- * Counts processes, or gateways: each adds one to a shared window at intervals of one part, and tells once that it joins and once that
- * it leaves. With signs alone, a newcomer would count some parts later.
- */
-class ReplicaPresence implements WindowSource {
-  private readonly time: () => number;
-  private readonly key: 'replicas' | 'gateways';
-  private readonly isCounted: boolean;
-  private nextAt = 0;
-  private hasJoined = false;
-  private isLeaving = false;
-  private known: number | undefined;
-
-  /** `time` is a clock in milliseconds; one that is not counted only reads. */
-  constructor(time: () => number, key: 'replicas' | 'gateways', isCounted: boolean) {
-    this.time = time;
-    this.key = key;
-    this.isCounted = isCounted;
-  }
-
-  /** The number when it was last known; undefined before. */
-  get count(): number | undefined {
-    return this.known;
-  }
-
-  /** Tells with the next exchange that it leaves. */
-  leave(): void {
-    this.isLeaving = this.isCounted && this.hasJoined;
-  }
-
-  additions(all: boolean): readonly WindowAddition[] {
-    if (this.isLeaving) return [{ key: this.key, windowMs: WINDOW_MS, add: [0, 0, 1] }];
-    const now = this.time();
-    const isDue = now >= this.nextAt || this.nextAt - now > SIGN_MS;
-    if (isDue) this.nextAt = now + SIGN_MS;
-    const sign = isDue && this.isCounted ? 1 : 0;
-    const add = [sign, this.hasJoined ? 0 : sign, 0];
-    return isDue || all ? [{ key: this.key, windowMs: WINDOW_MS, add }] : [];
-  }
-
-  /**
-   * A part counts those that gave a sign in it or joined after it, without those that left. The current part is not complete, and only
-   * counts where it is larger than the mean. A part after an empty one, in which the store came into reach, is not complete either: until
-   * the next one is over, the last known number holds.
-   */
-  merge(_key: string, { part, parts }: SharedWindow, [, joined = 0]: readonly number[]): void {
-    if (joined > 0) this.hasJoined = true;
-    const countsOf = (wanted: number): readonly number[] =>
-      parts.find((candidate) => candidate.part === wanted)?.counts ?? [];
-    const signsIn = (wanted: number): number => countsOf(wanted)[0] ?? 0;
-    const sinceThen = (wanted: number): number =>
-      parts
-        .filter((later) => later.part > wanted)
-        .reduce((sum, { counts: [, joins = 0, ends = 0] }) => sum + joins - ends, signsIn(wanted));
-    const begun = Array.from({ length: MEAN_PARTS }, (_, index) => part - 1 - index).filter(
-      (one) => signsIn(one) > 0,
-    );
-    const whole = begun.filter((one) => signsIn(one - 1) > 0).map(sinceThen);
-    const mean = whole.reduce((sum, count) => sum + count, 0) / Math.max(1, whole.length);
-    const held = whole.length > 0 ? [] : [this.known ?? 0, ...begun.map(sinceThen)];
-    const current = signsIn(part) - (countsOf(part)[2] ?? 0);
-    this.known = Math.max(this.isCounted ? 1 : 0, Math.round(mean), current, ...held);
-  }
+/** A new id of a process: its name, for whoever looks into the store, and chance. */
+export function processId(name: string, { time, random }: ReplicaClock): string {
+  return `${name.replaceAll(' ', '-')}:${time().toString(36)}${Math.floor(random() * 2 ** 40).toString(36)}`;
 }

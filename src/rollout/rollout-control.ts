@@ -5,8 +5,8 @@ import {
   type CanaryHarm,
   type CanaryOutcome,
   CanaryWindow,
-  STAGE_MS,
   OWN_CLASSES,
+  type Sums,
 } from './canary-window.ts';
 import {
   modesInForce,
@@ -23,7 +23,7 @@ import {
   type RolloutState,
   stageOf,
 } from './rollout-state.ts';
-import type { SharedWindow, WindowAddition } from './store.ts';
+import { CANARY } from './canary-texts.ts';
 import { bucketOf } from './evidence.ts';
 
 /** Clock and notifications of a rollout. */
@@ -51,10 +51,6 @@ interface Stage {
   readonly operation: string | undefined;
   readonly window: CanaryWindow;
 }
-
-/** Prefixes of the keys of sliding windows, and of windows with whole stages. */
-const SLIDING = 'canary/evidence/';
-const WHOLE = 'canary/whole/';
 
 /** The request whose outcome is counted. */
 export interface CountedRequest extends RolloutSubject {
@@ -185,38 +181,34 @@ export class RolloutControl {
     );
   }
 
-  /**
-   * Returns the counts of the canaries since the last call, for the windows of all replicas; with `all`, even those of canaries without
-   * a request, so that a replica without requests knows the sums as well.
-   */
-  additions(all: boolean): readonly WindowAddition[] {
-    const modes = this.compiledModes;
-    if (modes === undefined) return [];
-    if (all) for (const operation of canariesOf(modes)) this.stage(operation, modes);
-    return [...this.stages].flatMap(([key, { window }]) => {
-      const add = window.takeUnshared();
-      if (!all && add.every((number) => number === 0)) return [];
-      return [
-        { key, windowMs: modes.rollback.window, add },
-        { key: WHOLE + key.slice(SLIDING.length), windowMs: STAGE_MS, add },
-      ];
-    });
+  /** Returns the counts of the canaries since the last call, by key, for the other replicas. */
+  takeCounts(): ReadonlyMap<string, string> {
+    const now = this.parts.time();
+    return new Map(
+      [...this.stages].flatMap(([key, { window }]) => {
+        const text = window.takeUnshared(now);
+        return text === undefined ? [] : [[key, text] as const];
+      }),
+    );
   }
 
-  /** Takes the counts of all replicas for a window of `additions`. Rolls back when migrated requests do too badly. */
-  merge(key: string, counts: SharedWindow): void {
+  /** Takes the counts of all replicas for each canary, by the key of `takeCounts`. Rolls back when migrated requests do too badly. */
+  learn(sumsOf: (key: string) => { readonly window: Sums; readonly stage: Sums }): void {
     const modes = this.compiledModes;
-    const isStage = key.startsWith(WHOLE);
-    const found = this.stages.get(isStage ? SLIDING + key.slice(WHOLE.length) : key);
-    // Modes may have changed while the counts were on their way.
-    if (modes === undefined || found === undefined) return;
-    const { operation, window } = found;
-    window.merge(counts, isStage);
-    const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
-    // The window with the whole stage comes last.
-    if (!isStage || share === undefined) return;
-    const harm = window.judge(this.parts.time(), true);
-    if (harm !== undefined) this.rollBack(operation, share, harm);
+    if (modes === undefined) return;
+    for (const operation of canariesOf(modes)) {
+      const { window } = this.stage(operation, modes);
+      const sums = sumsOf(this.keyOf(operation));
+      window.merge(sums.window, sums.stage);
+      const { share } = operation === undefined ? modes.default : (modes.operations[operation] ?? {});
+      const harm = share === undefined ? undefined : window.judge(this.parts.time(), true);
+      if (harm !== undefined && share !== undefined) this.rollBack(operation, share, harm);
+    }
+  }
+
+  /** True for the key of a canary that is counted now. */
+  isCounted(key: string): boolean {
+    return this.stages.has(key);
   }
 
   private get isTogether(): boolean {
@@ -287,7 +279,7 @@ function causeOf(
  * key names the counts: a replica of an older version, which counts less, has a window of its own.
  */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
-  return `${SLIDING}${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
+  return `${CANARY}${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
 }
 
 function canariesOf(modes: Modes): readonly (string | undefined)[] {

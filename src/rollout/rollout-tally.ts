@@ -192,6 +192,8 @@ export interface ReplicaView {
   readonly name: string;
   /** Number of gateways that share the store, each with all its processes, when they were last counted; absent before. */
   readonly replicas?: number;
+  /** Names of the others, at most twenty; absent before. */
+  readonly others?: readonly string[];
   /** RFC 3339: time since which the store has been out of reach; absent while it is in reach. */
   readonly aloneSince?: string;
   readonly aloneReason?: string;

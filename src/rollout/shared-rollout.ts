@@ -8,7 +8,8 @@ import {
   type RolloutChange,
   type RolloutState,
 } from './rollout-state.ts';
-import type { ReplicaClock, Store, StoreContact } from './store.ts';
+import type { SharedState } from './shared-state.ts';
+import type { ReplicaClock, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY, readRollout, rolloutText } from './stored-rollout.ts';
 
 /** A notice about the rollout that a replica shares. */
@@ -20,7 +21,7 @@ export interface SharedRolloutNotice {
 /** Parts of a shared rollout. */
 export interface SharedRolloutParts {
   readonly control: RolloutControl;
-  readonly store: Store;
+  readonly store: SharedState;
   readonly contact: StoreContact;
   /** Name of this replica, for people. */
   readonly name: string;

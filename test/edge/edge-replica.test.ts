@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CopyNamespace, RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
 import { EdgeReplica } from '../../src/edge/replica.ts';
-import { MemoryStore } from '../../src/rollout/store.ts';
+import { MemoryState } from '../../src/rollout/shared-state.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -17,7 +17,7 @@ interface Isolate {
 function isolate(copy?: CopyNamespace): Isolate {
   const calls: string[] = [];
   const object = { responds: true };
-  const store = new MemoryStore(Date.now);
+  const store = new MemoryState(Date.now);
   const through = <Value>(name: string, call: () => Promise<Value>): Promise<Value> => {
     calls.push(name);
     return object.responds ? call() : new Promise(() => {});
@@ -25,7 +25,7 @@ function isolate(copy?: CopyNamespace): Isolate {
   const remote: RemoteStore & RemoteTotals = {
     read: (key) => through('read', () => store.read(key)),
     compareAndSet: (...given) => through('set', () => store.compareAndSet(...given)),
-    count: (additions) => through('count', () => store.count(additions)),
+    exchange: (call) => through('exchange', () => store.exchange(call)),
     addTotals: () => through('add', async () => {}),
     totals: () => through('totals', async () => undefined),
   };

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Store, WindowAddition } from '../../src/rollout/store.ts';
-import { storeContract } from '../rollout/store-contract.ts';
+import type { SharedState, StateCall } from '../../src/rollout/shared-state.ts';
+import { stateContract } from '../rollout/state-contract.ts';
 import { type EdgeFleet, edgeFleet } from '../support/edge-fleet.ts';
 import type { StoreCall } from '../support/edge-store-worker.ts';
 import { isOnDisk } from '../support/on-disk.ts';
@@ -26,8 +26,8 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-describe('the Durable Object keeps the contract of a store, in workerd', () => {
-  storeContract(async () => {
+describe('the Durable Object keeps the contract of a shared state, in workerd', () => {
+  stateContract(async () => {
     const left = [...fleet.ports];
     objects += 1;
     const name = `object-${objects}`;
@@ -39,55 +39,46 @@ describe('the Durable Object keeps the contract of a store, in workerd', () => {
   });
 });
 
-test('texts and the windows of canaries outlive the process', async () => {
+test('texts, and what isolates set, outlive the process', async () => {
   const disk = temporaryFolder('objects');
-  const windowMs = 600_000;
   const first = await edgeFleet({ file, isolates: 1, disk });
   onTestFinished(() => first.stop());
   const store = remoteStore(first.ports[0] ?? 0, 'a');
+  const call: StateCall = {
+    topic: 't',
+    life: '',
+    isBehind: false,
+    owner: 'one',
+    number: 1,
+    put: [{ key: 'canary', text: 'kept' }],
+    takes: [],
+    ends: [],
+    leaves: false,
+    after: 0,
+    keepMs: 60_000,
+  };
   expect(await store.compareAndSet('rollout', undefined, 'kept')).toBe(true);
-  await store.count([
-    { key: 'canary/a', windowMs, add: [1, 2, 3, 4] },
-    { key: 'shield/b', windowMs, add: [5] },
-  ]);
-  await until(() => isOnDisk(disk, 'canary/a'));
+  const { life } = await store.exchange(call);
+  await store.exchange({ ...call, life });
+  await store.exchange({ ...call, life, owner: 'two', put: [{ key: 'canary', text: 'two' }], leaves: true });
+  await until(() => isOnDisk(disk, 'ended/two'));
   await first.stop();
   const second = await edgeFleet({ file, isolates: 1, disk });
   onTestFinished(() => second.stop());
   const later = remoteStore(second.ports[0] ?? 0, 'a');
   expect(await later.read('rollout')).toBe('kept');
-  const [canary, shield] = await later.count([
-    { key: 'canary/a', windowMs, add: [0, 0, 0, 0] },
-    { key: 'shield/b', windowMs, add: [0] },
+  const news = await later.exchange({ ...call, life, owner: 'three', number: 0, put: [] });
+  expect(news.life).toBe(life);
+  expect(news.texts.map(({ owner, text }) => [owner, text])).toEqual([
+    ['one', 'kept'],
+    ['two', 'two'],
   ]);
-  expect(canary?.parts.map(({ counts }) => counts)).toEqual([[1, 2, 3, 4]]);
-  expect(shield?.parts).toEqual([]);
-});
-
-test('clients beyond the memory of the object are counted by each isolate alone, until others are over', async () => {
-  const store = remoteStore(fleet.ports[0] ?? 0, 'many-clients');
-  const windowMs = 8000;
-  const one = { key: 'shield/8000/late', windowMs, add: [1, 0] };
-  const sumOf = async (): Promise<number | undefined> => {
-    const [counts] = await store.count([one]);
-    return counts?.parts.at(-1)?.counts[0];
-  };
-  const batchOf = (batch: number): WindowAddition[] =>
-    Array.from({ length: 5000 }, (_, number) => ({
-      key: `shield/8000/${batch}-${number}`,
-      windowMs,
-      add: [1, 0],
-    }));
-  // All at once: a slow machine must not take longer than a window lasts.
-  await Promise.all(Array.from({ length: 10 }, (_, batch) => store.count(batchOf(batch))));
-  expect([await sumOf(), await sumOf()]).toEqual([1, 1]);
-  const [canary] = await store.count([{ key: 'canary/a', windowMs: 600_000, add: [0, 0, 1, 0] }]);
-  expect(canary?.parts[0]?.counts).toEqual([0, 0, 1, 0]);
-  await until(async () => (await sumOf()) === 2);
+  expect(news.owners.map(({ id }) => id).sort()).toEqual(['one', 'three']);
+  expect(await later.exchange({ ...call, life, owner: 'two' })).toMatchObject({ isOver: true, number: 1 });
 });
 
 /** The store of an isolate, called over HTTP. */
-function remoteStore(port: number, name: string): Store {
+function remoteStore(port: number, name: string): SharedState {
   const ask = async (call: StoreCall): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${port}/${name}`, {
       method: 'POST',
@@ -99,7 +90,8 @@ function remoteStore(port: number, name: string): Store {
   return {
     read: async (key) => (await ask({ do: 'read', given: [key] })) as string | undefined,
     compareAndSet: async (...given) => (await ask({ do: 'compareAndSet', given })) as boolean,
-    count: async (...given) => (await ask({ do: 'count', given })) as Awaited<ReturnType<Store['count']>>,
+    exchange: async (...given) =>
+      (await ask({ do: 'exchange', given })) as Awaited<ReturnType<SharedState['exchange']>>,
     subscribe: (key, changed) => {
       let seen = 0;
       const begun = ask({ do: 'subscribe', given: [key] });

@@ -12,7 +12,7 @@ import type {
   RulesView,
   State,
 } from '../../src/inspector/api.ts';
-import { MemoryRecords } from '../support/memory-records.ts';
+import { MemoryState } from '../../src/rollout/shared-state.ts';
 import { type Inspected, inspected } from '../support/inspected.ts';
 import { until } from '../support/until.ts';
 
@@ -262,7 +262,7 @@ describe('the other routes', () => {
   test('/report has no guide of a client that nobody or several are, and says where it looked', async () => {
     const alone = await withOrders(1);
     await alone.post('/clients', '{"data":{}}', { authorization: 'Bearer other-key' });
-    const records = new MemoryRecords();
+    const records = new MemoryState(Date.now);
     const replica = await inspected({}, undefined, undefined, undefined, 201, records);
     onTestFinished(replica.operators.share());
     await until(async () => (await replica.readJson<Report>('/report')).coverage?.kind === 'fleet');

@@ -51,7 +51,7 @@ const WRITERS: readonly (readonly [
     'the rollout',
     'old',
     async (path) => {
-      const store = new FileStore(path, Date.now);
+      const store = new FileStore(path);
       await store.compareAndSet(ROLLOUT_KEY, 'old', 'new');
       await store.close();
     },
@@ -109,21 +109,6 @@ test('no link at a name that can be foreseen is written through', async () => {
   expect(nameClient(names, '3fa94c1d0e5b7a21', 'Acme')).toBeUndefined();
   expect(lstatSync(names).isSymbolicLink()).toBe(false);
   expect(readFileSync(secret, 'utf8')).toBe('secret');
-});
-
-test('windows of a replica are not written through a link beside their file', async () => {
-  const [path, secret] = [join(folder, 'rollout.json'), join(folder, 'secret')];
-  writeFileSync(secret, 'secret');
-  const store = new FileStore(path, Date.now);
-  const add = async (): Promise<unknown> => store.count([{ key: 'w', windowMs: 60_000, add: [1] }]);
-  await add();
-  const own = readdirSync(folder).filter((name) => name.startsWith('rollout.json.counts.'));
-  expect(own).toHaveLength(1);
-  symlinkSync(secret, join(folder, `${own[0]}.tmp`));
-  await add();
-  expect(readFileSync(secret, 'utf8')).toBe('secret');
-  expect(modeOf(join(folder, own[0] ?? ''))).toBe('600');
-  await store.close();
 });
 
 test('what cannot be put in place leaves nothing behind', async () => {

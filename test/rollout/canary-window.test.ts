@@ -6,6 +6,7 @@ import {
   CanaryWindow,
   FAILURES,
 } from '../../src/rollout/canary-window.ts';
+import { readCounts, windowSums } from '../../src/rollout/canary-texts.ts';
 import { bucketOf, share } from '../../src/rollout/evidence.ts';
 import { slowerSentence } from '../../src/rollout/rollout-state.ts';
 import type { RollbackRule } from '../../src/rules/rollout.ts';
@@ -147,8 +148,9 @@ test('the sums of all replicas judge as those of one', () => {
       add(one, 'v2', v2, 0, 0);
       for (const [failure, isV1] of failures)
         one.add({ origin: isV1 ? 'v1' : 'v2', outcome: failure, ms: 3, ownBucket: 2 }, 0);
-      const counts = one.takeUnshared();
-      for (const isStage of [false, true]) all.merge({ part: 0, parts: [{ part: 0, counts }] }, isStage);
+      const counts = readCounts(one.takeUnshared(0) ?? '');
+      if (counts === undefined) throw new Error('there are some');
+      all.merge(windowSums(counts, 0), counts.stage);
       expect(all.count(0, true)).toEqual(one.count(0, false));
       expect(all.evidence(0, true)).toEqual(one.evidence(0, false));
       const harm = all.judge(0, true);

@@ -6,7 +6,7 @@ import { FileStore } from '../../src/node/rollout/file-store.ts';
 import { RedisStore } from '../../src/node/rollout/redis-store.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { KnownClients } from '../../src/rollout/known-clients.ts';
-import type { Store } from '../../src/rollout/store.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
 import { CountingService } from '../runtime/replicas/counting-service.ts';
 import { ReplicaProcess } from '../runtime/replicas/replica-process.ts';
 import { playedRedis } from '../support/played-redis.ts';
@@ -22,7 +22,7 @@ const KEYS = Array.from({ length: 60 }, (_, at) => `client-${at}`);
 /** A store under test, as replicas name it, and a handle of the test on it. */
 interface Place {
   readonly setting: string;
-  readonly store: Store;
+  readonly store: SharedState;
   /** Names of files beside those of the list. */
   readonly others: () => readonly string[];
 }
@@ -31,7 +31,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
   'a file': async () => {
     const folder = temporaryFolder('known-clients');
     const path = join(folder, 'rollout.json');
-    const store = new FileStore(path, Date.now);
+    const store = new FileStore(path);
     const others = (): readonly string[] => readdirSync(folder).filter((name) => !name.includes(LIST));
     return { setting: `file:${path}`, store, others };
   },
@@ -60,7 +60,7 @@ async function statusOf({ url }: ReplicaProcess, key: string): Promise<number> {
 }
 
 /** The clients on the list, each as often as it stands there. */
-async function listed(store: Store): Promise<readonly string[]> {
+async function listed(store: SharedState): Promise<readonly string[]> {
   const texts = await Promise.all(
     Array.from('0123456789abcdef').map((digit) => store.read(`${LIST}-${digit}`)),
   );

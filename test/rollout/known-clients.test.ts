@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { KnownClients, type KnownClientsParts } from '../../src/rollout/known-clients.ts';
-import { MemoryStore, type Store } from '../../src/rollout/store.ts';
+import { MemoryState, type SharedState } from '../../src/rollout/shared-state.ts';
 
 const hashOf = (number: number): string => number.toString(16).padStart(16, '0').split('').reverse().join('');
 
 /** Lists on one store whose clock the test moves. */
 function listsOn(
-  store: Store,
+  store: SharedState,
   more: Partial<KnownClientsParts> = {},
 ): { clock: { now: number }; list: () => KnownClients } {
   const clock = { now: 1_000_000 };
@@ -33,7 +33,7 @@ test('what one replica learns, every replica knows; whoever learned nothing is n
       fc.uniqueArray(fc.nat(5000), { maxLength: 60 }),
       fc.uniqueArray(fc.integer({ min: 5001, max: 9000 }), { minLength: 1, maxLength: 20 }),
       async (used, others) => {
-        const { list } = listsOn(new MemoryStore(() => 0));
+        const { list } = listsOn(new MemoryState(() => 0));
         const replicas = [list(), list(), list()];
         const learned = used.map(hashOf);
         await Promise.all(
@@ -59,7 +59,7 @@ test('what one replica learns, every replica knows; whoever learned nothing is n
 test('a client that is learned the moment a write ends is stored as well', async () => {
   // However many promises are between the end of a write and what knows of it.
   for (let steps = 0; steps < 12; steps += 1) {
-    const store = new MemoryStore(() => 0);
+    const store = new MemoryState(() => 0);
     let written = (): void => {};
     const { list } = listsOn({
       read: (key) => store.read(key),
@@ -68,7 +68,7 @@ test('a client that is learned the moment a write ends is stored as well', async
         if (after.includes('\n')) written();
         return isSet;
       },
-    } as Store);
+    } as SharedState);
     const replica = list();
     const [first, second] = [1, 17].map((number) => `0${hashOf(number).slice(1)}`);
     await standings(replica, [first ?? '', second ?? '']);
@@ -94,7 +94,7 @@ test('a client that is learned the moment a write ends is stored as well', async
 });
 
 test('a client that another replica learned is found after a few seconds', async () => {
-  const { clock, list } = listsOn(new MemoryStore(() => 0));
+  const { clock, list } = listsOn(new MemoryState(() => 0));
   const [one, other] = [list(), list()];
   const client = hashOf(7);
   expect(await standings(other, [client])).toEqual(['new']);
@@ -107,7 +107,7 @@ test('a client that another replica learned is found after a few seconds', async
 });
 
 test('with another secret it is another list', async () => {
-  const store = new MemoryStore(() => 0);
+  const store = new MemoryState(() => 0);
   const one = listsOn(store).list();
   await one.standing(hashOf(7));
   one.learn(hashOf(7));
@@ -117,8 +117,8 @@ test('with another secret it is another list', async () => {
 });
 
 describe('nobody is new', () => {
-  const broken = (read: () => Promise<string | undefined>): Store =>
-    Object.assign(new MemoryStore(() => 0), { read });
+  const broken = (read: () => Promise<string | undefined>): SharedState =>
+    Object.assign(new MemoryState(() => 0), { read });
 
   test.each<[string, () => Promise<string | undefined>]>([
     ['while the store fails', () => Promise.reject(new Error('away'))],
@@ -136,7 +136,7 @@ describe('nobody is new', () => {
 
   // Attack: keys that are made up until the list is full, so that somebody else's client is refused.
   test('of a full list, whose size is bounded', async () => {
-    const store = new MemoryStore(() => 0);
+    const store = new MemoryState(() => 0);
     const { list } = listsOn(store);
     const known = list();
     const clients = Array.from({ length: 3400 }, (_, at) => `a${at.toString(16).padStart(15, '0')}`);
@@ -153,7 +153,7 @@ describe('nobody is new', () => {
 test.each(['read', 'compareAndSet'] as const)(
   'who was learned while the store’s %s failed is stored when it is back, by a request of anybody',
   async (call) => {
-    const store = new MemoryStore(() => 0);
+    const store = new MemoryState(() => 0);
     const { clock, list } = listsOn(store);
     const known = list();
     const whole = store[call].bind(store);
@@ -174,12 +174,12 @@ test.each(['read', 'compareAndSet'] as const)(
 
 // A Redis that restarts empty: most texts were never read by this process, and would have nobody in them.
 test('a list that the store lost begins anew, with the clients that are known here', async () => {
-  const stores = [new MemoryStore(() => 0), new MemoryStore(() => 0)];
+  const stores = [new MemoryState(() => 0), new MemoryState(() => 0)];
   let at = 0;
-  const current = (): MemoryStore => stores[at] ?? new MemoryStore(() => 0);
-  const store: Store = Object.assign(new MemoryStore(() => 0), {
+  const current = (): MemoryState => stores[at] ?? new MemoryState(() => 0);
+  const store: SharedState = Object.assign(new MemoryState(() => 0), {
     read: (key: string) => current().read(key),
-    compareAndSet: (...call: Parameters<Store['compareAndSet']>) => current().compareAndSet(...call),
+    compareAndSet: (...call: Parameters<SharedState['compareAndSet']>) => current().compareAndSet(...call),
   });
   const { clock, list } = listsOn(store);
   const known = list();
@@ -200,7 +200,7 @@ test('a list that the store lost begins anew, with the clients that are known he
 });
 
 test('the store gets a client back that it lost from a text that it kept', async () => {
-  const store = new MemoryStore(() => 0);
+  const store = new MemoryState(() => 0);
   const { clock, list } = listsOn(store);
   const known = list();
   await known.standing(hashOf(7));
@@ -224,7 +224,7 @@ test('whichever texts a store loses, nobody who was learned is new to a list tha
       fc.uniqueArray(fc.constantFrom(...Array.from('0123456789abcdef')), { minLength: 1 }),
       fc.boolean(),
       async (used, lost, isRestarted) => {
-        const store = new MemoryStore(() => 0);
+        const store = new MemoryState(() => 0);
         const evicted = new Set<string>();
         const read = store.read.bind(store);
         const compareAndSet = store.compareAndSet.bind(store);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryStore, type Store } from '../../src/rollout/store.ts';
+import { MemoryState, type SharedState } from '../../src/rollout/shared-state.ts';
 import type { RoutedMode } from '../../src/rollout/rollout-state.ts';
 import { Replica, type ReplicaNotice, type ReplicaParts } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -37,7 +37,7 @@ interface Player {
 class Fleet {
   readonly time = new VirtualTime();
   readonly players: Player[] = [];
-  store: Store = new MemoryStore(() => this.time.now);
+  store: SharedState = new MemoryState(() => this.time.now);
 
   /** Starts replicas whose clocks are so many milliseconds ahead. */
   async start(...skews: readonly number[]): Promise<this> {
@@ -269,7 +269,7 @@ test('a store that was emptied gets the last known state again', async () => {
   const fleet = await new Fleet().start(0, 0);
   fleet.player(0).control.command({ mode: CANARY });
   await fleet.time.pass(1000);
-  const empty = new MemoryStore(() => fleet.time.now);
+  const empty = new MemoryState(() => fleet.time.now);
   for (const { link } of fleet.players) link.store = empty;
   await fleet.time.pass(1000);
   expect(fleet.modes).toEqual(['canary', 'canary']);
@@ -304,7 +304,7 @@ test('a store that takes no writes leaves the replicas alone, once', async () =>
   const { link } = fleet.player(0);
   link.store = {
     ...bound(fleet.store),
-    count: () => Promise.reject(new Error('OOM command not allowed')),
+    exchange: () => Promise.reject(new Error('OOM command not allowed')),
   };
   await fleet.time.pass(8000);
   expect(fleet.kinds(0)).toEqual(['alone']);
@@ -420,11 +420,11 @@ test('a replica that closes stores what waits, and then calls no more', async ()
 });
 
 /** The methods of a store as an object's own. */
-function bound(store: Store): Store {
+function bound(store: SharedState): SharedState {
   return {
     read: (key) => store.read(key),
     compareAndSet: (key, before, after) => store.compareAndSet(key, before, after),
-    count: (additions) => store.count(additions),
+    exchange: (call) => store.exchange(call),
     subscribe: (key, changed) => store.subscribe(key, changed),
     close: () => store.close(),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { SignalHeaders } from '../../src/rollout/retirement.ts';
-import { MemoryStore } from '../../src/rollout/store.ts';
+import { MemoryState } from '../../src/rollout/shared-state.ts';
 import type { Ends, Newcomers, Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
@@ -311,8 +311,8 @@ describe('newcomers', () => {
   async function closed(
     newcomers: Partial<Newcomers>,
     { known = [], since = FAR, more = {}, ...options }: ClosedOptions = {},
-  ): Promise<{ gateway: TestGateway; v2: RawServer; store: MemoryStore }> {
-    const store = new MemoryStore(Date.now);
+  ): Promise<{ gateway: TestGateway; v2: RawServer; store: MemoryState }> {
+    const store = new MemoryState(Date.now);
     const name = `clients-${clientOf('capture-gateway: known clients')}`;
     for (const digit of '0123456789abcdef') {
       const clients = known.filter((client) => client.startsWith(digit));
@@ -425,7 +425,7 @@ describe('newcomers', () => {
   });
 
   test('cost a rule book nothing that has none: no list is begun or read, whatever else it has', async () => {
-    const store = new MemoryStore(Date.now);
+    const store = new MemoryState(Date.now);
     const asked: string[] = [];
     const read = store.read.bind(store);
     store.read = (key) => {

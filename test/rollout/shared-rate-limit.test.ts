@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../src/rollout/store.ts';
+import { MemoryState } from '../../src/rollout/shared-state.ts';
 import { RateLimitQueue } from '../../src/rollout/rate-limit.ts';
 import { Replica } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -14,6 +14,7 @@ class Fleet {
   readonly time = new VirtualTime();
   readonly links: DistantStore[] = [];
   readonly replicas: Replica[] = [];
+  readonly notices: string[] = [];
   /** Times of the requests that reached the service. */
   readonly sent: number[] = [];
   private readonly shield: Shield;
@@ -24,7 +25,7 @@ class Fleet {
   }
 
   async start(skews: readonly number[]): Promise<this> {
-    const store = new MemoryStore(() => this.time.now);
+    const store = new MemoryState(() => this.time.now);
     const starts = skews.map((skew, number) => {
       const clock = this.time.clock(skew);
       const link = new DistantStore(store, this.time);
@@ -35,9 +36,9 @@ class Fleet {
         name: `r${number}`,
         clock,
         parse: JSON.parse,
-        onNotice: () => {},
+        onNotice: ({ sentence }) => this.notices.push(`r${number}: ${sentence}`),
       });
-      replica.shareRateLimits(queue);
+      replica.shareRateLimits(queue, () => this.shield);
       this.links.push(link);
       this.queues.push(queue);
       this.replicas.push(replica);
@@ -97,9 +98,13 @@ test('a limit of fewer requests than replicas is one request in each', async () 
 
 test('a replica that leaves or joins changes the share of the others within seconds', async () => {
   const fleet = await new Fleet().start([0, 0]);
+  const part = (of: string, parts: string): string =>
+    `${of}: Each client's rate limit of 60 in 60 s is divided by ${parts} in each process.`;
+  expect(fleet.notices.toSorted()).toEqual([part('r0', '2: 30'), part('r1', '2: 30')]);
   const closed = fleet.replicas[1]?.close();
   await fleet.time.pass(3000);
   await closed;
+  expect(fleet.notices.at(-1)).toBe(part('r0', '1: 60'));
   fleet.burst(100, 0);
   expect(fleet.sent).toHaveLength(60);
 });

@@ -256,18 +256,20 @@ test('an isolate that starts while the object hangs takes the copy in KV; withou
 test('isolates divide the limit of a client', async () => {
   const fleet = await run({ isolates: 2 });
   const client = pick(outside, 1);
+  expect(await fleet.steer(0, { mode: 'migrate', client: clientOf(client) })).toMatchObject({ revision: 1 });
   await until(async () => {
     for (const isolate of [0, 1]) await fleet.order(isolate, pick(outside, 2));
     const view = await fleet.steer(0);
     return typeof view !== 'number' && view.rateLimit?.each === 100;
   });
+  await until(async () => (await fleet.order(1, client)) === 'v2');
   await Promise.all(Array.from({ length: 100 }, () => fleet.order(0, client)));
   let isHeld = true;
   const next = fleet.order(0, client).then(() => {
     isHeld = false;
   });
   // The other isolate has its own part, and other clients go on.
-  expect(await fleet.order(1, client)).toBe('v1');
+  expect(await fleet.order(1, client)).toBe('v2');
   expect(await fleet.order(0, pick(outside, 3))).toBe('v1');
   expect(isHeld).toBe(true);
   await next;

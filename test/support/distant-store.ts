@@ -1,17 +1,17 @@
-import type { Store } from '../../src/rollout/store.ts';
+import type { SharedState, StateCall, StateNews } from '../../src/rollout/shared-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A store behind a network, in virtual time. */
-export class DistantStore implements Store {
+export class DistantStore implements SharedState {
   /** Milliseconds that each call takes. */
   delay = 1;
   /** `down`: calls are refused. `hung`: they get no response. `deaf`: only calls of subscriptions are lost. */
   state: 'up' | 'down' | 'hung' | 'deaf' = 'up';
   calls = 0;
-  store: Store;
+  store: SharedState;
   private readonly time: VirtualTime;
 
-  constructor(store: Store, time: VirtualTime) {
+  constructor(store: SharedState, time: VirtualTime) {
     this.store = store;
     this.time = time;
   }
@@ -24,8 +24,8 @@ export class DistantStore implements Store {
     return this.through(() => this.store.compareAndSet(key, before, after));
   }
 
-  count(...additions: Parameters<Store['count']>): ReturnType<Store['count']> {
-    return this.through(() => this.store.count(...additions));
+  exchange(call: StateCall): Promise<StateNews> {
+    return this.through(() => this.store.exchange(call));
   }
 
   subscribe(key: string, changed: () => void): () => void {

@@ -1,14 +1,14 @@
 import { EdgeStore } from '../../src/edge/replica.ts';
 import type { EdgeBindings } from '../../src/edge/bindings.ts';
-import type { Store } from '../../src/rollout/store.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
 
 export { RolloutObject } from '../../src/edge/rollout-object.ts';
 
 /** A call of a method of the store, or `calls`: how often the subscriber was called. */
 export type StoreCall =
-  | { readonly do: 'read'; readonly given: Parameters<Store['read']> }
-  | { readonly do: 'compareAndSet'; readonly given: Parameters<Store['compareAndSet']> }
-  | { readonly do: 'count'; readonly given: Parameters<Store['count']> }
+  | { readonly do: 'read'; readonly given: Parameters<SharedState['read']> }
+  | { readonly do: 'compareAndSet'; readonly given: Parameters<SharedState['compareAndSet']> }
+  | { readonly do: 'exchange'; readonly given: Parameters<SharedState['exchange']> }
   | { readonly do: 'subscribe'; readonly given: readonly [key: string] }
   | { readonly do: 'unsubscribe' | 'calls' };
 
@@ -39,8 +39,8 @@ function respond(used: StoreUnderTest, call: StoreCall): unknown {
       return store.read(...call.given);
     case 'compareAndSet':
       return store.compareAndSet(call.given[0], call.given[1] ?? undefined, call.given[2]);
-    case 'count':
-      return store.count(...call.given);
+    case 'exchange':
+      return store.exchange(...call.given);
     case 'subscribe':
       used.calls = 0;
       used.end = store.subscribe(call.given[0], () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { PageFile } from '../../src/inspector/api.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { createOperators, type Operators } from '../../src/node/admin/operators.ts';
-import type { RecordStore } from '../../src/rollout/store.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
 import { RuleBooks } from '../../src/node/rule-books.ts';
 import { gatewayFor, type TestGateway } from './gateway.ts';
 import { rawServer, type RawServer } from './raw-server.ts';
@@ -25,7 +25,7 @@ export async function inspected(
     new Map([['/', { mediaType: 'text/html', body: '<!doctype html>' }]]),
   rulesInForce?: CompiledRuleBook,
   status = 201,
-  records?: RecordStore,
+  records?: SharedState,
 ): Promise<Inspected> {
   const server = await rawServer((socket) => {
     const body = typeof response === 'string' ? response : response();
@@ -44,7 +44,7 @@ export async function inspected(
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',
     page,
-    records,
+    fleetStore: records,
   });
   const gateway: TestGateway = await gatewayFor(server.origin, {
     flags,

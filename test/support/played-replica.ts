@@ -2,7 +2,7 @@ import { FleetTotals } from '../../src/report/fleet/fleet-totals.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';
 import type { TallyEntry } from '../../src/report/tally/tally-entry.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
-import type { RecordStore } from '../../src/rollout/store.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A replica that counts entries in virtual time. */
@@ -12,16 +12,15 @@ export class PlayedReplica {
 
   constructor(
     name: string,
-    records: RecordStore,
+    state: SharedState,
     time: VirtualTime,
     { skewMs = 0, maxClients = 5000, keepMs = 180 * 86_400_000 } = {},
   ) {
     this.own = new Tally(maxClients);
     this.totals = new FleetTotals({
-      records,
+      state,
       clock: time.clock(skewMs),
       name,
-      id: `${name} ${Math.random()}`,
       keepMs,
       onLost: () => {},
       onFound: () => {},

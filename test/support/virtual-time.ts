@@ -1,4 +1,4 @@
-import type { ReplicaClock } from '../../src/rollout/store.ts';
+import type { ReplicaClock } from '../../src/rollout/store-contact.ts';
 
 interface Timer {
   readonly at: number;

@@ -311,7 +311,7 @@ function operatorParts(
     origin: originOf(settings, embedded).origin,
     v1Origin: rollout.v1Origin?.origin,
     replica: rollout.replica,
-    records: rollout.records,
+    fleetStore: rollout.fleetStore,
     log: log.write,
     version: packageVersion(),
     page: once(loadInspectorPage),

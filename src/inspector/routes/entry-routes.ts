@@ -161,9 +161,10 @@ async function foundEntries(
 /** Says that an exchange is not kept here, and that other replicas may keep it. */
 function notKept(replica: ReplicaView | undefined): string {
   if (replica === undefined || replica.replicas === 1) return 'No exchange with this request id is kept.';
-  const { name, replicas } = replica;
-  const others = replicas === undefined ? 'other replicas' : counted(replicas - 1, 'other replica');
-  return `The replica ${name} keeps no exchange with this request id. Each replica keeps its own: ask the ${others}, on the page or with tail --admin, or the logs.`;
+  const { name, replicas, others = [] } = replica;
+  const count = replicas === undefined ? 'other replicas' : counted(replicas - 1, 'other replica');
+  const named = others.length === 0 ? '' : ` (${others.join(', ')})`;
+  return `The replica ${name} keeps no exchange with this request id. Each replica keeps its own: ask the ${count}${named}, on the page or with tail --admin, or the logs.`;
 }
 
 /** Adds `/entries/:seq/har` and `/entries/:seq/case`: an exchange as a file. */

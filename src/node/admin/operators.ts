@@ -19,7 +19,7 @@ import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
-import type { RecordStore } from '../../rollout/store.ts';
+import type { SharedState } from '../../rollout/shared-state.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { LogQueue } from '../log/log-sink.ts';
@@ -44,8 +44,8 @@ export interface OperatorParts {
   readonly v1Origin?: string | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
-  /** Records shared with replicas; undefined without a store. */
-  readonly records?: RecordStore | undefined;
+  /** The store that replicas share; undefined without one. */
+  readonly fleetStore?: SharedState | undefined;
   readonly log?: WriteProcessLine | undefined;
   /** Merges other processes' stats with this one's. */
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
@@ -102,7 +102,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const books = new RecentRuleBooks();
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
-  const fleet = parts.records && fleetTotals(parts, parts.records, view, run);
+  const fleet = parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, run);
   const totals = fleet ?? new GatewayTotals(view.tally, startedAt);
   const gaps = new OwnGaps(Date.now, () => performance.now());
   const state: OperatorState = {
@@ -165,17 +165,11 @@ interface OperatorState {
 }
 
 /** Creates the totals of all replicas; the process log says when the store is lost and found again. */
-function fleetTotals(
-  parts: OperatorParts,
-  records: RecordStore,
-  view: OperatorView,
-  run: string,
-): FleetTotals {
+function fleetTotals(parts: OperatorParts, state: SharedState, view: OperatorView, run: string): FleetTotals {
   return new FleetTotals({
-    records,
+    state,
     clock: SYSTEM_CLOCK,
     name: parts.replica?.name ?? run,
-    id: randomBytes(8).toString('hex'),
     keepMs: parts.settings.constants.reportKeepDays * DAY_MS,
     onLost: (reason) =>
       parts.log?.({
@@ -261,7 +255,7 @@ function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, strin
 
 function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
   const { parts, view } = state;
-  const { settings, ruleBooks, replica, records, v1Origin, mergeRollout } = parts;
+  const { settings, ruleBooks, replica, fleetStore, v1Origin, mergeRollout } = parts;
   const { rollout, comparisons, bodyChecks } = gateway;
   const own: RolloutCounts = {
     requests: rollout.requests,
@@ -276,7 +270,7 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
     control: rollout,
     counts: mergeRollout?.(own) ?? own,
     replica,
-    hasStore: records !== undefined,
+    hasStore: fleetStore !== undefined,
     names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '../../rollout/store.ts';
+import type { SharedState } from '../../rollout/shared-state.ts';
 
 /** Bytes of Node's TLS ticket keys. */
 const TICKET_KEY_BYTES = 48;
@@ -17,14 +17,14 @@ const TICKET_KEY = 'tls-tickets';
  * milliseconds since 1970, and the keys as Base64.
  */
 export class TicketKeys {
-  private readonly store: Store | undefined;
+  private readonly store: SharedState | undefined;
   private readonly time: () => number;
   private readonly use: (keys: Buffer) => void;
   private readonly timer: NodeJS.Timeout;
   private text: string;
 
   /** `use` is called at once with new keys, and with all that replace them. */
-  constructor(store: Store | undefined, time: () => number, use: (keys: Buffer) => void) {
+  constructor(store: SharedState | undefined, time: () => number, use: (keys: Buffer) => void) {
     this.store = store;
     this.time = time;
     this.use = use;

@@ -26,11 +26,12 @@ import type { LogSink } from './log-sink.ts';
  * | `v2-openapi-unchecked` | warn | V2's OpenAPI description has none of the rule book's operations, or a keyword that cannot be checked; one line each | |
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
  * | `rollout-changed` | info | an operator chose a mode, here or at another replica | |
+ * | `rate-limit-divided` | info | each client's rate limit has another part in each process, as processes join or leave | |
  * | `rollout-rolled-back` | error | a canary was rolled back | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
- * | `store-lost`, `store-found` | warn, info | the store is unreachable, or reachable again, for modes and windows or for the report's counts | |
+ * | `store-lost`, `store-found` | warn, info | the store is unreachable, or reachable again, for modes and canaries or for the report's counts | |
  * | `store-stranger` | warn | the store has something that no gateway of this version wrote; it is passed over. One line for each key | |
  * | `rollout-without-v1` | error | the stored modes need a V1 service, but none is configured here; the rule book's modes hold | |
  * | `client-secret-random` | warn | client hashes change at each start although the rollout needs stable ones | |
@@ -66,6 +67,7 @@ export type ProcessEvent =
   | 'v2-openapi-unchecked'
   | 'v2-openapi-in-use'
   | 'rollout-changed'
+  | 'rate-limit-divided'
   | 'rollout-rolled-back'
   | 'rollout-overtaken'
   | 'rollout-without-v1'

@@ -1,25 +1,18 @@
 import { Worker } from 'node:worker_threads';
-import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../rollout/store.ts';
+import type { StateCall, StateNews } from '../../rollout/shared-state.ts';
 
 /** What the main thread asks of the thread; `id` numbers the requests. */
 export type FileRequest = { readonly id: number } & (
   | { readonly kind: 'lock'; readonly path: string }
   | { readonly kind: 'release'; readonly lock: number }
-  | { readonly kind: 'changes'; readonly path: string; readonly after: number; readonly limit: number }
-  | {
-      readonly kind: 'replace';
-      readonly path: string;
-      readonly life: string;
-      readonly changes: readonly RecordChange[];
-    }
+  | { readonly kind: 'exchange'; readonly path: string; readonly call: StateCall }
   | { readonly kind: 'close' }
 );
 
 /** The response to the request with this `id`. */
 export type FileReply = { readonly id: number } & (
   | { readonly kind: 'done' }
-  | { readonly kind: 'changes'; readonly page: RecordPage }
-  | { readonly kind: 'replaced'; readonly replaced: Replaced | undefined }
+  | { readonly kind: 'news'; readonly news: StateNews }
   | { readonly kind: 'fault'; readonly message: string; readonly code: string }
 );
 
@@ -29,7 +22,7 @@ interface Asked {
 }
 
 /**
- * Locks and records of files that SQLite keeps, in a thread of its own: its calls wait for the disk, and on a slow one they would hold up
+ * Locks and shared states in files that SQLite keeps, in a thread of its own: its calls wait for the disk, and on a slow one they would hold up
  * every request. The thread starts with the first call.
  */
 export class FileThread {
@@ -43,20 +36,11 @@ export class FileThread {
     return () => void this.ask((id) => ({ kind: 'release', id, lock })).catch(() => {});
   }
 
-  /** Records in an SQLite file. */
-  records(path: string): RecordStore {
-    return {
-      changes: async (after, limit) => {
-        const reply = await this.ask((id) => ({ kind: 'changes', id, path, after, limit }));
-        if (reply.kind !== 'changes') throw new Error(`the thread said ${reply.kind}`);
-        return reply.page;
-      },
-      replace: async (life, changes) => {
-        const reply = await this.ask((id) => ({ kind: 'replace', id, path, life, changes }));
-        if (reply.kind !== 'replaced') throw new Error(`the thread said ${reply.kind}`);
-        return reply.replaced;
-      },
-    };
+  /** See `SharedState`; the state is in the SQLite file at `path`. */
+  async exchange(path: string, call: StateCall): Promise<StateNews> {
+    const reply = await this.ask((id) => ({ kind: 'exchange', id, path, call }));
+    if (reply.kind !== 'news') throw new Error(`the thread said ${reply.kind}`);
+    return reply.news;
   }
 
   /** Ends the thread after what was asked before; a later call starts another. */

@@ -1,12 +1,12 @@
 import { parentPort } from 'node:worker_threads';
 import { errorCode } from '../files.ts';
-import { FileRecords, lockFile } from './file-records.ts';
 import type { FileReply, FileRequest } from './file-thread.ts';
+import { lockFile, StateFile } from './state-file.ts';
 
-// The thread of the file store: takes locks and keeps records, and waits for the disk where nobody else has to.
+// The thread of the file store: takes locks and keeps shared states, and waits for the disk where nobody else has to.
 
 const locks = new Map<number, () => void>();
-const all = new Map<string, FileRecords>();
+const all = new Map<string, StateFile>();
 
 parentPort?.on('message', (request: FileRequest) => {
   respond(request).then(send, (error: unknown) => {
@@ -25,30 +25,20 @@ async function respond(request: FileRequest): Promise<FileReply> {
       locks.get(request.lock)?.();
       locks.delete(request.lock);
       break;
-    case 'changes':
-      return {
-        kind: 'changes',
-        id,
-        page: await recordsOf(request.path).changes(request.after, request.limit),
-      };
-    case 'replace':
-      return {
-        kind: 'replaced',
-        id,
-        replaced: await recordsOf(request.path).replace(request.life, request.changes),
-      };
+    case 'exchange':
+      return { kind: 'news', id, news: await stateOf(request.path).exchange(request.call) };
     case 'close':
-      for (const records of all.values()) records.close();
+      for (const state of all.values()) state.close();
       break;
   }
   return { kind: 'done', id };
 }
 
 /** One connection for each file: to close a second one would take the locks from the first (fcntl(2)). */
-function recordsOf(path: string): FileRecords {
-  const records = all.get(path) ?? new FileRecords(path);
-  all.set(path, records);
-  return records;
+function stateOf(path: string): StateFile {
+  const state = all.get(path) ?? new StateFile(path, Date.now);
+  all.set(path, state);
+  return state;
 }
 
 function send(reply: FileReply): void {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import { MemoryStore, type RecordStore, type Store } from '../../rollout/store.ts';
+import { MemoryState, type SharedState } from '../../rollout/shared-state.ts';
 import {
   missingV1Fault,
   modesInForce,
@@ -28,9 +28,9 @@ export interface OpenRollout {
   /** This gateway among those that share its store; undefined without a store. */
   readonly replica: Replica | undefined;
   /** The store that this gateway's processes and replicas share. */
-  readonly store: Store | undefined;
-  /** Records shared with replicas; undefined if only this gateway's processes share a store. */
-  readonly records: RecordStore | undefined;
+  readonly store: SharedState | undefined;
+  /** The same store if replicas share it; undefined if only this gateway's processes do. */
+  readonly fleetStore: SharedState | undefined;
   /** See `OpenStore.renewCa`. */
   readonly renewStoreCa: OpenStore['renewCa'];
   readonly v1Origin: OriginSetting | undefined;
@@ -45,7 +45,7 @@ export interface RolloutProcess {
   /** Number of processes that serve clients. */
   readonly processes: number;
   /** In a worker, the first process's store. Only the first process logs what happens to the rollout. */
-  readonly store?: Store | undefined;
+  readonly store?: SharedState | undefined;
 }
 
 /** Reads the stored rollout, and checks that it can continue with these settings. */
@@ -64,7 +64,7 @@ export async function openRollout(
   const opened: OpenStore | undefined =
     own.store === undefined
       ? await openStore(settings, own.processes, log)
-      : { store: own.store, place: 'the first process', copy: undefined, isLocal: false, records: undefined };
+      : { store: own.store, place: 'the first process', copy: undefined, isLocal: false, isOfFleet: false };
   const shared = opened && (await share(control, opened, own, own.store === undefined ? log : () => {}));
   if (shared !== undefined && 'fault' in shared) return shared;
   const close = shared?.close ?? (() => Promise.resolve());
@@ -89,7 +89,7 @@ export async function openRollout(
     control,
     replica: shared?.replica,
     store: opened?.store,
-    records: opened?.records,
+    fleetStore: opened?.isOfFleet === true ? opened.store : undefined,
     renewStoreCa: opened?.renewCa,
     v1Origin,
     faultOf,
@@ -177,15 +177,15 @@ function namesClients(rollout: Rollout | undefined): boolean {
 
 /** The store that the settings name. */
 interface OpenStore {
-  readonly store: Store;
+  readonly store: SharedState;
   /** The setting as the operator set it, and the store's place. */
   readonly place: string;
   /** File for the last known state. */
   readonly copy: string | undefined;
   /** True if an unreadable store is a fault of the settings. */
   readonly isLocal: boolean;
-  /** Replicas' records; undefined if only one gateway's processes share the store. */
-  readonly records: RecordStore | undefined;
+  /** False if only one gateway's processes share the store. */
+  readonly isOfFleet: boolean;
   /** Uses these authorities (PEM text) for new connections to the store. */
   readonly renewCa?: ((ca: string) => void) | undefined;
 }
@@ -210,31 +210,28 @@ async function openStore(
       onStranger: (sentence) =>
         log({ level: 'warn', event: 'store-stranger', message: `rollout: ${sentence}` }),
     });
-    const records = store.records(settings.constants.reportKeepDays * DAY_MS);
     const renewCa = (renewed: string): void => store.renew(renewed);
-    return { store, place: placeOf(settings, url), copy, isLocal: false, records, renewCa };
+    return { store, place: placeOf(settings, url), copy, isLocal: false, isOfFleet: true, renewCa };
   }
   if (address.kind === 'memory') {
     if (processes === 1) return undefined;
     return {
-      store: new MemoryStore(Date.now),
+      store: new MemoryState(Date.now),
       place: 'memory',
       copy: undefined,
       isLocal: true,
-      records: undefined,
+      isOfFleet: false,
     };
   }
   const { path } = address;
-  const store = new FileStore(path, Date.now);
-  return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, records: store.records };
+  const store = new FileStore(path);
+  return { store, place: placeOf(settings, path), copy: copyOf(path), isLocal: true, isOfFleet: true };
 }
 
 /** Names a store's place with its setting, as the operator set it. */
 function placeOf(settings: Settings, place: string): string {
   return `${settings.nameOf(table.store)} ${place}`;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Path of the last known state, beside the rollout's file. */
 function copyOf(path: string): string {

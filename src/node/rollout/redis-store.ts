@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { RedisClientOptions, RedisClientType } from '@redis/client';
 import {
-  type RecordChange,
-  type RecordPage,
-  type RecordStore,
-  type Replaced,
-  type SharedWindow,
-  type Store,
-  WINDOW_PARTS,
-  type WindowAddition,
-} from '../../rollout/store.ts';
+  ANY_REVISION,
+  ENDED_MS,
+  PAGE_CHARACTERS,
+  REMOVED_MS,
+  type SharedState,
+  type StateCall,
+  type StateNews,
+} from '../../rollout/shared-state.ts';
 
 /** Where a Redis or Valkey server is, and how to log in. */
 interface RedisAddress {
@@ -50,7 +49,7 @@ interface Connections {
 }
 
 /** A store in Redis 6 or later, or in Valkey. */
-export class RedisStore implements Store {
+export class RedisStore implements SharedState {
   private connections: Connections;
   private address: RedisAddress;
   private readonly create: (address: RedisAddress) => RedisClientType;
@@ -100,26 +99,31 @@ export class RedisStore implements Store {
     return (await this.run(COMPARE_AND_SET, [this.keyOf(key)], args)) === 1;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    const keys = additions.map(({ key }) => this.keyOf(`window:${key}`));
-    const args = additions.flatMap(({ windowMs, add }) => [windowMs, add.length, ...add].map(String));
-    const replies = await this.run(COUNT, keys, [String(WINDOW_PARTS), ...args]);
-    if (!Array.isArray(replies)) throw new Error('the server sent no counts');
-    return replies.map((reply: unknown, index) => {
-      const [part, stranger, ...pairs] = textsOf(reply);
-      this.tell(keys[index], stranger);
-      return readCounts(part, pairs);
-    });
-  }
-
-  /** Records beside the texts and windows; they expire `keepMs` after their last change. */
-  records(keepMs: number): RecordStore {
-    return new RedisRecords(
-      (script, keys, args) => this.run(script, keys, args),
-      (key, stranger) => this.tell(key, stranger),
-      (key) => this.keyOf(key),
-      keepMs,
-    );
+  async exchange(call: StateCall): Promise<StateNews> {
+    const { topic, owner, number, put, takes, ends, after, keepMs } = call;
+    const keyOf = (name: string): string => this.keyOf(`state:1:${topic}:${name}`);
+    const others = [...ends.filter((id) => id !== owner), ...takes.map((take) => take.owner)];
+    const keys = [
+      ...['texts', 'revisions', 'processes'].map(keyOf),
+      ...[owner, ...others].map((id) => keyOf(`ended:${id}`)),
+    ];
+    const reply = await this.run(EXCHANGE, keys, [
+      call.life,
+      owner,
+      String(number),
+      String(after),
+      call.isBehind ? '1' : '0',
+      call.leaves ? '1' : '0',
+      String(Math.ceil(keepMs)),
+      String(others.length - takes.length),
+      ...ends.filter((id) => id !== owner),
+      String(takes.length),
+      ...takes.flatMap((take) => [take.owner, take.key, String(take.revision)]),
+      ...put.flatMap(({ key, text }) => [key, text]),
+    ]);
+    const [stranger = '', ...news] = textsOf(reply);
+    this.tell(keys[1], stranger);
+    return newsOf(news);
   }
 
   subscribe(key: string, changed: () => void): () => void {
@@ -311,72 +315,34 @@ function quoted(field: string): string {
   return JSON.stringify(field.length > MAX_NAME ? `${field.slice(0, MAX_NAME)}…` : field);
 }
 
-/** Reads fields `part:index` with their values, which the script has checked. */
-function readCounts(current: string | undefined, pairs: readonly string[]): SharedWindow {
-  const parts = new Map<number, number[]>();
-  for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const [number = 0, index = 0] = (pairs[at] ?? '').split(':').map(Number);
-    const counts = parts.get(number) ?? [];
-    while (counts.length <= index) counts.push(0);
-    counts[index] = Number(pairs[at + 1]);
-    parts.set(number, counts);
-  }
+/** Reads the list that `EXCHANGE` returns after its first item. */
+function newsOf(list: readonly string[]): StateNews {
+  const [life = '', number, before, isOver, revision, isMore, processes, ...rest] = list;
+  const owners = Number(processes) * 2;
   return {
-    part: Number(current),
-    parts: [...parts]
-      .toSorted(([one], [other]) => one - other)
-      .map(([number, counts]) => ({ part: number, counts })),
+    life,
+    number: Number(number),
+    before: Number(before),
+    isOver: isOver === '1',
+    revision: Number(revision),
+    isMore: isMore === '1',
+    owners: Array.from({ length: Number(processes) }, (_, index) => ({
+      id: rest[index * 2] ?? '',
+      ageMs: Number(rest[index * 2 + 1]),
+    })),
+    texts: Array.from({ length: Math.floor((rest.length - owners) / 5) }, (_, index) => {
+      const [owner = '', key = '', own, ageMs, text = ''] = rest.slice(
+        owners + index * 5,
+        owners + index * 5 + 5,
+      );
+      return { owner, key, revision: Number(own), ageMs: Number(ageMs), text };
+    }),
   };
 }
 
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Runs a script in the server. */
-type RunScript = (script: RedisScript, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-
-/** Records in Redis or Valkey: a hash of texts and a hash of their revisions, which expire together. */
-class RedisRecords implements RecordStore {
-  private readonly run: RunScript;
-  private readonly tell: (key: string | undefined, stranger: string | undefined) => void;
-  private readonly keys: readonly string[];
-  private readonly keepMs: number;
-
-  /** Records expire `keepMs` after their last change. */
-  constructor(
-    run: RunScript,
-    tell: (key: string | undefined, stranger: string | undefined) => void,
-    keyOf: (key: string) => string,
-    keepMs: number,
-  ) {
-    this.run = run;
-    this.tell = tell;
-    this.keys = ['report:1:texts', 'report:1:revisions'].map(keyOf);
-    this.keepMs = keepMs;
-  }
-
-  async changes(after: number, limit: number): Promise<RecordPage> {
-    const reply = await this.run(RECORD_CHANGES, this.keys, [String(after), String(limit)]);
-    const [life = '', stranger, ...fields] = textsOf(reply);
-    this.tell(this.keys[1], stranger);
-    return {
-      life,
-      records: Array.from({ length: Math.floor(fields.length / 3) }, (_, index) => ({
-        key: fields[index * 3] ?? '',
-        revision: Number(fields[index * 3 + 1]),
-        text: fields[index * 3 + 2] ?? '',
-      })),
-    };
-  }
-
-  async replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
-    const fields = changes.flatMap(({ key, revision, text }) => [key, String(revision), text]);
-    const reply = await this.run(REPLACE_RECORDS, this.keys, [life, String(this.keepMs), ...fields]);
-    const [known, revision] = textsOf(reply);
-    return known === undefined ? undefined : { life: known, revision: Number(revision) };
-  }
 }
 
 function textsOf(reply: unknown): readonly string[] {
@@ -414,145 +380,164 @@ end
 `;
 
 /**
- * Adds to windows. KEYS are hashes with fields \`part:index\`; ARGV is the number of parts of a window, then for each key the
- * length of the window in milliseconds, how many numbers follow, and the numbers. Returns for each key the current part, a field that
- * no gateway of this version wrote (or nothing), then fields and values. The server's clock divides the windows. The script deletes
- * what nobody can read, since it would make each replica count alone; an index beyond the numbers may be one of a later version.
+ * `carryOut` of shared-state.ts in the server. KEYS are hashes of texts, of their revisions and of the processes, then the keys that say
+ * that the caller, and each of the other processes of the arguments, was ended. A field of a text is its owner and its key; its revision
+ * has the time at which it was set, and a third word where the text is gone. The script deletes what nobody can read, and what has lost
+ * its other half: the topic then begins another life, in which each process sets its texts again.
  */
-const COUNT: RedisScript = script(`${IS_NO_HASH}
+const EXCHANGE: RedisScript = script(`${IS_NO_HASH}
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local parts = tonumber(ARGV[1])
-local at = 2
-local replies = {}
-for index, key in ipairs(KEYS) do
-  local length = tonumber(ARGV[at])
-  local numbers = tonumber(ARGV[at + 1])
-  local part = math.floor(now / length * parts)
-  local name = string.format('%.0f', part)
-  local stranger = ''
-  local fields = redis.pcall('HGETALL', key)
-  if is_no_hash(fields) then
-    redis.call('DEL', key)
-    stranger = '${NO_HASH}'
-    fields = {}
-  elseif fields.err then
-    return fields
-  end
-  local kept = {}
-  for field = 1, #fields, 2 do
-    local own, value = fields[field], fields[field + 1]
-    local old, number = string.match(own, '^(%d+):(%d+)$')
-    if old == nil or string.format('%.0f:%.0f', old, number) ~= own or tonumber(old) >= part + parts
-      or #value > 15 or not string.find(value, '^%-?%d+$') then
-      stranger = own
-      redis.call('HDEL', key, own)
-    elseif tonumber(old) <= part - parts then
-      redis.call('HDEL', key, own)
-    elseif tonumber(number) >= numbers then
-      stranger = own
-    else
-      kept[own] = value
-    end
-  end
-  local added = false
-  for number = 1, numbers do
-    local add = ARGV[at + 1 + number]
-    if add ~= '0' then
-      local own = name .. ':' .. (number - 1)
-      kept[own] = string.format('%.0f', redis.call('HINCRBY', key, own, add))
-      added = true
-    end
-  end
-  at = at + 2 + numbers
-  local reply = { name, stranger }
-  for own, value in pairs(kept) do
-    reply[#reply + 1] = own
-    reply[#reply + 1] = value
-  end
-  if added then redis.call('PEXPIRE', key, math.ceil(length + length / parts)) end
-  replies[index] = reply
-end
-return replies
-`);
-
-/**
- * The first lines of the scripts for records. KEYS are the hash of texts and the hash of revisions, which also has the life and the last
- * revision. Both are deleted when the server has evicted one of them, or when nobody can read one: a new life begins then.
- */
-const BOTH_OR_NONE = `${IS_NO_HASH}
+local function whole(number) return string.format('%.0f', number) end
+local own, number, after = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local stranger = ''
-if is_no_hash(redis.pcall('HGET', KEYS[1], '')) or is_no_hash(redis.pcall('HGET', KEYS[2], '')) then
-  stranger = '${NO_HASH}'
-else
-  local last = redis.call('HGET', KEYS[2], '=last')
-  if last and (#last > 15 or not string.find(last, '^%d+$')) then stranger = '=last' end
+for index = 1, 3 do
+  if is_no_hash(redis.pcall('HGET', KEYS[index], '')) then
+    stranger = '${NO_HASH}'
+    redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+  end
 end
-if stranger ~= '' or redis.call('EXISTS', KEYS[1]) ~= redis.call('EXISTS', KEYS[2]) then
-  redis.call('DEL', KEYS[1], KEYS[2])
+local life = redis.call('HGET', KEYS[2], '=life') or ''
+local last = redis.call('HGET', KEYS[2], '=last') or ''
+if #life > 15 or not string.find(life, '^%d+$') or #last > 15 or not string.find(last, '^%d+$') then
+  redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+  life = whole(now)
+  last = '0'
+  redis.call('HSET', KEYS[2], '=life', life, '=last', last)
 end
-`;
-
-/**
- * Returns the records' life, a field that no gateway wrote (or nothing), then key, revision and text of at most ARGV[2] records that were
- * set after revision ARGV[1], by revision. It deletes a record without a revision: nobody could replace it.
- */
-const RECORD_CHANGES: RedisScript = script(`${BOTH_OR_NONE}
-local after = tonumber(ARGV[1])
-local last = tonumber(redis.call('HGET', KEYS[2], '=last') or '0')
+local function begin_anew()
+  life = whole(math.max(now, tonumber(life) + 1))
+  redis.call('HSET', KEYS[2], '=life', life)
+end
+if ARGV[5] == '1' and ARGV[1] == life then begin_anew() end
+local processes = {}
+local fields = redis.call('HGETALL', KEYS[3])
+for field = 1, #fields, 2 do
+  local count, at = string.match(fields[field + 1], '^(%d+) (%d+)$')
+  if count == nil or #count > 15 or #at > 15 then
+    stranger = fields[field]
+    redis.call('HDEL', KEYS[3], fields[field])
+  else
+    processes[fields[field]] = { number = tonumber(count), at = tonumber(at) }
+  end
+end
+local ended = redis.call('GET', KEYS[4])
+if ended and string.find(ended, '^%d+$') then
+  return { stranger, life, ended, ended, '1', last, '0', '0' }
+end
+local function finish(id, key, count)
+  redis.call('SET', key, whole(count), 'PX', '${ENDED_MS}')
+  redis.call('HDEL', KEYS[3], id)
+  processes[id] = nil
+end
+local at = 9
+local key = 4
+for index = 1, tonumber(ARGV[8]) do
+  key = key + 1
+  local process = processes[ARGV[at]]
+  if process then finish(ARGV[at], KEYS[key], process.number) end
+  at = at + 1
+end
+local before = processes[own] and processes[own].number or 0
+local takes = tonumber(ARGV[at])
+local first_take = at + 1
+local is_set = ARGV[1] == life and number > before
+for index = 0, takes - 1 do
+  local id, name, revision = ARGV[first_take + index * 3], ARGV[first_take + index * 3 + 1], ARGV[first_take + index * 3 + 2]
+  if revision ~= '${ANY_REVISION}' then
+    local known = redis.call('HGET', KEYS[2], id .. ' ' .. name)
+    local its, gone = nil, nil
+    if known then its, gone = string.match(known, '^(%d+) %d+( ?x?)$') end
+    if processes[id] then is_set = false end
+    if revision == '0' then
+      if known then is_set = false end
+    elseif its ~= revision or gone ~= '' then
+      is_set = false
+    end
+  end
+end
+local function set_text(id, name, text)
+  last = whole(redis.call('HINCRBY', KEYS[2], '=last', 1))
+  local field = id .. ' ' .. name
+  if text == '' then
+    redis.call('HDEL', KEYS[1], field)
+    redis.call('HSET', KEYS[2], field, last .. ' ' .. whole(now) .. ' x')
+  else
+    redis.call('HSET', KEYS[1], field, text)
+    redis.call('HSET', KEYS[2], field, last .. ' ' .. whole(now))
+  end
+end
+if is_set then
+  for index = 0, takes - 1 do
+    local id, name = ARGV[first_take + index * 3], ARGV[first_take + index * 3 + 1]
+    key = key + 1
+    local old = redis.call('GET', KEYS[key])
+    finish(id, KEYS[key], old and string.find(old, '^%d+$') and tonumber(old) or 0)
+    set_text(id, name, '')
+  end
+  for index = first_take + takes * 3, #ARGV, 2 do set_text(own, ARGV[index], ARGV[index + 1]) end
+end
+local carried = is_set and number or before
+if is_set or not processes[own] or now - processes[own].at >= 1000 then
+  redis.call('HSET', KEYS[3], own, whole(carried) .. ' ' .. whole(now))
+  for index = 1, 3 do redis.call('PEXPIRE', KEYS[index], ARGV[7]) end
+end
+processes[own] = { number = carried, at = now }
+if ARGV[6] == '1' and ARGV[1] == life and carried >= number then finish(own, KEYS[4], carried) end
 local found = {}
-local fields = redis.call('HGETALL', KEYS[2])
-local life = ''
+fields = redis.call('HGETALL', KEYS[2])
 for field = 1, #fields, 2 do
   local name, value = fields[field], fields[field + 1]
-  local revision = string.find(value, '^%d+$') and tonumber(value) or last + 1
-  if name == '=life' then
-    life = value
-  elseif name == '=last' then
-    -- It was checked above.
-  elseif revision > last then
-    stranger = name
-    redis.call('HDEL', KEYS[1], name)
-    redis.call('HDEL', KEYS[2], name)
-  elseif revision > after then
-    found[#found + 1] = { name, revision }
+  if string.sub(name, 1, 1) ~= '=' then
+    local id, own_key = string.match(name, '^(%S+) (.+)$')
+    local revision, set_at, gone = string.match(value, '^(%d+) (%d+)( ?x?)$')
+    if id == nil or revision == nil or #revision > 15 or #set_at > 15 or tonumber(revision) > tonumber(last) then
+      stranger = name
+      redis.call('HDEL', KEYS[1], name)
+      redis.call('HDEL', KEYS[2], name)
+    elseif gone ~= '' and now - tonumber(set_at) > ${REMOVED_MS} then
+      redis.call('HDEL', KEYS[2], name)
+    elseif tonumber(revision) > after and id ~= own then
+      found[#found + 1] = { id, own_key, tonumber(revision), tonumber(set_at), gone ~= '', name }
+    end
   end
 end
-table.sort(found, function(one, other) return one[2] < other[2] end)
-local reply = { life, stranger }
-for index = 1, math.min(#found, tonumber(ARGV[2])) do
-  local name, revision = found[index][1], found[index][2]
-  reply[#reply + 1] = name
-  reply[#reply + 1] = string.format('%.0f', revision)
-  reply[#reply + 1] = redis.call('HGET', KEYS[1], name) or ''
+table.sort(found, function(one, other) return one[3] < other[3] end)
+local texts = {}
+local characters = 0
+local more = '0'
+local revision = last
+for index = 1, #found do
+  if characters >= ${PAGE_CHARACTERS} then
+    more = '1'
+    break
+  end
+  local one = found[index]
+  local text = ''
+  if not one[5] then text = redis.call('HGET', KEYS[1], one[6]) end
+  if not text then
+    -- The server has dropped one of two keys.
+    redis.call('HDEL', KEYS[2], one[6])
+    begin_anew()
+  else
+    characters = characters + #text
+    revision = whole(one[3])
+    for _, word in ipairs({ one[1], one[2], revision, whole(math.max(0, now - one[4])), text }) do texts[#texts + 1] = word end
+  end
 end
+if more == '0' then revision = last end
+local reply = { stranger, life, whole(carried), whole(before), '0', revision, more }
+local count = 0
+local list = {}
+for id, process in pairs(processes) do
+  count = count + 1
+  list[#list + 1] = id
+  list[#list + 1] = whole(math.max(0, now - process.at))
+end
+reply[#reply + 1] = whole(count)
+for _, word in ipairs(list) do reply[#reply + 1] = word end
+for _, word in ipairs(texts) do reply[#reply + 1] = word end
 return reply
-`);
-
-/**
- * Sets records: ARGV is the life and the milliseconds to keep them, then key, known revision (0: none) and text of each. Returns the life
- * and the last revision, or nothing if the life or a revision differs. The server's clock names a new life.
- */
-const REPLACE_RECORDS: RedisScript = script(`${BOTH_OR_NONE}
-local life = redis.call('HGET', KEYS[2], '=life') or ''
-if life ~= ARGV[1] then return {} end
-for at = 3, #ARGV, 3 do
-  if (redis.call('HGET', KEYS[2], ARGV[at]) or '0') ~= ARGV[at + 1] then return {} end
-end
-if life == '' then
-  local time = redis.call('TIME')
-  life = time[1] .. '.' .. time[2]
-  redis.call('HSET', KEYS[2], '=life', life, '=last', '0')
-end
-local revision = 0
-for at = 3, #ARGV, 3 do
-  revision = redis.call('HINCRBY', KEYS[2], '=last', 1)
-  redis.call('HSET', KEYS[2], ARGV[at], revision)
-  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 2])
-end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
-return { life, tostring(revision) }
 `);
 
 function script(text: string): RedisScript {

@@ -5,7 +5,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metric-families.ts';
 import type { CapturedExchange, CaptureLevel, Observer } from '../../rewrite-log/observer.ts';
 import { ComparisonTally, type RolloutView } from '../../rollout/rollout-tally.ts';
-import type { SharedWindow, Store, WindowAddition } from '../../rollout/store.ts';
+import type { SharedState, StateCall, StateNews } from '../../rollout/shared-state.ts';
 import type { ReloadedFile } from '../clients/listen.ts';
 import type { ProcessLine } from '../log/process-log.ts';
 import type { CertificateUse, TlsTexts } from '../files.ts';
@@ -200,7 +200,7 @@ export class EntryReader {
 }
 
 /** The calls of a store that reach the first process. */
-type RemoteStore = Pick<Store, 'read' | 'compareAndSet' | 'count'>;
+type RemoteStore = Pick<SharedState, 'read' | 'compareAndSet' | 'exchange'>;
 
 /** A worker's call to the first process's store. */
 type StoreCall = {
@@ -213,6 +213,11 @@ type StoreCall = {
 /** The result of a store call, or its error. */
 type StoreOutcome = { readonly value: unknown } | { readonly fault: string };
 
+/** True for any object: only the first process writes to the channel. */
+function isNews(value: unknown): value is StateNews {
+  return typeof value === 'object' && value !== null && 'life' in value;
+}
+
 /** Carries out a call for a worker. Never rejects. */
 export async function carryOutStoreCall(store: RemoteStore, call: StoreCall): Promise<StoreOutcome> {
   try {
@@ -221,8 +226,8 @@ export async function carryOutStoreCall(store: RemoteStore, call: StoreCall): Pr
         return { value: await store.read(...call.args) };
       case 'compareAndSet':
         return { value: await store.compareAndSet(...call.args) };
-      case 'count':
-        return { value: await store.count(...call.args) };
+      case 'exchange':
+        return { value: await store.exchange(...call.args) };
     }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
@@ -230,7 +235,7 @@ export async function carryOutStoreCall(store: RemoteStore, call: StoreCall): Pr
 }
 
 /** A worker's access to the first process's store. */
-export class StoreLink implements Store {
+export class StoreLink implements SharedState {
   private readonly send: (id: number, call: StoreCall) => void;
   private readonly pending = new Map<number, (outcome: StoreOutcome) => void>();
   private readonly subscribers = new Map<() => void, string>();
@@ -246,13 +251,14 @@ export class StoreLink implements Store {
     return typeof text === 'string' ? text : undefined;
   }
 
-  async compareAndSet(...args: Parameters<Store['compareAndSet']>): Promise<boolean> {
+  async compareAndSet(...args: Parameters<SharedState['compareAndSet']>): Promise<boolean> {
     return (await this.call({ method: 'compareAndSet', args })) === true;
   }
 
-  async count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    const counts = await this.call({ method: 'count', args: [additions] });
-    return Array.isArray(counts) ? counts : [];
+  async exchange(call: StateCall): Promise<StateNews> {
+    const news = await this.call({ method: 'exchange', args: [call] });
+    if (!isNews(news)) throw new Error('the first process sent no news');
+    return news;
   }
 
   subscribe(key: string, changed: () => void): () => void {
@@ -301,7 +307,7 @@ interface WorkerLinkParts {
   /** Asks the first process for a client's report. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
   /** The first process's store. */
-  readonly store: Store;
+  readonly store: SharedState;
 }
 
 /** Milliseconds over which entries are gathered. */
@@ -320,7 +326,7 @@ export class WorkerLink implements LogQueue, Observer {
   readonly bodyLimit: number;
   readonly isSampled: Observer['isSampled'];
   readonly ownReport: WorkerLinkParts['ownReport'];
-  readonly store: Store;
+  readonly store: SharedState;
   private readonly parts: WorkerLinkParts;
   private readonly writer = new EntryWriter();
   private captured = new Map<number, CapturedExchange>();

@@ -9,7 +9,7 @@ import {
   summedEarlyEnds,
 } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
-import type { Store } from '../../rollout/store.ts';
+import type { SharedState } from '../../rollout/shared-state.ts';
 import { ROLLOUT_KEY } from '../../rollout/stored-rollout.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import { type ClientListener, type ReloadedFile, requireFree } from '../clients/listen.ts';
@@ -41,7 +41,7 @@ export interface WorkerPoolParts {
   /** Makes the report of the client with a hash, for a worker. */
   readonly ownReport: (client: string, type: OwnReportType) => Promise<OwnReportOutcome>;
   /** The store that all processes share, if any. */
-  readonly store: Store | undefined;
+  readonly store: SharedState | undefined;
   /** Called when a worker ends unexpectedly; its counts since `from` (milliseconds since 1970) may be lost. */
   readonly onLost?: ((number: number, from: number, how: string) => void) | undefined;
   readonly log: WriteProcessLine;

@@ -61,6 +61,12 @@ export function addToShard(text: string, clients: ClientShard, from: string): Pa
   });
 }
 
+/** Prints clients, as `addToShard` does. */
+export function packShard(clients: ClientShard, from: string): PackedRecord {
+  const rows = new Map([...clients].map(([hash, tally]) => [hash, [hash, ...packClient(tally)]]));
+  return packRows(rows, packTime(from));
+}
+
 /** Reads the clients of a record; undefined when nobody can read it. */
 export function readShard(text: string): ClientShard | undefined {
   const rows = rowsOf(text);

@@ -1,40 +1,43 @@
-import { repeat } from '../../rollout/replica.ts';
-import { type RecordStore, type ReplicaClock, StoreContact } from '../../rollout/store.ts';
+import { processId } from '../../rollout/replica.ts';
+import type { SharedState } from '../../rollout/shared-state.ts';
+import { SharedTexts } from '../../rollout/shared-texts.ts';
+import { type ReplicaClock, repeat, StoreContact } from '../../rollout/store-contact.ts';
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { Tally, ClientTally } from '../tally/tally.ts';
 import { counted, NO_KEY } from '../text.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
-  type BatchOwner,
-  changesOf,
+  atClock,
+  CENSUS,
   clientKey,
+  CLIENTS,
   countsOf,
-  type FleetBatch,
-  FleetCopy,
-  type FleetCounts,
+  fleetTexts,
+  type FleetRun,
   type FleetSums,
   mergeCensus,
   mergeSums,
-  noCounts,
   noSums,
+  printCounts,
+  printRuns,
+  printWho,
   readCensus,
-  readReplicas,
-  type ReplicaFigures,
-  replicaKey,
-  type ReplicaRecord,
+  readRuns,
+  readSumsText,
+  readWho,
+  RUNS,
+  SUMS,
   sumsOf,
-  takeBatch,
-} from './fleet-batch.ts';
+  WHO,
+} from './fleet-texts.ts';
 
 /** Parts of the totals of a fleet. */
 interface FleetTotalsParts {
-  readonly records: RecordStore;
+  readonly state: SharedState;
   readonly clock: ReplicaClock;
   /** Name of this replica, for people. */
   readonly name: string;
-  /** Id of this process, new at each start. */
-  readonly id: string;
   /** Milliseconds after which a client that is not seen is forgotten. */
   readonly keepMs: number;
   /** Called with the reason when counts can no longer be added, and with the milliseconds in between when they can again. */
@@ -53,17 +56,6 @@ const INTERVAL_PER_REPLICA_MS = 20;
 /** Milliseconds that one call to the store may take. */
 const TIMEOUT_MS = 2000;
 
-/** Records of one call. */
-const PAGE = 32;
-
-/** Characters a second that a replica writes, and reads. */
-const WRITE_RATE = 256 * 1024;
-const READ_RATE = 2 * 1024 * 1024;
-
-/** Attempts to add a batch while others change the same records, and the most milliseconds between two. */
-const MAX_ATTEMPTS = 12;
-const MAX_BACK_OFF_MS = 400;
-
 /** Milliseconds for the last additions of a process that stops. */
 const LAST_MS = 2000;
 
@@ -73,41 +65,43 @@ const SILENT_MS = 30_000;
 /** Age of counts from which the sentence about them says it. */
 const OLD_MS = 10_000;
 
-/** Time without news after which a replica counts as ended without adding its last counts. */
+/** The longest time that is reported for a replica that ended without adding its last counts: it counted no longer than that. */
 const ENDED_MS = 86_400_000;
 
 /** Least time without any replica that is reported. */
 const HOLE_MS = 3_600_000;
 
 /**
- * The totals of all replicas that share a store. Each counts by itself, and now and then adds its new counts to shared records, outside
- * of any request. Only a replica that knows a record's latest revision replaces it, and each batch has a number, so it is added exactly
- * once. A restarted process continues from the records.
+ * The totals of all replicas that share a store. Each counts by itself, and now and then adds its new counts to texts that only it sets,
+ * outside of any request; a report adds up the texts of all. What a process that ended has counted is taken over by another.
  */
 export class FleetTotals implements ReportTotals {
   private readonly parts: FleetTotalsParts;
   private readonly contact: StoreContact;
-  private readonly copy = new FleetCopy();
+  private readonly texts: SharedTexts;
   private readonly startedAt: number;
-  /** Counts that are taken, and in no batch yet. */
-  private pending: FleetCounts = noCounts();
-  private batch: FleetBatch | undefined;
-  private takenAt: number;
-  /** Number of the last batch that was added, and the time up to which the counts are complete. */
-  private added = { number: 0, at: 0 };
-  private lost: ReplicaFigures['lost'];
-  private isComplete = false;
+  /** When the store lost texts. */
+  private lostAt: number | undefined;
   private hasStopped = false;
   private working: Promise<void> | undefined;
   private end = (): void => {};
 
   constructor(parts: FleetTotalsParts) {
     this.parts = parts;
-    const { clock } = parts;
+    const { clock, state, keepMs, name } = parts;
     this.startedAt = clock.time();
-    this.takenAt = this.startedAt;
-    this.added = { number: 0, at: this.startedAt };
     this.contact = new StoreContact({ ...parts, timeoutMs: TIMEOUT_MS });
+    this.texts = new SharedTexts({
+      state,
+      topic: 'report',
+      clock,
+      contact: this.contact,
+      sums: fleetTexts(clock.time, keepMs),
+      newId: () => processId(name, clock),
+      keepMs,
+      silentMs: SILENT_MS,
+      onRestore: () => this.restored(),
+    });
   }
 
   /** Begins to exchange counts. */
@@ -121,13 +115,10 @@ export class FleetTotals implements ReportTotals {
     );
   }
 
-  /** Reads what others added, then adds this replica's counts; resolves with an exchange that is under way. Never rejects. */
+  /** Adds this replica's counts, and reads what others added; resolves with an exchange that is under way. Never rejects. */
   exchange(): Promise<void> {
     this.working ??= this.contact
-      .attempt('report', async () => {
-        await this.catchUp();
-        await this.publish();
-      })
+      .attempt('report', () => this.exchangeNow())
       .then(() => {
         this.working = undefined;
       });
@@ -166,147 +157,103 @@ export class FleetTotals implements ReportTotals {
   coverage(): ReportCoverage {
     const { clock, keepMs } = this.parts;
     const now = clock.time();
-    const records = this.replicaRecords;
-    const damage = records.find((record) => typeof record === 'string');
+    const { others, first, damage } = this.fleet(now);
     return fleetCoverage({
       now,
-      first: Math.max(
-        now - keepMs,
-        Math.min(
-          this.startedAt,
-          ...records.map((record) => (typeof record === 'string' ? now : record.first)),
-        ),
-      ),
-      own: this.lost === undefined ? { since: this.startedAt } : { since: this.startedAt, lost: this.lost },
-      others: this.others,
+      first: Math.max(now - keepMs, Math.min(this.startedAt, first)),
+      startedAt: this.startedAt,
+      others,
       lost: this.contact.lost,
-      isComplete: this.isComplete,
+      lostAt: this.lostAt,
+      isComplete: this.texts.isComplete,
       damage,
     });
   }
 
   private get tallyParts(): TallyParts {
-    const { batch, pending } = this;
     const now = this.parts.clock.time();
-    // A batch may be among the records although its response was lost.
-    const isAmong = batch !== undefined && this.ownBatch >= batch.number;
-    const counts = batch === undefined || isAmong ? [pending] : [batch, pending];
     return {
-      texts: this.copy.texts,
-      counts: counts.map((one) => ({ ...one, clients: new Map(one.clients), census: new Map(one.census) })),
+      texts: new Map(
+        [...this.texts.keys].map((key) => [
+          key,
+          [...this.texts.ownTexts(key), ...this.texts.otherTexts(key).map(({ text }) => text)],
+        ]),
+      ),
       own: this.parts.own(),
       from: new Date(now - this.parts.keepMs).toISOString(),
       now: new Date(now).toISOString(),
     };
   }
 
-  private async catchUp(): Promise<void> {
-    for (;;) {
-      const page = await this.contact.limited(this.parts.records.changes(this.copy.revision, PAGE));
-      if (!this.copy.take(page)) {
-        // No copy may have the latest additions.
-        this.lost = { from: this.lost?.from ?? this.added.at, until: this.parts.clock.time() };
-        continue;
-      }
-      if (page.records.length < PAGE) break;
-      await this.rest(page.records, READ_RATE);
-    }
-    this.isComplete = true;
-  }
-
-  private async publish(): Promise<void> {
-    if (this.batch !== undefined && this.ownBatch >= this.batch.number) this.finish(this.batch);
+  private async exchangeNow(): Promise<void> {
     do {
-      if (this.batch === undefined && isEmpty(this.pending)) this.takeOwn();
-      await this.flush();
-    } while (this.hasStopped && this.parts.own().entries > 0);
+      // More only once all of the last is in the store: otherwise a slow store would have them pile up.
+      if (this.texts.isShared || this.hasStopped) this.takeOwn();
+      this.texts.replace(WHO, this.who);
+      const leaves = this.hasStopped && this.parts.own().entries === 0;
+      await this.texts.exchange({ leaves });
+      if (leaves) return;
+    } while (this.hasStopped);
   }
 
   private takeOwn(): void {
-    this.takenAt = this.parts.clock.time();
-    this.pending = countsOf(this.parts.take());
+    const { clock, keepMs, own, take } = this.parts;
+    if (own().entries === 0) return;
+    this.texts.add(printCounts(countsOf(take()), new Date(clock.time() - keepMs).toISOString()));
   }
 
-  private async flush(): Promise<void> {
-    do {
-      this.batch ??= this.nextBatch();
-      const changes = await this.add(this.batch);
-      this.finish(this.batch);
-      if (!this.hasStopped) await this.rest(changes, WRITE_RATE);
-    } while (!isEmpty(this.pending) || this.copy.lost.length > 0);
+  private get who(): string {
+    const { name, clock } = this.parts;
+    const upMs = Math.max(0, clock.time() - this.startedAt);
+    return printWho({ name, upMs, hasStopped: this.hasStopped, formerIds: this.texts.formerIds });
   }
 
-  /** Adds a batch once, however often others change the same records; returns the texts it wrote. */
-  private async add(batch: FleetBatch): Promise<readonly { readonly text: string }[]> {
-    const { records, clock, keepMs } = this.parts;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const now = clock.time();
-      const changes = changesOf(batch, this.owner, this.copy, { now, from: now - keepMs });
-      const replaced = await this.contact.limited(records.replace(this.copy.life, changes));
-      if (replaced !== undefined) {
-        this.copy.note(changes, replaced);
-        return changes;
-      }
-      await this.wait(clock.random() * Math.min(MAX_BACK_OFF_MS, 10 * 2 ** attempt));
-      await this.catchUp();
-      // The response of an earlier attempt was lost.
-      if (this.ownBatch >= batch.number) return changes;
+  /** Its list of ended processes says what the clock was when it was written. */
+  private restored(): void {
+    const now = this.parts.clock.time();
+    this.lostAt = now;
+    const [text] = this.texts.ownTexts(RUNS);
+    const runs = text === undefined ? undefined : readRuns(text);
+    if (runs !== undefined) this.texts.replace(RUNS, printRuns({ ...runs, clock: now }));
+  }
+
+  /** The other processes, on the clock of this one, and since when the first of them counted. */
+  private fleet(now: number): {
+    readonly others: readonly FleetRun[];
+    readonly first: number;
+    readonly damage: string | undefined;
+  } {
+    const others: FleetRun[] = [];
+    let first = Number.POSITIVE_INFINITY;
+    let damage: string | undefined;
+    const unreadable = (key: string, owner: string): void => {
+      damage ??= `the text ${key} of the process ${owner} cannot be read`;
+    };
+    for (const { owner, text, ageMs } of this.texts.otherTexts(WHO)) {
+      const run = readWho(text, owner, now - ageMs);
+      if (run === undefined) unreadable(WHO, owner);
+      else others.push(run);
     }
-    throw new Error('other replicas change the same records all the time');
+    const ended = [
+      ...this.texts.ownTexts(RUNS).map((text) => ({ owner: this.parts.name, text, at: undefined })),
+      ...this.texts.otherTexts(RUNS).map(({ owner, text, ageMs }) => ({ owner, text, at: now - ageMs })),
+    ];
+    for (const { owner, text, at } of ended) {
+      const known = readRuns(text);
+      if (known === undefined) {
+        unreadable(RUNS, owner);
+        continue;
+      }
+      const { first: since, runs } = at === undefined ? known : atClock(known, at, now);
+      first = Math.min(first, since);
+      others.push(...runs);
+    }
+    for (const { owner, text } of this.texts.otherTexts(SUMS))
+      if (readSumsText(text) === undefined) unreadable(SUMS, owner);
+    const former = new Set([...others.flatMap(({ formerIds }) => formerIds), ...this.texts.formerIds]);
+    const distinct = others.filter(({ id }) => !former.has(id));
+    return { others: distinct, first: Math.min(first, ...distinct.map(({ since }) => since)), damage };
   }
-
-  private get owner(): BatchOwner {
-    const { id, name } = this.parts;
-    const isLast = isEmpty(this.pending) && this.parts.own().entries === 0;
-    return { id, name, since: this.startedAt, hasStopped: this.hasStopped && isLast, lost: this.lost };
-  }
-
-  private nextBatch(): FleetBatch {
-    const { pending, copy, added } = this;
-    const taken = takeBatch(pending, copy);
-    return { ...taken, number: added.number + 1, at: isEmpty(pending) ? this.takenAt : added.at };
-  }
-
-  private finish({ number, at }: FleetBatch): void {
-    this.added = { number, at };
-    this.batch = undefined;
-  }
-
-  /** Number of this process's last batch in the records. */
-  private get ownBatch(): number {
-    const text = this.copy.textOf(replicaKey(this.parts.id));
-    return (text === undefined ? undefined : readReplicas(text))?.replicas.get(this.parts.id)?.batch ?? 0;
-  }
-
-  private get others(): readonly ReplicaFigures[] {
-    return this.replicaRecords.flatMap((record) =>
-      typeof record === 'string'
-        ? []
-        : [...record.replicas].flatMap(([id, figures]) => (id === this.parts.id ? [] : [figures])),
-    );
-  }
-
-  /** Records of replicas; for one that nobody can read, a sentence. */
-  private get replicaRecords(): readonly (ReplicaRecord | string)[] {
-    return [...this.copy.texts].flatMap(([key, text]) =>
-      key.startsWith('replicas/') ? [readReplicas(text) ?? `the record ${key} cannot be read`] : [],
-    );
-  }
-
-  private rest(written: readonly { readonly text: string }[], rate: number): Promise<void> {
-    const characters = written.reduce((sum, { text }) => sum + text.length, 0);
-    return this.wait((characters / rate) * 1000);
-  }
-
-  private wait(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.parts.clock.after(milliseconds, resolve);
-    });
-  }
-}
-
-function isEmpty({ clients, census, sums }: FleetCounts): boolean {
-  return clients.size === 0 && census.size === 0 && sums === undefined;
 }
 
 /** What a replica knows about all that share its store. Times are milliseconds since 1970. */
@@ -314,15 +261,17 @@ interface FleetFacts {
   readonly now: number;
   /** Time since which replicas count. */
   readonly first: number;
-  /** This process: its own counts are always complete. */
-  readonly own: Pick<ReplicaFigures, 'since' | 'lost'>;
+  /** When this process started: its own counts are always complete. */
+  readonly startedAt: number;
   /** The other processes, as they were last known. */
-  readonly others: readonly ReplicaFigures[];
+  readonly others: readonly FleetRun[];
   /** Since when the store has been out of reach, and why. */
   readonly lost?: { readonly at: number; readonly reason: string } | undefined;
-  /** False until all records were read once. */
+  /** When the store lost texts. */
+  readonly lostAt: number | undefined;
+  /** False until the texts of all others were read once. */
   readonly isComplete: boolean;
-  /** Reason why a record cannot be read. */
+  /** Reason why a text cannot be read. */
   readonly damage?: string | undefined;
 }
 
@@ -338,7 +287,7 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
       ...base,
       kind: 'alone',
       oldestMs,
-      sentence: `Counts of this replica alone: the store has not been read since its start at ${timeText(facts.own.since)}${reason}.`,
+      sentence: `Counts of this replica alone: the store has not been read since its start at ${timeText(facts.startedAt)}${reason}.`,
     };
   }
   if (lost !== undefined) {
@@ -363,11 +312,11 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
   };
 }
 
-function isLive({ at, hasStopped }: ReplicaFigures, now: number): boolean {
+function isLive({ at, hasStopped }: FleetRun, now: number): boolean {
   return !hasStopped && now - at < SILENT_MS;
 }
 
-function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): readonly LogGap[] {
+function gapsOf({ now, startedAt, others, lost, lostAt, isComplete, damage }: FleetFacts): readonly LogGap[] {
   const gaps: LogGap[] = [];
   const add = (log: string, kind: LogGap['kind'], from: number, until: number, sentence: string): void => {
     gaps.push({ log, kind, from: timeText(from), until: timeText(until), sentence });
@@ -377,9 +326,9 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
     add(
       'store',
       'begins-late',
-      own.since,
+      startedAt,
       now,
-      `The store has not been read since ${timeText(own.since)}: the counts of other replicas are not known.`,
+      `The store has not been read since ${timeText(startedAt)}: the counts of other replicas are not known.`,
     );
   else if (lost !== undefined)
     add(
@@ -400,17 +349,16 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
       add(name, 'ends-early', at, until, `Replica ${name} ${how}.`);
     }
   }
-  for (const { name, lost: part } of [{ name: 'this one', ...own }, ...others])
-    if (part !== undefined)
-      add(
-        name,
-        'silent',
-        part.from,
-        part.until,
-        `The store lost counts of replica ${name} between ${timeText(part.from)} and ${timeText(part.until)}.`,
-      );
+  if (lostAt !== undefined)
+    add(
+      'store',
+      'silent',
+      lostAt - SILENT_MS,
+      lostAt,
+      `The store lost its data before ${timeText(lostAt)}. The replicas that run have set their counts again; the last ones of others may be missing.`,
+    );
   for (const { from, until } of holesOf(
-    [...others, { since: own.since, at: now }].sort((one, other) => one.since - other.since),
+    [...others, { since: startedAt, at: now }].sort((one, other) => one.since - other.since),
   ))
     add(
       'store',
@@ -423,7 +371,7 @@ function gapsOf({ now, own, others, lost, isComplete, damage }: FleetFacts): rea
 }
 
 function* holesOf(
-  runs: readonly Pick<ReplicaFigures, 'since' | 'at'>[],
+  runs: readonly Pick<FleetRun, 'since' | 'at'>[],
 ): Generator<{ readonly from: number; readonly until: number }> {
   let covered: number | undefined;
   for (const { since, at } of runs) {
@@ -434,10 +382,9 @@ function* holesOf(
 
 /** The parts of totals: none of them changes any more except `own`, which only grows. */
 interface TallyParts {
-  /** Texts of records by key. */
-  readonly texts: ReadonlyMap<string, string>;
-  /** Counts of this replica that no record has yet. */
-  readonly counts: readonly FleetCounts[];
+  /** Texts of all processes by key. */
+  readonly texts: ReadonlyMap<string, readonly string[]>;
+  /** Counts of this replica that no text has yet. */
   readonly own: Tally;
   /** Clients last seen before this time, and days before it, are forgotten: RFC 3339. */
   readonly from: string;
@@ -446,48 +393,44 @@ interface TallyParts {
 }
 
 /**
- * Makes the totals of a fleet; awaits `pause` between steps. Reads clients from their records one by one: thousands of them at once
+ * Makes the totals of a fleet; awaits `pause` between steps. Reads clients from their texts one by one: thousands of them at once
  * would take tens of megabytes.
  */
 async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
   const tally = new Tally();
   const gaps: LogGap[] = [];
   setSums(tally, fleetSums(parts), parts.from.slice(0, 10));
-  for (const [key, text] of parts.texts) {
-    if (!key.startsWith('census/')) continue;
-    const names = readCensus(text);
-    if (names === undefined) gaps.push(unreadableGap(key, parts));
-    else mergeCensus(tally.census.operations, names);
+  for (const [key, texts] of parts.texts) {
+    if (!key.startsWith(CENSUS)) continue;
+    for (const text of texts) {
+      const names = readCensus(text);
+      if (names === undefined) gaps.push(unreadableGap(key, parts));
+      else mergeCensus(tally.census.operations, names);
+    }
     await pause();
   }
-  for (const { census } of parts.counts)
-    for (const names of census.values()) mergeCensus(tally.census.operations, names);
   mergeCensus(tally.census.operations, parts.own.census.operations);
   const { entries, v1, v2, since, until, days, census, omittedClients, unread } = tally;
   const sums = { entries, v1, v2, since, until, days, census, omittedClients, unread };
   return { tally: { ...sums, clients: clientsOf(parts, tally.days, gaps) }, gaps };
 }
 
-/** The clients, record by record; marks the days of each, and adds a gap for a record that nobody can read. */
+/** The clients, text by text; marks the days of each, and adds a gap for a text that nobody can read. */
 function* clientsOf(
   parts: TallyParts,
   days: Tally['days'],
   gaps: LogGap[],
 ): Generator<readonly [string, ClientTally], void, undefined> {
   const byNumber = new Map([...days.values()].map((day) => [day.number, day]));
-  const own = countsOf(parts.own);
-  const counts = [...parts.counts, own];
-  const keys = new Set([
-    ...[...parts.texts.keys()].filter((key) => key.startsWith('clients/')),
-    ...counts.flatMap(({ clients }) => [...clients.keys()]),
-  ]);
+  const own = countsOf(parts.own).clients;
+  const keys = new Set([...[...parts.texts.keys()].filter((key) => key.startsWith(CLIENTS)), ...own.keys()]);
   let index = 0;
   for (const key of keys) {
-    const text = parts.texts.get(key) ?? '[]';
-    const merged = readShard(text) ?? new Map<string, ClientTally>();
-    if (merged.size === 0 && text !== '[]') gaps.push(unreadableGap(key, parts));
-    for (const { clients } of counts)
-      for (const [hash, client] of clients.get(key) ?? []) {
+    const merged = new Map<string, ClientTally>();
+    const shards = (parts.texts.get(key) ?? []).map((text) => readShard(text));
+    if (shards.includes(undefined)) gaps.push(unreadableGap(key, parts));
+    for (const shard of [...shards, own.get(key)])
+      for (const [hash, client] of shard ?? []) {
         const into = merged.get(hash) ?? new ClientTally(0);
         merged.set(hash, into);
         mergeClient(into, client);
@@ -505,12 +448,9 @@ function* clientsOf(
 }
 
 /** The counts of one client in a fleet; undefined when it was not seen. */
-function fleetClient(hash: string, { texts, counts, own, from }: TallyParts): ClientTally | undefined {
-  const key = clientKey(hash);
-  const text = texts.get(key);
+function fleetClient(hash: string, { texts, own, from }: TallyParts): ClientTally | undefined {
   const known = [
-    text === undefined ? undefined : readShard(text)?.get(hash),
-    ...counts.map(({ clients }) => clients.get(key)?.get(hash)),
+    ...(texts.get(clientKey(hash)) ?? []).map((text) => readShard(text)?.get(hash)),
     own.clients.get(hash),
   ].filter((client) => client !== undefined && !isForgotten(client, from));
   if (known.length === 0) return undefined;
@@ -520,19 +460,15 @@ function fleetClient(hash: string, { texts, counts, own, from }: TallyParts): Cl
 }
 
 /** The sums of a fleet. */
-function fleetSums({ texts, counts, own }: TallyParts): FleetSums {
+function fleetSums({ texts, own }: TallyParts): FleetSums {
   const sums = noSums();
-  for (const [key, text] of texts) {
-    const record = key.startsWith('replicas/') ? readReplicas(text) : undefined;
-    if (record !== undefined) mergeSums(sums, record.sums);
-  }
-  for (const part of counts) if (part.sums !== undefined) mergeSums(sums, part.sums);
+  for (const text of texts.get(SUMS) ?? []) mergeSums(sums, readSumsText(text) ?? noSums());
   mergeSums(sums, sumsOf(own));
   return sums;
 }
 
 function unreadableGap(key: string, { from, now }: TallyParts): LogGap {
-  const sentence = `The record ${key} of the store cannot be read.`;
+  const sentence = `A text ${key} of the store cannot be read.`;
   return { log: 'store', kind: 'silent', from, until: now, sentence };
 }
 

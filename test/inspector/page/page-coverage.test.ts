@@ -1,8 +1,7 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
-import { MemoryRecords } from '../../support/memory-records.ts';
-import type { RecordStore } from '../../../src/rollout/store.ts';
+import { MemoryState, type SharedState } from '../../../src/rollout/shared-state.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
 import { browserOfFile } from '../../support/page-tests.ts';
 
@@ -10,15 +9,15 @@ const browser = browserOfFile();
 
 const page = loadInspectorPage();
 
-/** A gateway with its page, which shares these records. */
-async function replicaOn(records?: RecordStore): Promise<Inspected> {
+/** A gateway with its page, which shares this store. */
+async function replicaOn(records?: SharedState): Promise<Inspected> {
   const replica = await inspected({}, undefined, () => page, undefined, 201, records);
   onTestFinished(replica.operators.share());
   return replica;
 }
 
 test('page and rule book show the clients of all replicas, and say so', async () => {
-  const records = new MemoryRecords();
+  const records = new MemoryState(Date.now);
   const [one, other] = [await replicaOn(records), await replicaOn(records)];
   await other.post('/clients', '{"data":{"name":"x"}}', { authorization: 'Bearer other' });
   await expect
@@ -38,13 +37,14 @@ test('page and rule book show the clients of all replicas, and say so', async ()
 }, 60_000);
 
 test('without the store the page says since when the replica is alone', async () => {
-  const records = new MemoryRecords();
+  const records = new MemoryState(Date.now);
   let isAway = false;
-  const way: RecordStore = {
-    changes: (...args) => (isAway ? Promise.reject(new Error('gone fishing')) : records.changes(...args)),
-    replace: (...args) => (isAway ? Promise.reject(new Error('gone fishing')) : records.replace(...args)),
-  };
-  const replica = await replicaOn(way);
+  class Way extends MemoryState {
+    override exchange(...args: Parameters<SharedState['exchange']>): ReturnType<SharedState['exchange']> {
+      return isAway ? Promise.reject(new Error('gone fishing')) : records.exchange(...args);
+    }
+  }
+  const replica = await replicaOn(new Way(Date.now));
   await expect
     .poll(async () => (await replica.readJson<{ coverage: { kind: string } }>('/report')).coverage.kind)
     .toBe('fleet');

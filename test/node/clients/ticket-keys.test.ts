@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { TICKET_KEYS_MS, TicketKeys } from '../../../src/node/clients/ticket-keys.ts';
-import { MemoryStore, type Store } from '../../../src/rollout/store.ts';
+import { MemoryState, type SharedState } from '../../../src/rollout/shared-state.ts';
 
 /** Keys of a gateway that looks at the store when a test says so. */
 function ticketKeys(
-  store: Store | undefined,
+  store: SharedState | undefined,
   time: () => number,
 ): { readonly tickets: TicketKeys; readonly used: string[] } {
   const used: string[] = [];
@@ -15,7 +15,7 @@ function ticketKeys(
 
 test('replicas write tickets with the keys of their store, and with new ones twelve hours later', async () => {
   let now = 1_000_000;
-  const store = new MemoryStore(() => now);
+  const store = new MemoryState(() => now);
   const [one, other] = [ticketKeys(store, () => now), ticketKeys(store, () => now)];
   const both = async (): Promise<void> => void [await one.tickets.look(), await other.tickets.look()];
   await both();
@@ -34,7 +34,7 @@ test('replicas write tickets with the keys of their store, and with new ones twe
 test('keys are made anew without a store too, and where the text of the store is none of keys', async () => {
   let now = 0;
   const alone = ticketKeys(undefined, () => now);
-  const store = new MemoryStore(() => now);
+  const store = new MemoryState(() => now);
   await store.compareAndSet('tls-tickets', undefined, '0 c2hvcnQ=');
   const shared = ticketKeys(store, () => now);
   await Promise.all([alone.tickets.look(), shared.tickets.look()]);
@@ -46,7 +46,7 @@ test('keys are made anew without a store too, and where the text of the store is
 
 // Attack: whoever writes the store would keep its keys in use for ever. So would a replica whose clock is ahead.
 test('keys from the future are replaced', async () => {
-  const store = new MemoryStore(() => 0);
+  const store = new MemoryState(() => 0);
   const ahead = ticketKeys(store, () => 365 * 86_400_000);
   await ahead.tickets.look();
   const { tickets, used } = ticketKeys(store, () => 0);
@@ -57,8 +57,8 @@ test('keys from the future are replaced', async () => {
 
 test('a store out of reach leaves a gateway the keys that it has', async () => {
   let isAway = false;
-  const store = new MemoryStore(() => 0);
-  const away: Store = Object.assign(Object.create(store), {
+  const store = new MemoryState(() => 0);
+  const away: SharedState = Object.assign(Object.create(store), {
     read: (key: string) => (isAway ? Promise.reject(new Error('away')) : store.read(key)),
   });
   const { tickets, used } = ticketKeys(away, () => 0);

@@ -1,35 +1,26 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { FileRecords, lockFile } from '../../../src/node/rollout/file-records.ts';
 import { FileThread } from '../../../src/node/rollout/file-thread.ts';
-import type { RecordStore } from '../../../src/rollout/store.ts';
-import { recordContract } from '../../rollout/record-contract.ts';
+import { lockFile, StateFile } from '../../../src/node/rollout/state-file.ts';
+import type { StateCall } from '../../../src/rollout/shared-state.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-recordContract(async () => {
-  const folder = temporaryFolder('records');
-  const path = join(folder, 'records');
-  const all: FileThread[] = [];
-  const closeAll = async (): Promise<void> => {
-    await Promise.all(all.map((thread) => thread.close()));
-  };
-  return {
-    open: async () => {
-      const thread = new FileThread();
-      all.push(thread);
-      return thread.records(path);
-    },
-    lose: async () => {
-      await closeAll();
-      for (const end of ['', '-journal']) rmSync(`${path}${end}`, { force: true });
-    },
-    close: async () => {
-      await closeAll();
-    },
-  };
-});
+/** A call that only reads. */
+const READING: StateCall = {
+  topic: 't',
+  life: '',
+  isBehind: false,
+  owner: 'reader',
+  number: 0,
+  put: [],
+  takes: [],
+  ends: [],
+  leaves: false,
+  after: 0,
+  keepMs: 60_000,
+};
 
 function fileThread(): FileThread {
   const thread = new FileThread();
@@ -37,29 +28,30 @@ function fileThread(): FileThread {
   return thread;
 }
 
-/** Records of a file in which each write takes about a second, as on a slow disk. */
-async function slowRecords(thread: FileThread): Promise<RecordStore> {
-  const path = join(temporaryFolder('records'), 'records');
-  const made = new FileRecords(path);
-  await made.changes(0, 1);
+/** A state in whose file each text takes about a second to be set, as on a slow disk. */
+async function slowState(): Promise<string> {
+  const path = join(temporaryFolder('state'), 'state');
+  const made = new StateFile(path, Date.now);
+  await made.exchange(READING);
   made.close();
   const database = new DatabaseSync(path);
   database.exec(`
     CREATE TABLE hundred (n INTEGER);
     INSERT INTO hundred WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < 100) SELECT n FROM up;
-    CREATE TRIGGER slow AFTER INSERT ON record BEGIN
+    CREATE TRIGGER slow AFTER INSERT ON text BEGIN
       SELECT sum(a.n + b.n + c.n + d.n) FROM hundred a, hundred b, hundred c, (SELECT n FROM hundred LIMIT 20) d;
     END;`);
   database.close();
-  return thread.records(path);
+  return path;
 }
 
 test('while a slow disk writes, the main thread goes on', async () => {
-  const records = await slowRecords(fileThread());
+  const [thread, path] = [fileThread(), await slowState()];
   // So that the thread runs.
-  await records.changes(0, 1);
+  const { life } = await thread.exchange(path, READING);
   let isWritten = false;
-  const written = records.replace('', [{ key: 'a', text: '1', revision: 0 }]).finally(() => {
+  const call = { ...READING, life, owner: 'writer', number: 1, put: [{ key: 'a', text: '1' }] };
+  const written = thread.exchange(path, call).finally(() => {
     isWritten = true;
   });
   const turns = new Set<boolean>();
@@ -68,20 +60,21 @@ test('while a slow disk writes, the main thread goes on', async () => {
     turns.add(isWritten);
   }
   expect([...turns]).toEqual([false]);
-  expect((await written)?.life).not.toBe('');
-  expect((await records.changes(0, 10)).records).toMatchObject([{ key: 'a', text: '1' }]);
+  expect((await written).number).toBe(1);
+  expect((await thread.exchange(path, READING)).texts).toMatchObject([{ key: 'a', text: '1' }]);
 });
 
 test('calls at one time are done one after the other, and lose nothing', async () => {
-  const thread = fileThread();
-  const records = thread.records(join(temporaryFolder('records'), 'records'));
-  const { life = '' } = (await records.replace('', [{ key: 'first', text: '', revision: 0 }])) ?? {};
-  const names = Array.from({ length: 20 }, (_, index) => `key ${index}`);
-  const replaced = await Promise.all(
-    names.map((key) => records.replace(life, [{ key, text: key, revision: 0 }])),
+  const [thread, path] = [fileThread(), join(temporaryFolder('state'), 'state')];
+  const { life } = await thread.exchange(path, READING);
+  const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
+  const outcomes = await Promise.all(
+    names.map((owner) =>
+      thread.exchange(path, { ...READING, life, owner, number: 1, put: [{ key: 'own', text: owner }] }),
+    ),
   );
-  expect(replaced.map((one) => one?.life)).toEqual(names.map(() => life));
-  expect((await records.changes(1, 100)).records.map(({ key }) => key)).toEqual(names);
+  expect(outcomes.map(({ number }) => number)).toEqual(names.map(() => 1));
+  expect((await thread.exchange(path, READING)).texts.map(({ text }) => text)).toEqual(names);
 });
 
 test('a lock excludes, and another may take it after its release', async () => {
@@ -94,7 +87,7 @@ test('a lock excludes, and another may take it after its release', async () => {
     return end;
   });
   // Long enough for a second lock that would not wait.
-  await thread.records(join(temporaryFolder('records'), 'records')).changes(0, 1);
+  await thread.exchange(join(temporaryFolder('state'), 'state'), READING);
   expect(isTaken).toBe(false);
   release();
   (await second)();
@@ -105,10 +98,10 @@ test('a lock excludes, and another may take it after its release', async () => {
 });
 
 test('a fault reaches the caller with its code, and the thread goes on', async () => {
-  const folder = temporaryFolder('records');
+  const folder = temporaryFolder('state');
   const thread = fileThread();
   await expect(thread.lock(join(folder, 'none', 'text.lock'))).rejects.toMatchObject({ code: 'ENOENT' });
   writeFileSync(join(folder, 'other'), 'no database, but text that somebody wrote');
-  await expect(thread.records(join(folder, 'other')).changes(0, 1)).rejects.toThrow('not a database');
-  expect(await thread.records(join(folder, 'records')).changes(0, 1)).toEqual({ life: '', records: [] });
+  await expect(thread.exchange(join(folder, 'other'), READING)).rejects.toThrow('not a database');
+  expect((await thread.exchange(join(folder, 'state'), READING)).texts).toEqual([]);
 });

@@ -83,7 +83,13 @@ test('replicas that share the file follow each other, and lose none of their cha
   await until(() => replicas.every(({ control }) => Object.keys(control.state.operations).length === 15));
   await until(() => new Set(replicas.map(({ control }) => control.state.revision)).size === 1);
   await Promise.all(replicas.map(({ close }) => close()));
-  expect(namesIn(join(path, '..'))).toEqual(['rollout.json', 'rollout.json.last-good', 'rollout.json.lock']);
+  expect(namesIn(join(path, '..'))).toEqual([
+    'rollout.json',
+    'rollout.json.last-good',
+    'rollout.json.lock',
+    'rollout.json.state-1',
+    'rollout.json.state-1-journal',
+  ]);
 });
 
 test('a gateway with workers is one replica, and as many processes as it has workers', async () => {
@@ -188,7 +194,7 @@ function elsewhere(script: string): { readonly child: ChildProcess; readonly exi
   const from = (file: string): string => JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
   const whole = `import { setTimeout as pause } from 'node:timers/promises';
     import { openRollout } from ${from('src/node/rollout/open-rollout.ts')};
-    import { lockFile } from ${from('src/node/rollout/file-records.ts')};
+    import { lockFile } from ${from('src/node/rollout/state-file.ts')};
     import { readSettings } from ${from('src/settings/read-settings.ts')};
     import { testRuleBook } from ${from('test/support/rule-book.ts')};
     ${script}`;

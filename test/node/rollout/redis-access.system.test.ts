@@ -65,23 +65,36 @@ async function doEverything({ port }: RedisServer, user: string): Promise<void> 
     name: user,
     onStranger: () => {},
   });
+  const call = {
+    topic: 't',
+    life: '',
+    isBehind: false,
+    owner: 'p0',
+    number: 1,
+    put: [{ key: 'a', text: '1' }],
+    takes: [],
+    ends: ['p1'],
+    leaves: false,
+    after: 0,
+    keepMs: 60_000,
+  };
+  let life = '';
   const end = store.subscribe('rollout', () => {});
   const steps: readonly (() => Promise<unknown>)[] = [
     () => store.read('rollout'),
     () => store.compareAndSet('rollout', undefined, 'a'),
-    () => store.count([{ key: 'a', windowMs: 1000, add: [1] }]),
-    () => store.records(60_000).replace('', [{ key: 'a', text: '1', revision: 0 }]),
-    () => store.records(60_000).changes(0, 10),
-    // Where the server evicted one of two keys, the other is deleted.
-    () => command(port, `DEL {${user}}:report:1:texts`, '1'),
-    () => store.records(60_000).changes(0, 10),
-    // The first part of the window is over before the window is.
-    () => wait(700),
-    () => store.count([{ key: 'a', windowMs: 1000, add: [1] }]),
-    () => wait(700),
-    () => store.count([{ key: 'a', windowMs: 1000, add: [1] }]),
+    async () => {
+      ({ life } = await store.exchange(call));
+    },
+    () => store.exchange({ ...call, life }),
+    // A text goes.
+    () => store.exchange({ ...call, life, number: 2, put: [{ key: 'a', text: '' }] }),
+    // What nobody can read is deleted.
+    () => command(port, `DEL {${user}}:state:1:t:texts`, '1'),
+    () => command(port, `SET {${user}}:state:1:t:texts x`, '1'),
+    () => store.exchange({ ...call, life }),
     // Signs of life go both ways.
-    () => wait(1500),
+    () => wait(2600),
     async () => end(),
     () => wait(50),
   ];

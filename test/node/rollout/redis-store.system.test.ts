@@ -5,12 +5,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
+import type { StateCall } from '../../../src/rollout/shared-state.ts';
 import { certificate } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { playedRedis } from '../../support/played-redis.ts';
-import { recordContract } from '../../rollout/record-contract.ts';
-import { storeContract } from '../../rollout/store-contract.ts';
+import { stateContract } from '../../rollout/state-contract.ts';
 import { until } from '../../support/until.ts';
 
 /** Opens a store that closes with the test. */
@@ -24,7 +24,7 @@ async function open(
   return store;
 }
 
-storeContract(async () => {
+stateContract(async () => {
   const server = await playedRedis();
   return {
     open: () => open(server.url),
@@ -190,81 +190,76 @@ test('a renewed password is the one of the next connection', async () => {
   await expect.poll(() => store.read('rollout').catch(() => undefined)).toBe('a');
 });
 
-recordContract(async () => {
-  const server = await playedRedis();
-  return {
-    open: async () => (await open(server.url)).records(60_000),
-    lose: async () => {
-      await server.kill();
-      await server.restart();
-    },
-    close: async () => {},
-  };
-});
+/** A call that sets a text. */
+const SETTING: StateCall = {
+  topic: 't',
+  life: '',
+  isBehind: false,
+  owner: 'p0',
+  number: 1,
+  put: [{ key: 'a', text: '1' }],
+  takes: [],
+  ends: [],
+  leaves: false,
+  after: 0,
+  keepMs: 60_000,
+};
 
-test('records of another name are apart, and expire together when nothing changes them', async () => {
+test('states of another name are apart, and expire when nothing changes them', async () => {
   const { url } = await playedRedis();
   const [one, other] = [await open(url), await open(url, { name: 'other' })];
-  await one.records(60_000).replace('', [{ key: 'a', text: '1', revision: 0 }]);
-  expect(await other.records(60_000).changes(0, 10)).toEqual({ life: '', records: [] });
-  await other.records(1).replace('', [{ key: 'a', text: '1', revision: 0 }]);
-  await expect.poll(() => other.records(1).changes(0, 10)).toEqual({ life: '', records: [] });
+  const { life } = await one.exchange({ ...SETTING, keepMs: 1500 });
+  await one.exchange({ ...SETTING, life, keepMs: 1500 });
+  expect((await other.exchange({ ...SETTING, owner: 'p1' })).texts).toEqual([]);
+  expect((await one.exchange({ ...SETTING, owner: 'p1', keepMs: 1500 })).texts).toHaveLength(1);
+  await wait(2000);
+  const after = await one.exchange({ ...SETTING, owner: 'p2' });
+  expect([after.life === life, after.texts, after.owners.length]).toEqual([false, [], 1]);
 });
 
 // Attack: whoever can write to the shared server writes under the gateway's keys.
 test.each([
-  ['a field that is no part', 'HSET KEY x 1'],
-  ['a field without a number', 'HSET KEY :0 1'],
-  ['a number that is no integer', 'HSET KEY NOW:0 abc'],
-  ['a number that is a fraction', 'HSET KEY NOW:0 1.5'],
-  ['a number that overflows', 'HSET KEY NOW:0 9223372036854775807'],
-  ['an index without bound', 'HSET KEY NOW:50000000 1'],
-  ['a part that never ends', 'HSET KEY 99999999999999:0 1'],
-  ['a part with another name', 'HSET KEY 0NOW:0 1'],
-  ['a text', 'SET KEY text'],
-  ['a list', 'RPUSH KEY a'],
-])('%s in a window is told once and passed over', async (_, written) => {
+  ['a revision that is no number', 'HSET REVISIONS x abc'],
+  ['a text without an owner', 'HSET REVISIONS x "1 1"'],
+  ['a revision that is still to come', 'HSET REVISIONS "p9 x" "99999999999999 1"'],
+  ['revisions that are a text', 'SET REVISIONS text'],
+  ['texts that are a list', 'DEL TEXTS\r\nRPUSH TEXTS a'],
+  ['a process without a number', 'HSET PROCESSES x abc'],
+  ['processes that are a text', 'SET PROCESSES text'],
+])('%s is told once, and texts are shared again', async (_, written) => {
   const server = await playedRedis();
   const told: string[] = [];
   const store = await open(server.url, { onStranger: (sentence) => told.push(sentence) });
-  const windowMs = 12 * 3_600_000;
-  const now = String((await store.count([{ key: 'w', windowMs, add: [0, 0] }]))[0]?.part);
-  await command(server.port, written.replace('KEY', '{test}:window:w').replace('NOW', now));
-  const count = (add: readonly number[]): ReturnType<RedisStore['count']> =>
-    store.count([
-      { key: 'other', windowMs, add },
-      { key: 'w', windowMs, add },
-    ]);
-  const expected = { part: Number(now), parts: [{ part: Number(now), counts: [2, 3] }] };
-  expect(await count([2, 3])).toEqual([expected, expected]);
-  await count([1, 0]);
-  expect((await count([0, 0]))[1]?.parts.map(({ counts }) => counts)).toEqual([[3, 3]]);
-  expect(told).toEqual([expect.stringMatching(/^\{test\}:window:w in the store .+ and it is passed over/)]);
+  const { life } = await store.exchange(SETTING);
+  await store.exchange({ ...SETTING, life });
+  const texts = ['revisions', 'texts', 'processes'].reduce(
+    (text, name) => text.replaceAll(name.toUpperCase(), `{test}:state:1:t:${name}`),
+    written,
+  );
+  await command(server.port, texts);
+  const news = await store.exchange({ ...SETTING, owner: 'p1' });
+  // A process that finds another life sets all its texts again.
+  await store.exchange({ ...SETTING, life: news.life, number: 2, put: [{ key: 'a', text: '2' }] });
+  expect((await store.exchange({ ...SETTING, owner: 'p1' })).texts).toMatchObject([{ key: 'a', text: '2' }]);
+  expect(told).toEqual([expect.stringContaining('{test}:state:1:t:revisions in the store ')]);
 });
 
 test.each([
-  ['a revision that is no number', 'HSET REVISIONS x abc'],
-  ['a revision that is still to come', 'HSET REVISIONS x 99999999999999'],
-  ['a last revision that is no number', 'HSET REVISIONS =last abc'],
-  ['a last revision that overflows', 'HSET REVISIONS =last 9223372036854775807'],
-  ['revisions that are a text', 'SET REVISIONS text'],
-  ['texts that are a list', 'DEL TEXTS\r\nRPUSH TEXTS a'],
-])('%s among records is told once, and records are shared again', async (_, written) => {
+  ['the last revision', 'HSET REVISIONS =last 9223372036854775807'],
+  ['the texts', 'DEL TEXTS'],
+  ['the revisions', 'DEL REVISIONS'],
+])('a server that lost %s begins another life', async (_, written) => {
   const server = await playedRedis();
-  const told: string[] = [];
-  const store = await open(server.url, { onStranger: (sentence) => told.push(sentence) });
-  const records = store.records(60_000);
-  await records.replace('', [{ key: 'a', text: '1', revision: 0 }]);
-  const texts = written
-    .replaceAll('REVISIONS', '{test}:report:1:revisions')
-    .replaceAll('TEXTS', '{test}:report:1:texts');
-  await command(server.port, texts);
-  const { life, records: left } = await records.changes(0, 10);
-  // A replica that finds another life adds all its records again.
-  const revision = left.find(({ key }) => key === 'a')?.revision ?? 0;
-  expect(await records.replace(life, [{ key: 'a', text: '2', revision }])).toBeDefined();
-  expect((await records.changes(0, 10)).records).toMatchObject([{ key: 'a', text: '2' }]);
-  expect(told).toEqual([expect.stringContaining('{test}:report:1:revisions in the store ')]);
+  const store = await open(server.url);
+  const { life } = await store.exchange(SETTING);
+  await store.exchange({ ...SETTING, life });
+  await command(
+    server.port,
+    written.replace('REVISIONS', '{test}:state:1:t:revisions').replace('TEXTS', '{test}:state:1:t:texts'),
+  );
+  // The reply in which it is found may still have the old one.
+  await store.exchange({ ...SETTING, owner: 'p1' });
+  expect((await store.exchange({ ...SETTING, owner: 'p1' })).life).not.toBe(life);
 });
 
 /** A name of Redis, as a service or a virtual address has it: connections go where it leads when they are made. */

@@ -12,8 +12,8 @@ import {
   WorkerLink,
 } from '../../../src/node/workers/worker-messages.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { MemoryStore, type Store } from '../../../src/rollout/store.ts';
-import { storeContract } from '../../rollout/store-contract.ts';
+import { MemoryState, type SharedState } from '../../../src/rollout/shared-state.ts';
+import { stateContract } from '../../rollout/state-contract.ts';
 import { arbitraryEntry } from '../../support/arbitrary-entry.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
@@ -110,7 +110,7 @@ test('what workers counted is one count', () => {
 });
 
 /** A worker's link to a store of the first process; messages are copied, as a channel does. */
-function linkTo(store: Store): StoreLink {
+function linkTo(store: SharedState): StoreLink {
   const link: StoreLink = new StoreLink((id, call) => {
     void carryOutStoreCall(store, structuredClone(call)).then((outcome) =>
       link.settle(id, structuredClone(outcome)),
@@ -120,9 +120,9 @@ function linkTo(store: Store): StoreLink {
   return link;
 }
 
-storeContract(async () => {
+stateContract(async () => {
   let time = 1_800_000_000_000;
-  const store = new MemoryStore(() => time);
+  const store = new MemoryState(() => time);
   return {
     open: async () => linkTo(store),
     pass: async (milliseconds) => {
@@ -136,7 +136,7 @@ test('a worker learns why the store of the first process is out of reach', async
   const link = linkTo({
     read: () => Promise.reject(new Error('connect ECONNREFUSED')),
     compareAndSet: () => Promise.reject(new Error('x')),
-    count: () => Promise.reject(new Error('x')),
+    exchange: () => Promise.reject(new Error('x')),
     subscribe: () => () => {},
     close: () => Promise.resolve(),
   });
@@ -155,7 +155,7 @@ function slowLink() {
     wanted: () => 'nothing',
     bodyLimit: 0,
     ownReport: () => Promise.resolve({ kind: 'busy' }),
-    store: new MemoryStore(Date.now),
+    store: new MemoryState(Date.now),
   });
   const take = (): void => {
     for (const done of waiting.splice(0)) done();

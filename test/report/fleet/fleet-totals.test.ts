@@ -1,52 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clientKey } from '../../../src/report/fleet/fleet-batch.ts';
 import { makeReport } from '../../../src/report/report.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
-import { MemoryRecords } from '../../support/memory-records.ts';
+import { type CallFate, FlakyState, FragileState } from '../../support/fragile-state.ts';
 import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 import { arbitraryEntry } from '../arbitrary-entry.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
-import type { RecordChange, RecordPage, RecordStore, Replaced } from '../../../src/rollout/store.ts';
-
-/** Fate of a call: `lost` before it arrives, `unanswered` after it was carried out, or `late`: carried out after its caller gave up. */
-type CallFate = 'sound' | 'lost' | 'unanswered' | 'late';
-
-/** A way to records on which calls are lost, or their responses, as `next` decides. */
-class FlakyRecords implements RecordStore {
-  private readonly records: RecordStore;
-  private readonly time: VirtualTime;
-  private readonly next: () => CallFate;
-
-  constructor(records: RecordStore, time: VirtualTime, next: () => CallFate) {
-    this.records = records;
-    this.time = time;
-    this.next = next;
-  }
-
-  changes(after: number, limit: number): Promise<RecordPage> {
-    return this.call(() => this.records.changes(after, limit));
-  }
-
-  replace(life: string, changes: readonly RecordChange[]): Promise<Replaced | undefined> {
-    return this.call(() => this.records.replace(life, changes));
-  }
-
-  private async call<Value>(run: () => Promise<Value>): Promise<Value> {
-    const fate = this.next();
-    if (fate === 'lost') throw new Error('the call was lost');
-    if (fate === 'late') {
-      await this.time.wait(2500);
-      return run();
-    }
-    const value = await run();
-    if (fate === 'unanswered') throw new Error('the response was lost');
-    return value;
-  }
-}
 
 const DAY_MS = 86_400_000;
 
@@ -85,9 +47,9 @@ test('whoever counts an entry, in whatever order, and whichever calls are lost: 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fates, async (steps, fatesToCome) => {
       const time = new VirtualTime();
-      const records = new MemoryRecords();
+      const records = new FragileState(() => time.now);
       const left = [...fatesToCome];
-      const flaky = new FlakyRecords(records, time, () => left.shift() ?? 'sound');
+      const flaky = new FlakyState(records, time, () => left.shift() ?? 'sound');
       const replicas = [0, 1, 2].map((number) => new PlayedReplica(`r${number}`, flaky, time));
       const all: TallyEntry[] = [];
       for (const { replica: number, entries, passMs, isRestart } of steps) {
@@ -115,57 +77,77 @@ test('whoever counts an entry, in whatever order, and whichever calls are lost: 
   );
 }, 60_000);
 
-test('counts of which the response was lost are not shown twice while the rest of the records is still to be read', async () => {
-  const time = new VirtualTime();
-  const fates: CallFate[] = [];
-  const flaky = new FlakyRecords(new MemoryRecords(), time, () => fates.shift() ?? 'sound');
-  const one = new PlayedReplica('one', flaky, time);
-  await time.pass(1000);
-  // With the record of the replica they fill one page, after which there may be more.
-  const names = clientsApart(31);
-  for (const name of names) one.add(request(name, time.now));
-  fates.push('sound', 'unanswered', 'sound', 'lost');
-  while (fates.length > 0) await time.pass(10);
-  expect((await one.report(time.now)).v1).toBe(31);
-  await time.pass(10_000);
-  expect((await one.report(time.now)).v1).toBe(31);
+test('counts of which the response was lost, or that arrive late, are not shown twice', async () => {
+  for (const fate of ['unanswered', 'late', 'lost'] as const) {
+    const time = new VirtualTime();
+    const fates: CallFate[] = [];
+    const state = new FragileState(() => time.now);
+    const one = new PlayedReplica('one', new FlakyState(state, time, () => fates.shift() ?? 'sound'), time);
+    const other = new PlayedReplica('other', state, time);
+    await time.pass(3000);
+    for (let client = 0; client < 31; client += 1) one.add(request(`c${client}`, time.now));
+    fates.push(fate, 'lost', 'lost');
+    for (let step = 0; step < 24; step += 1) {
+      await time.pass(500);
+      expect((await one.report(time.now)).v1).toBe(31);
+      expect([0, 31]).toContain((await other.report(time.now)).v1);
+    }
+    expect((await other.report(time.now)).v1).toBe(31);
+  }
 });
 
-test('a call that arrives after its repetition was sent is carried out once', async () => {
+test('a replica that sleeps while another takes over its counts goes on under a new name, and nothing counts twice', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
-  let late: (() => Promise<unknown>) | undefined;
-  let isHeld = false;
+  const state = new FragileState(() => time.now);
+  let isAsleep = false;
   const one = new PlayedReplica(
     'one',
-    {
-      changes: (after, limit) => records.changes(after, limit),
-      replace: async (life, changes) => {
-        if (isHeld) {
-          isHeld = false;
-          late = () => records.replace(life, changes);
-          return new Promise(() => {});
-        }
-        await late?.();
-        late = undefined;
-        return records.replace(life, changes);
-      },
-    },
+    new FlakyState(state, time, () => (isAsleep ? 'lost' : 'sound')),
     time,
   );
-  await time.pass(1000);
+  const other = new PlayedReplica('other', state, time);
   one.add(request('aa', time.now));
-  isHeld = true;
-  await time.pass(4000);
-  expect(isHeld).toBe(false);
   await time.pass(10_000);
-  expect(late).toBe(undefined);
-  expect((await one.report(time.now)).v1).toBe(1);
+  isAsleep = true;
+  one.add(request('aa', time.now));
+  await time.pass(180_000);
+  expect((await other.report(time.now)).v1).toBe(1);
+  expect(other.totals.coverage().gaps).toHaveLength(1);
+  isAsleep = false;
+  await time.pass(15_000);
+  for (const replica of [one, other]) {
+    expect((await replica.report(time.now)).v1).toBe(2);
+    expect(replica.totals.coverage()).toMatchObject({ kind: 'fleet', replicas: 2, gaps: [] });
+  }
+});
+
+test('clocks that are an hour apart change neither counts nor who runs', async () => {
+  const time = new VirtualTime();
+  const state = new FragileState(() => time.now);
+  const skews = [0, 3_600_000, -3_600_000];
+  const replicas = skews.map((skewMs, number) => new PlayedReplica(`r${number}`, state, time, { skewMs }));
+  for (const replica of replicas) replica.add(request('aa', time.now));
+  await time.pass(15_000);
+  for (const replica of replicas) {
+    expect((await replica.report(time.now)).v1).toBe(3);
+    const { kind, replicas: running, gaps, oldestMs = Number.NaN } = replica.totals.coverage();
+    expect([kind, running, gaps]).toEqual(['fleet', 3, []]);
+    expect(oldestMs).toBeLessThan(5000);
+  }
+  const closed = replicas[1]?.totals.close();
+  await time.pass(3000);
+  await closed;
+  await time.pass(150_000);
+  for (const replica of [replicas[0], replicas[2]]) {
+    expect((await replica?.report(time.now))?.v1).toBe(3);
+    expect(replica?.totals.coverage().sentence).toMatch(/\(2 replicas running, 1 stopped\)\.$/);
+    expect(replica?.totals.coverage().gaps).toEqual([]);
+  }
 });
 
 test('figures of one replica are those of all within seconds, and the sentence says since when', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   const [one, other] = [new PlayedReplica('one', records, time), new PlayedReplica('other', records, time)];
   await time.pass(1000);
   one.add(request('aa', time.now));
@@ -180,9 +162,9 @@ test('figures of one replica are those of all within seconds, and the sentence s
 
 test('without the store a replica goes on from what was last known, says so, and adds everything once it is back', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   let fate: CallFate = 'sound';
-  const flaky = new FlakyRecords(records, time, () => fate);
+  const flaky = new FlakyState(records, time, () => fate);
   const [one, other] = [new PlayedReplica('one', flaky, time), new PlayedReplica('other', records, time)];
   other.add(request('bb', time.now));
   await time.pass(12_000);
@@ -222,7 +204,7 @@ test('without the store a replica goes on from what was last known, says so, and
 
 test('a replica that never read the store does not speak for others, and V1 is not said to be unused', async () => {
   const time = new VirtualTime();
-  const flaky = new FlakyRecords(new MemoryRecords(), time, () => 'lost');
+  const flaky = new FlakyState(new FragileState(() => time.now), time, () => 'lost');
   const replica = new PlayedReplica('one', flaky, time);
   replica.add(request('aa', time.now));
   time.now += 90 * DAY_MS;
@@ -239,7 +221,7 @@ test('a replica that never read the store does not speak for others, and V1 is n
 
 test('a client that only another replica saw is a client, also after that one stopped', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   const [one, other] = [new PlayedReplica('one', records, time), new PlayedReplica('other', records, time)];
   for (let day = 0; day < 3; day += 1) {
     other.add(request('bb', time.now));
@@ -258,13 +240,13 @@ test('a client that only another replica saw is a client, also after that one st
 
 test('what a killed replica had added stays, and what it had not is told for a day and until it decides nothing', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   let fate: CallFate = 'sound';
   const one = new PlayedReplica('one', records, time);
   await time.pass(6000);
   time.now += 20 * DAY_MS;
   await time.pass(6000);
-  const killed = new PlayedReplica('killed', new FlakyRecords(records, time, () => fate), time);
+  const killed = new PlayedReplica('killed', new FlakyState(records, time, () => fate), time);
   killed.add(request('bb', time.now));
   await time.pass(10_000);
   fate = 'lost';
@@ -285,7 +267,7 @@ test('what a killed replica had added stays, and what it had not is told for a d
 
 test('a store that lost everything gets it again from the replicas, and the loss is told', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   const [one, other] = [new PlayedReplica('one', records, time), new PlayedReplica('other', records, time)];
   for (let client = 0; client < 50; client += 1)
     (client % 2 === 0 ? one : other).add(request(`c${client}`, time.now));
@@ -298,15 +280,23 @@ test('a store that lost everything gets it again from the replicas, and the loss
   for (const replica of [one, other, late]) {
     const { clients } = await replica.report(time.now);
     expect(clients.map(({ v1 }) => v1)).toEqual(Array.from({ length: 51 }, () => 1));
-    expect(replica.totals.coverage().gaps.map(({ sentence }) => sentence)).toContainEqual(
-      expect.stringMatching(/^The store lost counts of replica /),
-    );
   }
+  // Who began later knows of no loss.
+  for (const [replica, told] of [
+    [one, 1],
+    [other, 1],
+    [late, 0],
+  ] as const)
+    expect(
+      replica.totals
+        .coverage()
+        .gaps.filter(({ sentence }) => sentence.startsWith('The store lost its data before ')),
+    ).toHaveLength(told);
 });
 
 test('a time in which no replica counted is told', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   const first = new PlayedReplica('first', records, time);
   await time.pass(5000);
   const closed = first.totals.close();
@@ -320,31 +310,35 @@ test('a time in which no replica counted is told', async () => {
   ]);
 });
 
-test('a record that nobody can read stops the additions, and is named', async () => {
+test('a text that nobody can read is named, and stays where it is', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
-  const one = new PlayedReplica('one', records, time);
-  one.add(request('aa', time.now));
-  await time.pass(6000);
-  const { life, records: all } = await records.changes(0, 100);
-  const client = all.find(({ key }) => key.startsWith('clients/'));
-  if (client === undefined) throw new Error('there is one');
-  await records.replace(life, [{ ...client, text: '[["aa",1]]' }]);
-  await time.pass(6000);
-  expect((await one.report(time.now)).gaps?.map(({ sentence }) => sentence)).toContain(
-    `The record ${client.key} of the store cannot be read.`,
-  );
-  one.add(request('aa', time.now));
-  await time.pass(6000);
-  expect(one.totals.coverage().sentence).toContain(`the record ${client.key} of the store cannot be read`);
-  expect((await records.changes(0, 100)).records).toContainEqual(
-    expect.objectContaining({ text: '[["aa",1]]' }),
-  );
+  const state = new FragileState(() => time.now);
+  const one = new PlayedReplica('one', state, time);
+  await time.pass(3000);
+  const rows = state.stored.get('report');
+  if (rows === undefined) throw new Error('there are some');
+  for (const [key, text] of [
+    ['clients/7', '[["aa",1]]'],
+    ['sums', '[]'],
+  ] as const) {
+    const revision = (rows.head?.revision ?? 0) + 1;
+    rows.head = { life: rows.head?.life ?? '', revision };
+    rows.setText('stranger', key, { text, revision, setAt: time.now });
+  }
+  one.add(request('bb', time.now));
+  await time.pass(90_000);
+  const { gaps = [], v1 } = await one.report(time.now);
+  expect(v1).toBe(1);
+  expect(gaps.map(({ sentence }) => sentence)).toEqual([
+    'Counts in the store are not known: the text sums of the process stranger cannot be read.',
+    'A text clients/7 of the store cannot be read.',
+  ]);
+  expect(rows.text('stranger', 'clients/7')?.text).toBe('[["aa",1]]');
 });
 
 test('as long as clients are left out, V1 is not said to be unused', async () => {
   const time = new VirtualTime();
-  const one = new PlayedReplica('one', new MemoryRecords(), time, { maxClients: 10 });
+  const one = new PlayedReplica('one', new FragileState(() => time.now), time, { maxClients: 10 });
   for (let client = 0; client < 30; client += 1) one.add(request(`c${client}`, time.now));
   await time.pass(6000);
   const early = await one.report(time.now);
@@ -369,7 +363,7 @@ test('as long as clients are left out, V1 is not said to be unused', async () =>
 
 test('a client that nobody sees for the time to keep is forgotten, and the report begins later', async () => {
   const time = new VirtualTime();
-  const records = new MemoryRecords();
+  const records = new FragileState(() => time.now);
   const one = new PlayedReplica('one', records, time, { keepMs: 2 * DAY_MS });
   one.add(request('aa', time.now));
   await time.pass(6000);
@@ -380,13 +374,3 @@ test('a client that nobody sees for the time to keep is forgotten, and the repor
   expect((await one.report(time.now)).clients.map(({ client }) => client)).toEqual(['bb']);
   expect(one.totals.coverage().since).toBe(time.now - 2 * DAY_MS);
 });
-
-/** Names of clients that are in one record each. */
-function clientsApart(count: number): readonly string[] {
-  const names = new Map<string, string>();
-  for (let number = 0; names.size < count; number += 1) {
-    const name = `c${number}`;
-    names.set(clientKey(name), name);
-  }
-  return [...names.values()];
-}

@@ -11,7 +11,7 @@ import {
 } from '../../../src/report/plan/rehearse.ts';
 import { rehearsalLines } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
-import { MemoryStore } from '../../../src/rollout/store.ts';
+import { MemoryState } from '../../../src/rollout/shared-state.ts';
 import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
@@ -107,8 +107,8 @@ function rolloutOf(
 type FcValue<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A store whose list of known clients was begun long ago, with nobody on it. */
-async function oldStore(): Promise<MemoryStore> {
-  const store = new MemoryStore(Date.now);
+async function oldStore(): Promise<MemoryState> {
+  const store = new MemoryState(Date.now);
   const name = `clients-${clientOf('capture-gateway: known clients')}`;
   for (const digit of '0123456789abcdef')
     await store.compareAndSet(`${name}-${digit}`, undefined, `since ${START - 60 * DAY}`);

@@ -1,4 +1,4 @@
-import type { ReplicaClock } from '../../../src/rollout/store.ts';
+import type { ReplicaClock } from '../../../src/rollout/store-contact.ts';
 
 interface Event {
   readonly at: number;

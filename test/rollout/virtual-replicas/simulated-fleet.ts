@@ -1,9 +1,9 @@
 import {
-  MemoryStore,
-  type Store,
-  type WindowAddition,
-  type SharedWindow,
-} from '../../../src/rollout/store.ts';
+  MemoryState,
+  type SharedState,
+  type StateCall,
+  type StateNews,
+} from '../../../src/rollout/shared-state.ts';
 import { chooseMode, type RolloutCommand } from '../../../src/rollout/rollout-state.ts';
 import { Replica, type ReplicaNotice } from '../../../src/rollout/replica.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
@@ -22,22 +22,22 @@ interface Network {
 /** What went over all links. */
 interface Traffic {
   reads: number;
-  /** Compare-and-sets, and counts of something. */
+  /** Compare-and-sets, and texts that are set. */
   writes: number;
   /** Bytes of the payloads, both ways. */
   bytes: number;
 }
 
 /** The way of one replica to the store. A message that is lost gets no response. */
-class SimulatedLink implements Store {
+class SimulatedLink implements SharedState {
   /** True in a partition: everything is lost. */
   isCut = false;
-  private readonly store: Store;
+  private readonly store: SharedState;
   private readonly queue: EventQueue;
   private readonly network: Network;
   private readonly traffic: Traffic;
 
-  constructor(store: Store, queue: EventQueue, network: Network, traffic: Traffic) {
+  constructor(store: SharedState, queue: EventQueue, network: Network, traffic: Traffic) {
     this.store = store;
     this.queue = queue;
     this.network = network;
@@ -54,10 +54,9 @@ class SimulatedLink implements Store {
     return this.call([key, before, after], () => this.store.compareAndSet(key, before, after));
   }
 
-  count(additions: readonly WindowAddition[]): Promise<readonly SharedWindow[]> {
-    const isWrite = additions.some(({ add }) => add.some((number) => number !== 0));
-    this.traffic[isWrite ? 'writes' : 'reads'] += 1;
-    return this.call(additions, () => this.store.count(additions));
+  exchange(call: StateCall): Promise<StateNews> {
+    this.traffic[call.put.length > 0 ? 'writes' : 'reads'] += 1;
+    return this.call(call, () => this.store.exchange(call));
   }
 
   subscribe(key: string, changed: () => void): () => void {
@@ -141,7 +140,7 @@ export class SimulatedFleet {
     this.queue = queue;
     this.book = book;
     this.options = options;
-    const store = new MemoryStore(() => queue.now);
+    const store = new MemoryState(() => queue.now);
     this.players = Array.from({ length: options.replicas }, (_, number) => this.player(store, number));
     this.clients = Array.from({ length: options.clients }, () =>
       Array.from({ length: 16 }, () => Math.floor(queue.random() * 16).toString(16)).join(''),
@@ -180,7 +179,7 @@ export class SimulatedFleet {
     return size;
   }
 
-  private player(store: MemoryStore, number: number): SimulatedReplica {
+  private player(store: MemoryState, number: number): SimulatedReplica {
     const clock = this.queue.clock(Math.round((this.queue.random() * 2 - 1) * SKEW_MS));
     const control = new RolloutControl({ time: clock.time, onNotice: () => {} });
     const link = new SimulatedLink(store, this.queue, this.options.network, this.traffic);

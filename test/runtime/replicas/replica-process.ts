@@ -25,7 +25,7 @@ export class ReplicaProcess {
   private origin = '';
   private adminOrigin = '';
 
-  private constructor(flags: Readonly<Record<string, string>>, program: string) {
+  private constructor(flags: Readonly<Record<string, string>>, program: string, aheadMs: number) {
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
     this.child = spawn(
       process.execPath,
@@ -36,15 +36,23 @@ export class ReplicaProcess {
           ...PROGRAM_ENVIRONMENT,
           GATEWAY_LOG_FORMAT: 'json',
           GATEWAY_LOG_FILE: '/dev/null',
+          ...(aheadMs === 0 ? {} : { NODE_OPTIONS: `--import=data:text/javascript,${clockAhead(aheadMs)}` }),
         },
         stdio: ['ignore', 'ignore', 'pipe'],
       },
     );
   }
 
-  /** Starts a gateway with settings as flags, of the checkout or of another program; resolves when it serves. */
-  static async start(flags: Readonly<Record<string, string>>, program = PROGRAM): Promise<ReplicaProcess> {
-    const replica = new ReplicaProcess(flags, program);
+  /**
+   * Starts a gateway with settings as flags, of the checkout or of another program, whose clock is so many milliseconds ahead; resolves
+   * when it serves.
+   */
+  static async start(
+    flags: Readonly<Record<string, string>>,
+    program = PROGRAM,
+    aheadMs = 0,
+  ): Promise<ReplicaProcess> {
+    const replica = new ReplicaProcess(flags, program, aheadMs);
     const { stderr } = replica.child;
     if (stderr === null) throw new Error('the process has no stderr');
     const reader = createInterface({ input: stderr });
@@ -104,6 +112,11 @@ export class ReplicaProcess {
     this.child.kill(signal);
     await ended;
   }
+}
+
+/** A module that sets the clock of its process ahead. */
+function clockAhead(milliseconds: number): string {
+  return encodeURIComponent(`const now = Date.now; Date.now = () => now() + ${milliseconds};`);
 }
 
 function readLine(text: string): LogLine {

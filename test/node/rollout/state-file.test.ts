@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FileRecords, lockFile } from '../../../src/node/rollout/file-records.ts';
+import { lockFile, StateFile } from '../../../src/node/rollout/state-file.ts';
+import type { StateCall } from '../../../src/rollout/shared-state.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // The kernel takes all locks of a process on a file from it when it closes any descriptor of that file (fcntl(2), POSIX locks).
@@ -21,13 +22,26 @@ test('a lock is kept while the same process asks for it once more', async () => 
 });
 
 test('nobody else on the machine can read the file, and one of another kind is told', async () => {
-  const folder = temporaryFolder('records');
-  const path = join(folder, 'records');
-  const records = new FileRecords(path);
-  await records.replace('', [{ key: 'a', text: '1', revision: 0 }]);
+  const folder = temporaryFolder('state');
+  const path = join(folder, 'state');
+  const call: StateCall = {
+    topic: 't',
+    life: '',
+    isBehind: false,
+    owner: 'one',
+    number: 0,
+    put: [],
+    takes: [],
+    ends: [],
+    leaves: false,
+    after: 0,
+    keepMs: 60_000,
+  };
+  const state = new StateFile(path, Date.now);
+  await state.exchange(call);
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  records.close();
+  state.close();
   const other = join(folder, 'other');
   writeFileSync(other, 'no database, but text that somebody wrote');
-  await expect(new FileRecords(other).changes(0, 1)).rejects.toThrow('not a database');
+  await expect(new StateFile(other, Date.now).exchange(call)).rejects.toThrow('not a database');
 });

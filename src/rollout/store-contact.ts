@@ -1,0 +1,117 @@
+/** Milliseconds after which a replica without the store judges canaries by its own requests. */
+const JUDGE_ALONE_MS = 3000;
+
+/** Clock, timers and chance of a replica. */
+export interface ReplicaClock {
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+  /** Runs something after some milliseconds; the returned function cancels this. */
+  readonly after: (milliseconds: number, run: () => void) => () => void;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+}
+
+/** Parts of a contact. */
+interface StoreContactParts {
+  readonly clock: ReplicaClock;
+  /** Milliseconds that one call to the store may take. */
+  readonly timeoutMs: number;
+  /** Called with the reason when the store is out of reach. */
+  readonly onLost: (reason: string) => void;
+  /** Called when the store is in reach again, with the milliseconds for which it was not. */
+  readonly onFound: (aloneMs: number) => void;
+}
+
+/** Uses of a store: one may fail while the other works, as on a full disk. */
+type StoreUse = 'rollout' | 'counts' | 'report';
+
+/** Whether a replica reaches the store, and since when it does not. */
+export class StoreContact {
+  private readonly parts: StoreContactParts;
+  private readonly failing = new Set<StoreUse>();
+  private lostSince: { readonly at: number; readonly reason: string } | undefined;
+  private wasReached = false;
+
+  constructor(parts: StoreContactParts) {
+    this.parts = parts;
+  }
+
+  /** Since when the store has been out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
+  get lost(): { readonly at: number; readonly reason: string } | undefined {
+    return this.lostSince;
+  }
+
+  /** True once the store was reached, and while it is in reach. */
+  get isTogether(): boolean {
+    return this.wasReached && this.lostSince === undefined;
+  }
+
+  /**
+   * True while canaries are judged by the counts of all replicas: otherwise a replica that lost one call would judge a whole fleet by its
+   * own few requests.
+   */
+  get hasSums(): boolean {
+    const { lostSince } = this;
+    if (lostSince === undefined) return this.wasReached;
+    return this.wasReached && this.parts.clock.time() - lostSince.at < JUDGE_ALONE_MS;
+  }
+
+  /** Runs something that calls the store; resolves to false when the store is out of reach. Never rejects. */
+  async attempt(use: StoreUse, run: () => Promise<void>): Promise<boolean> {
+    try {
+      await run();
+    } catch (error) {
+      this.failing.add(use);
+      this.lose(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+    this.failing.delete(use);
+    if (this.failing.size === 0) this.find();
+    return true;
+  }
+
+  /** Rejects when the store does not respond in time; its late response is dropped. */
+  limited<Value>(response: Promise<Value>): Promise<Value> {
+    const { clock, timeoutMs } = this.parts;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(timeoutMs, () => reject(new Error(`no response within ${timeoutMs} ms`)));
+      response.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  private lose(reason: string): void {
+    if (this.lostSince !== undefined) return;
+    this.lostSince = { at: this.parts.clock.time(), reason };
+    this.parts.onLost(reason);
+  }
+
+  private find(): void {
+    const since = this.lostSince?.at;
+    this.wasReached = true;
+    this.lostSince = undefined;
+    if (since !== undefined) this.parts.onFound(Math.max(0, this.parts.clock.time() - since));
+  }
+}
+
+/**
+ * Runs something again and again, each time about so many milliseconds after the last run ended, so that replicas do not march in step.
+ * The returned function ends this.
+ */
+export function repeat(
+  clock: ReplicaClock,
+  milliseconds: number | (() => number),
+  run: () => Promise<void>,
+): () => void {
+  let cancel = (): void => {};
+  let hasEnded = false;
+  const schedule = (): void => {
+    if (hasEnded) return;
+    const wait = typeof milliseconds === 'number' ? milliseconds : milliseconds();
+    cancel = clock.after(wait * (0.9 + clock.random() * 0.2), () => void run().then(schedule));
+  };
+  schedule();
+  return () => {
+    hasEnded = true;
+    cancel();
+  };
+}
