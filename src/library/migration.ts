@@ -1,40 +1,27 @@
-import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import { type Coding, looksLikeJson, type StreamedFormat, type TextFormat } from '../http/content.ts';
-import { endToEnd, fieldsOfAnotherBody, markTags, rewrittenResponseFields } from '../http/fields.ts';
+import { ByteCollector } from '../http/byte-collector.ts';
+import type { Coding } from '../http/content.ts';
+import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
-import {
-  bodyTooLarge,
-  decide,
-  editsOf,
-  formatOf,
-  isReadAsJson,
-  makesBody,
-  migrateBody,
-  type MigrateDecision,
-  migrateHead,
-  refusalForm,
-  streamedFormat,
-  verdictOf,
-  withMadeBody,
-} from '../migrate/decision.ts';
+import { bodyTooLarge, decide, editsOf, refusalForm, streamedFormat } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
-import { JsonDocument } from '../json/document.ts';
 import { type Failure, failure, failureOf } from '../migrate/failure.ts';
+import { hasContent, mappedHead, type ResponseNote } from '../migrate/migrated.ts';
 import {
-  NOTE_OF_UNDECODED,
-  contentlessFields,
-  decideResponse,
-  hasContent,
-  headerPlanOf,
-  mappedHead,
-  representationPlan,
-  rewriteLinks,
-  transformsRepresentation,
-  type ResponseNote,
-} from '../migrate/migrated.ts';
+  type Drivable,
+  fieldsForV1,
+  type MigratedMessage,
+  type ReceivedBody,
+  type RefusedMigration,
+  type RequestEnd,
+  RequestMigration,
+  type ResponseEnd,
+  ResponseMigration,
+  drive,
+  type Work,
+} from '../migrate/migration.ts';
 import { Preflight } from '../migrate/preflight.ts';
 import {
   callWithin,
@@ -42,28 +29,17 @@ import {
   queryOf,
   TRANSFORM_BUDGET_MS,
   type TransformJob,
-  transformJob,
   type TransformModule,
   type TransformOutcome,
-  transformRecords,
-  type TransformResult,
-  transformsStatus,
-  withQuery,
 } from '../migrate/transform.ts';
-import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
+import type { LinkRewriting, RequestFacts } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import {
-  deprecatedAttributes,
-  deprecatedInV1,
-  type EditRecord,
-  joinedPatch,
-  type Refusal,
-} from '../rewrite/records.ts';
+import { deprecatedAttributes, type Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
-import { type BodyStream, ResponseTexts, type TextNote } from '../rewrite/text-stream.ts';
+import type { BodyStream, TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
-import { isTransformed, type RuleBook } from '../rules/rule-book.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 import {
   type HeaderFields,
   headerFieldsOf,
@@ -293,7 +269,8 @@ export class Migration {
         return { action: 'pass' };
       case 'migrate': {
         const { rules, signals, run } = this;
-        return startV1Request({ rules, signals, run, method, head, host, decision, codings }, hasBody);
+        const migration = new RequestMigration(rules, decision);
+        return startV1Request({ rules, signals, run, head, host, migration, codings }, hasBody);
       }
     }
   }
@@ -301,7 +278,21 @@ export class Migration {
   /** Decides on the response to a migrated request from its head, for adapters that stream or decode its body. */
   startResponse(request: RequestOfResponse, status: number, headers: HeadersLike): StartedResponse {
     const { rules, signals, run } = this;
-    return startV1Response({ rules, signals, run, request, status, headers: headerListOf(headers) });
+    const facts = requestFacts(rules, request);
+    const links = rules.ruleBook.followsBodyLinks
+      ? { request: facts, places: linkPlaces(rules, request) }
+      : undefined;
+    const answered = { facts, edits: request.edits, query: queryOf(request.v1.target), links };
+    const migration = new ResponseMigration(rules, answered, status);
+    return startV1Response({
+      rules,
+      signals,
+      run,
+      request,
+      facts,
+      headers: headerListOf(headers),
+      migration,
+    });
   }
 }
 
@@ -352,89 +343,133 @@ function refusedRequest(
 /** Calls a transform, at once where it can. */
 type CallTransform = (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>;
 
+/** A body that is there whole: `finish` has the outcome at once, `settle` waits for a transform that returns a promise. */
+interface WholeBody<Body, Outcome> {
+  finish(decoded: Body, received?: Uint8Array): Outcome;
+  settle(decoded: Body, received?: Uint8Array): Outcome | Promise<Outcome>;
+}
+
+/** Drives `migration` with transforms that `run` calls; `read` makes the outcome of its end. */
+function wholeBody<Body, Rewrite, End extends object, Outcome>(
+  migration: Drivable<Rewrite, End> & { finish(body: Body): Work | End },
+  run: CallTransform,
+  read: (end: End, body: Body, received: Uint8Array | undefined) => Outcome,
+): WholeBody<Body, Outcome> {
+  const atOnce: CallTransform = (job) => {
+    const made = run(job);
+    return made instanceof Promise ? isAsynchronous(job) : made;
+  };
+  return {
+    finish: (body, received) => {
+      const end = drive(migration, migration.finish(body), atOnce);
+      if (end instanceof Promise) throw new Error('nothing waits here');
+      return read(end, body, received);
+    },
+    settle: (body, received) => {
+      const end = drive(migration, migration.finish(body), run);
+      return end instanceof Promise
+        ? end.then((late) => read(late, body, received))
+        : read(end, body, received);
+    },
+  };
+}
+
 /** The parts of a V1 request that is migrated. */
 interface V1RequestParts {
   readonly run: CallTransform;
   readonly rules: CompiledRuleBook;
   readonly signals: SignalHeaders | undefined;
-  readonly method: string;
   readonly head: RequestHead;
   /** `Host` as received. */
   readonly host: string | undefined;
-  readonly decision: MigrateDecision;
+  readonly migration: RequestMigration;
   /** The content codings that the adapter decodes; none where its caller does, who is asked for any that can be. */
   readonly codings: readonly Coding[];
 }
 
 /** Returns the refusal for a failure of a V1 request. */
-function refusedV1({ rules, head, signals, decision }: V1RequestParts, failed: Failure): RefusedRequest {
-  const form = rules.ruleBook.refusals;
+function refusedV1({ rules, head, signals, migration }: V1RequestParts, failed: Failure): RefusedRequest {
   return refusedRequest(failed, {
-    form,
+    form: rules.ruleBook.refusals,
     requestId: ownId(head),
     signals,
-    operation: decision.operation?.id,
+    operation: migration.decision.operation?.id,
   });
 }
 
-/** Starts a V1 request: without a body, or with one that no rule concerns, it is complete. */
+/** Starts a V1 request: without a body, or with one that no rule or transform concerns, it is complete. */
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
-  const { body, refusal } = parts.decision;
-  if (refusal !== undefined) return { action: 'refuse', refused: refusedV1(parts, refusal) };
-  if (!hasBody && (makesBody(body) || transformsRequest(parts)))
-    return new CollectedV1Request(parts, undefined);
-  if (!hasBody) return { action: 'forward', request: withoutBodyEdits(parts, null, [], undefined) };
-  switch (body.action) {
-    case 'refuse':
-      return { action: 'refuse', refused: refusedV1(parts, body.failure) };
-    case 'forward':
-      // Its query is transformed, and the body that no rule reads is the same behind it.
-      if (transformsRequest(parts)) return new CollectedV1Request(parts, undefined);
-      return { action: 'forward', request: withoutBodyEdits(parts, null, [], body.note) };
-    case 'drop':
-      return {
-        action: 'forward',
-        request: withoutBodyEdits(parts, null, [], body.note),
-        dropsBody: true,
-      };
-    case 'rewrite': {
-      const format = streamedFormat(body);
-      return format === undefined
-        ? new CollectedV1Request(parts, body.coding)
-        : new StreamedV1Request(parts, format);
-    }
-  }
+  const { migration, run } = parts;
+  const { bodyLimit } = migration.decision;
+  const step = migration.begin(hasBody);
+  if (step.action === 'refuse') return { action: 'refuse', refused: refusedV1(parts, step.failure) };
+  const whole = wholeBody(migration, run, (end: RequestEnd, decoded: ReceivedBody, received) =>
+    requestVerdict(parts, end, received ?? (decoded instanceof Uint8Array ? decoded : EMPTY)),
+  );
+  const alreadyRead = (): RefusedRequest => refusedV1(parts, failure('body-already-read'));
+  const format = streamedFormat(step);
+  if (migration.isTransformed || (step.action === 'rewrite' && format === undefined))
+    return {
+      action: 'collect',
+      coding: step.action === 'rewrite' ? step.coding : undefined,
+      bodyLimit,
+      tooLarge: () => refusedV1(parts, bodyTooLarge(bodyLimit)),
+      alreadyRead,
+      ...whole,
+    };
+  if (format !== undefined)
+    return {
+      action: 'stream',
+      get request() {
+        return streamedRequest(parts);
+      },
+      open: () => migration.open(format),
+      refuse: (refusal) => refusedV1(parts, failureOf(refusal)),
+      alreadyRead,
+      ...whole,
+    };
+  const request = whole.finish(hasBody ? 'unread' : undefined);
+  if (request.verdict === 'refused') return { action: 'refuse', refused: request };
+  return step.action === 'drop'
+    ? { action: 'forward', request, dropsBody: true }
+    : { action: 'forward', request };
 }
 
-function transformsRequest({ rules: { ruleBook }, decision }: V1RequestParts): boolean {
-  return isTransformed(ruleBook, decision.operation, 'request');
-}
-
-/** A request whose query may still have been rewritten. */
-function withoutBodyEdits(
+function requestVerdict(
   parts: V1RequestParts,
-  body: Uint8Array | null,
-  records: readonly EditRecord[],
-  note: string | undefined,
-): MigratedRequest {
-  const head = migratedHead(parts, false, records);
-  if (verdictOf(parts.decision, 'unchanged') === 'unchanged')
-    return { verdict: 'unchanged', ...head, body, note };
-  return { verdict: 'rewritten', ...head, body, patch: [], omitted: 0 };
+  end: RequestEnd,
+  received: Uint8Array,
+): MigratedRequest | RefusedRequest {
+  if (end.verdict === 'refused') return refusedV1(parts, explained(end));
+  const { verdict, edits, patch, omitted, note } = end;
+  const head = migratedHead(parts, end.body !== undefined, edits);
+  const isKept = received.length > 0 && parts.migration.decision.body.action !== 'drop';
+  const body = end.body ?? (isKept ? received : null);
+  return verdict === 'unchanged'
+    ? { verdict, ...head, body, note }
+    : { verdict, ...head, body, patch, omitted };
+}
+
+/** A request whose body follows as it comes. */
+function streamedRequest(parts: V1RequestParts): MigratedRequest {
+  const edits = editsOf(parts.migration.decision, []);
+  return { verdict: 'rewritten', ...migratedHead(parts, true, edits), body: null, patch: [], omitted: 0 };
+}
+
+/** The failure, with what its author may know of a transform. */
+function explained({ failure: failed, cause }: RefusedMigration): Failure {
+  return cause === undefined ? failed : failure('transform-failed', cause.why);
 }
 
 function migratedHead(
-  { rules, head, host, decision, codings }: V1RequestParts,
+  { head, host, migration, codings }: V1RequestParts,
   isRewritten: boolean,
-  records: readonly EditRecord[],
+  edits: MigratedMessage['edits'],
 ): MigratedRequestHead {
-  const { version, fields } = migrateHead(head, {
-    rules,
-    decision,
-    request: { method: decision.method, rest: decision.target.rest, operation: decision.operation },
+  const { decision } = migration;
+  const { version, fields } = migration.head(head, isRewritten, {
     now: Date.now(),
     codings: codings.length === 0 ? undefined : codings,
-    isRewritten,
   });
   return {
     method: decision.v2Method,
@@ -448,153 +483,8 @@ function migratedHead(
     operation: decision.operation?.id,
     apiVersion: version,
     host,
-    edits: editsOf(decision, records),
+    edits,
   };
-}
-
-/** A V1 request to whose body rules apply. */
-class RewrittenV1Request implements FinishedRequest {
-  readonly bodyLimit: number;
-  protected readonly parts: V1RequestParts;
-
-  constructor(parts: V1RequestParts) {
-    this.parts = parts;
-    this.bodyLimit = parts.decision.bodyLimit;
-  }
-
-  alreadyRead(): RefusedRequest {
-    return refusedV1(this.parts, failure('body-already-read'));
-  }
-
-  finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
-    return this.transformed(this.ruled(decoded, received), decoded, (job, done) =>
-      done(atOnce(this.parts, job)),
-    );
-  }
-
-  settle(
-    decoded: DecodedBody,
-    received?: Uint8Array,
-  ): MigratedRequest | RefusedRequest | Promise<MigratedRequest | RefusedRequest> {
-    return this.transformed<MigratedRequest | RefusedRequest | Promise<MigratedRequest | RefusedRequest>>(
-      this.ruled(decoded, received),
-      decoded,
-      (job, done) => {
-        const outcome = this.parts.run(job);
-        return outcome instanceof Promise ? outcome.then(done) : done(outcome);
-      },
-    );
-  }
-
-  /** Calls the transform behind the rules. */
-  private transformed<Outcome>(
-    ruled: MigratedRequest | RefusedRequest,
-    decoded: DecodedBody,
-    call: (
-      job: TransformJob,
-      done: (outcome: TransformOutcome) => MigratedRequest | RefusedRequest,
-    ) => Outcome | MigratedRequest | RefusedRequest,
-  ): Outcome | MigratedRequest | RefusedRequest {
-    const { parts } = this;
-    const { decision } = parts;
-    const { operation, method, target, body } = decision;
-    if (ruled.verdict === 'refused' || operation === undefined || !transformsRequest(parts)) return ruled;
-    const query = queryOf(ruled.target);
-    const isJson = isReadAsJson(body);
-    const read = ruled.verdict === 'rewritten' ? ruled.body : decoded instanceof Uint8Array ? decoded : null;
-    const hasBody = read !== null && read.length > 0;
-    const json = isJson && hasBody ? read : undefined;
-    const isUnread = !isJson && hasBody;
-    const message = { method, rest: target.rest, query, status: undefined, body: json, isUnread };
-    return call(transformJob('request', operation, message), (outcome) => {
-      if ('why' in outcome) return refusedV1(parts, failure('transform-failed', outcome.why));
-      const records = transformRecords(outcome, query);
-      if (records.length === 0) return ruled;
-      const made = outcome.body ?? ruled.body;
-      const { patch, omitted } = 'patch' in ruled ? ruled : { patch: [], omitted: 0 };
-      const ruledStep = { records: ruled.edits, patch, omitted };
-      return {
-        ...ruled,
-        verdict: 'rewritten',
-        target: withQuery(ruled.target, outcome.query),
-        headers:
-          outcome.body === undefined
-            ? ruled.headers
-            : migratedHead({ ...parts, decision: withMadeBody(decision) }, true, []).headers,
-        edits: [...ruled.edits, ...records],
-        body: made,
-        patch: joinedPatch([ruledStep, { patch: outcome.patch }]),
-        omitted,
-      };
-    });
-  }
-
-  private ruled(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest {
-    const { parts } = this;
-    const { rules, decision } = parts;
-    if (decision.body.action === 'forward') {
-      const body = received ?? (decoded instanceof Uint8Array ? decoded : EMPTY);
-      return withoutBodyEdits(parts, body.length === 0 ? null : body, [], decision.body.note);
-    }
-    const plan = rules.requestPlan(decision.operation, formatOf(decision.body), this.bodyLimit);
-    const outcome = migrateBody(plan, decoded, this.bodyLimit);
-    switch (outcome.verdict) {
-      case 'refused':
-        return refusedV1(parts, outcome.failure);
-      case 'unchanged': {
-        const body = received ?? outcome.body;
-        return withoutBodyEdits(parts, body.length === 0 ? null : body, outcome.records, outcome.note);
-      }
-      case 'rewritten': {
-        const { body, records, patch, omitted } = outcome;
-        return { verdict: 'rewritten', ...migratedHead(parts, true, records), body, patch, omitted };
-      }
-    }
-  }
-}
-
-class CollectedV1Request extends RewrittenV1Request implements CollectedRequest {
-  readonly action = 'collect';
-  readonly coding: Coding | undefined;
-
-  constructor(parts: V1RequestParts, coding: Coding | undefined) {
-    super(parts);
-    this.coding = coding;
-  }
-
-  tooLarge(): RefusedRequest {
-    return refusedV1(this.parts, bodyTooLarge(this.bodyLimit));
-  }
-}
-
-class StreamedV1Request extends RewrittenV1Request implements StreamedRequest {
-  readonly action = 'stream';
-  private readonly format: StreamedFormat;
-
-  constructor(parts: V1RequestParts, format: StreamedFormat) {
-    super(parts);
-    this.format = format;
-  }
-
-  get request(): MigratedRequest {
-    return { verdict: 'rewritten', ...migratedHead(this.parts, true, []), body: null, patch: [], omitted: 0 };
-  }
-
-  open(): BodyStream {
-    const { rules, decision } = this.parts;
-    const limits = { limit: this.bodyLimit, hold: () => true };
-    return rules.requestStream(decision.operation, this.format, limits, (text, plan) => plan.rewrite(text));
-  }
-
-  refuse(refusal: Refusal): RefusedRequest {
-    return refusedV1(this.parts, failureOf(refusal));
-  }
-}
-
-/** The outcome of a call that does not wait. */
-function atOnce({ run }: { readonly run: CallTransform }, job: TransformJob): TransformOutcome {
-  const outcome = run(job);
-  return outcome instanceof Promise ? isAsynchronous(job) : outcome;
 }
 
 /** The parts of the response to a V1 client. */
@@ -603,245 +493,119 @@ interface V1ResponseParts {
   readonly rules: CompiledRuleBook;
   readonly signals: SignalHeaders | undefined;
   readonly request: RequestOfResponse;
-  readonly status: number;
+  readonly facts: RequestFacts;
   readonly headers: HeaderList;
+  readonly migration: ResponseMigration;
 }
 
 /** Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body. */
 function startV1Response(parts: V1ResponseParts): StartedResponse {
-  const { rules, request, status, headers } = parts;
-  const { method, operation } = requestFacts(parts);
-  const plan = rules.responsePlan(operation, method);
-  const deprecated = deprecatedInV1(request.edits);
-  const { limits, policies } = rules.ruleBook;
-  const isMade = transformsStatus(rules.ruleBook, operation, status);
-  if (method === 'HEAD' || (!isMade && !plan.appliesTo(status, deprecated.length > 0)))
-    return forward(parts, undefined);
-  const decided = decideResponse(status, headers, limits.response, policies.media);
-  if (decided.action === 'forward') return forward(parts, decided.note);
+  const { migration, headers, run, rules } = parts;
+  const step = migration.begin(headers);
+  const own = (note: ResponseNote | undefined): UnchangedResponseVerdict =>
+    unchanged(parts, headers, null, note);
+  if (step.action === 'forward') return { action: 'forward', unchanged: own(step.note) };
   // Adapters collect whole bodies: one without a length may be a stream of text.
-  if (decided.isGuess && headerValue(headers, 'content-length') === undefined)
-    return forward(parts, 'response-media-type');
-  return decided.texts === undefined
-    ? new CollectedV1Response(parts, decided.coding, decided.isGuess)
-    : new StreamedV1Response(parts, decided.coding, decided.texts);
+  if (step.isGuess && headerValue(headers, 'content-length') === undefined)
+    return { action: 'forward', unchanged: own('response-media-type') };
+  const whole = wholeBody(migration, run, (end: ResponseEnd, decoded: DecodedBody, received) =>
+    responseVerdict(parts, end, received ?? (typeof decoded === 'string' ? null : decoded)),
+  );
+  const { coding } = step;
+  if (step.action === 'stream')
+    return {
+      action: 'stream',
+      coding,
+      get unchanged() {
+        return own(undefined);
+      },
+      get response() {
+        return unchanged(parts, fieldsOfAnotherBody(headers), null, undefined);
+      },
+      open: () => migration.open(step.texts),
+      ...whole,
+    };
+  if (step.isTooLong) return { action: 'forward', unchanged: own('response-too-large') };
+  return {
+    action: 'collect',
+    coding,
+    limit: rules.ruleBook.limits.response,
+    get unchanged() {
+      return own(undefined);
+    },
+    ...whole,
+  };
 }
 
-function requestFacts({ rules, request }: V1ResponseParts): RequestFacts {
-  const { method, target } = request.v1;
+function responseVerdict(
+  parts: V1ResponseParts,
+  end: ResponseEnd,
+  received: Uint8Array | null,
+): ResponseVerdict {
+  const { rules, signals, facts } = parts;
+  if (end.verdict === 'refused') {
+    const form = rules.ruleBook.refusals;
+    const operation = facts.operation?.id;
+    return refusedRequest(explained(end), { form, requestId: undefined, signals, operation });
+  }
+  if (end.verdict === 'unchanged') return unchanged(parts, parts.headers, received, end.note);
+  const { verdict, body, records: edits, patch, omitted } = end;
+  const head = clientHead(parts, rewrittenResponseFields(parts.headers, body.length));
+  return { verdict, ...head, body: bodyFor(head.status, body) ?? EMPTY, edits, patch, omitted };
+}
+
+function requestFacts(rules: CompiledRuleBook, { v1: { method, target } }: RequestOfResponse): RequestFacts {
   const [path = ''] = target.split('?', 1);
   const rest = path.slice(rules.prefixes.v1.length);
   return { method, rest, operation: rules.match(method, rest) };
 }
 
-function forward(parts: V1ResponseParts, note: ResponseNote | undefined): StartedResponse {
-  return { action: 'forward', unchanged: unchanged(parts, null, note) };
-}
-
 function unchanged(
   parts: V1ResponseParts,
+  received: HeaderList,
   body: Uint8Array | null,
   note: ResponseNote | undefined,
 ): UnchangedResponseVerdict {
-  const { status, headers } = mapped(parts, parts.headers);
-  const fields = clientFields(parts, headers);
-  const isEmpty = body?.length === 0 || !hasContent(status);
-  return { verdict: 'unchanged', status, headers: fields, body: isEmpty ? null : body, note };
+  const head = clientHead(parts, received);
+  return { verdict: 'unchanged', ...head, body: bodyFor(head.status, body), note };
 }
 
-/** Status and fields for the client, where the operation has other statuses at V2. */
-function mapped(
-  parts: V1ResponseParts,
-  headers: HeaderList,
-): { readonly status: number; readonly headers: HeaderList } {
-  const head = { status: parts.status, headers, reason: undefined, lines: undefined };
-  return mappedHead(head, requestFacts(parts), parts.rules);
+function bodyFor(status: number, body: Uint8Array | null): Uint8Array | null {
+  return body?.length === 0 || !hasContent(status) ? null : body;
 }
 
-/** Returns the header fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
-function clientFields(parts: V1ResponseParts, headers: HeaderList): HeaderFields {
-  const { rules, signals, request, status } = parts;
-  const facts = requestFacts(parts);
+/** Status and fields for the client: links lead to V1, and the end of V1 is announced in the final ones. */
+function clientHead(
+  { rules, signals, request, facts, migration }: V1ResponseParts,
+  received: HeaderList,
+): { readonly status: number; readonly headers: HeaderFields } {
+  const head = { status: migration.status, headers: received, reason: undefined, lines: undefined };
+  const { status, headers } = mappedHead(head, facts, rules);
   const asked = { method: facts.method, asked: request.v1.preflight, rest: facts.rest };
-  const received = endToEnd(headers, true);
-  const allowed = Preflight.of(asked, rules)?.response(received).headers ?? received;
-  const own = contentlessFields(facts, rules, status, allowed);
-  const fields = [...(headerPlanOf(facts, rules)?.response(status, own).headers ?? own)];
-  if (!representationPlan(facts, rules).isEmpty || transformsRepresentation(facts, rules))
-    markTags(fields, rules.ruleBook.hash);
-  const places = linkPlaces(parts);
-  rewriteLinks(fields, { ...places, restore: (link) => restoredLink(facts, rules, link) });
+  const { headers: fields } = fieldsForV1(migration.status, endToEnd(headers, true), {
+    rules,
+    facts,
+    preflight: Preflight.of(asked, rules),
+    places: linkPlaces(rules, request),
+  });
   if (status >= 200)
     signals?.addTo(fields, {
       operation: facts.operation?.id,
       used: deprecatedAttributes(request.edits),
       edits: [request.edits],
     });
-  return headerFieldsOf(fields);
+  return { status, headers: headerFieldsOf(fields) };
 }
 
-function linkPlaces({ rules, request }: V1ResponseParts): LinkRewriting {
+function linkPlaces({ prefixes, moves }: CompiledRuleBook, request: RequestOfResponse): LinkRewriting {
   return {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
-    prefix: rules.prefixes.v2,
-    clientPrefix: rules.prefixes.v1,
+    prefix: prefixes.v2,
+    clientPrefix: prefixes.v1,
     gateway: 'same-origin',
-    base: rules.moves && { v1: request.v1.target, v2: request.target },
+    base: moves && { v1: request.v1.target, v2: request.target },
   };
-}
-
-/** What turns links in a body back. */
-function bodyLinks(parts: V1ResponseParts): BodyLinks {
-  return { request: requestFacts(parts), places: linkPlaces(parts) };
-}
-
-/** A response that rules apply to. */
-class CollectedV1Response implements CollectedResponse {
-  readonly action = 'collect';
-  readonly coding: Coding | undefined;
-  readonly limit: number;
-  private readonly isGuess: boolean;
-  private readonly parts: V1ResponseParts;
-
-  constructor(parts: V1ResponseParts, coding: Coding | undefined, isGuess: boolean) {
-    this.parts = parts;
-    this.coding = coding;
-    this.isGuess = isGuess;
-    this.limit = parts.rules.ruleBook.limits.response;
-  }
-
-  get unchanged(): UnchangedResponseVerdict {
-    return unchanged(this.parts, null, undefined);
-  }
-
-  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict {
-    const job = this.job(decoded);
-    return job === undefined
-      ? this.ruled(this.parts, decoded, received, undefined)
-      : this.transformed(decoded, received, atOnce(this.parts, job));
-  }
-
-  settle(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict | Promise<ResponseVerdict> {
-    const job = this.job(decoded);
-    if (job === undefined) return this.ruled(this.parts, decoded, received, undefined);
-    const outcome = this.parts.run(job);
-    if (!(outcome instanceof Promise)) return this.transformed(decoded, received, outcome);
-    return outcome.then((made) => this.transformed(decoded, received, made));
-  }
-
-  /** The call of the transform, if there is one for this response. */
-  private job(decoded: DecodedBody): TransformJob | undefined {
-    const { parts } = this;
-    const { status, request } = parts;
-    const { ruleBook } = parts.rules;
-    const { operation, method, rest } = requestFacts(parts);
-    if (operation === undefined || !transformsStatus(ruleBook, operation, status)) return undefined;
-    if (!(decoded instanceof Uint8Array) || decoded.length === 0) return undefined;
-    if (!(JsonDocument.read(decoded, ruleBook.limits.depth) instanceof JsonDocument)) return undefined;
-    return transformJob('response', operation, {
-      method,
-      rest,
-      query: queryOf(request.v1.target),
-      status,
-      body: decoded,
-    });
-  }
-
-  /** Applies the rules to what the transform made. */
-  private transformed(
-    decoded: DecodedBody,
-    received: Uint8Array | undefined,
-    made: TransformOutcome,
-  ): ResponseVerdict {
-    const { parts } = this;
-    if ('why' in made) {
-      const { rules, signals } = parts;
-      const operation = requestFacts(parts).operation?.id;
-      const refusal = { form: rules.ruleBook.refusals, requestId: undefined, signals, operation };
-      return refusedRequest(failure('transform-failed', made.why), refusal);
-    }
-    const withStatus = made.status === undefined ? parts : { ...parts, status: made.status };
-    return this.ruled(withStatus, made.body ?? decoded, made.body === undefined ? received : undefined, made);
-  }
-
-  private ruled(
-    parts: V1ResponseParts,
-    decoded: DecodedBody,
-    received: Uint8Array | undefined,
-    made: TransformResult | undefined,
-  ): ResponseVerdict {
-    const { rules, request, headers } = parts;
-    if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
-    if (this.isGuess && looksLikeJson(decoded) !== true)
-      return unchanged(parts, received ?? decoded, undefined);
-    const { method, operation } = requestFacts(parts);
-    const ofTransform = made === undefined ? [] : transformRecords(made, undefined);
-    const links = rules.ruleBook.followsBodyLinks ? bodyLinks(parts) : undefined;
-    const context = rules.responseContext(this.parts.status, request.edits, links);
-    const outcome = rules.responsePlan(operation, method).rewrite(decoded, context);
-    if (outcome.verdict === 'unchanged' && made?.body === undefined)
-      return unchanged(parts, received ?? decoded, outcome.note);
-    const { body } = outcome;
-    const omitted = 'omitted' in outcome ? outcome.omitted : 0;
-    const edits = [...ofTransform, ...('records' in outcome ? outcome.records : [])];
-    const patch = joinedPatch([{ patch: made?.patch }, outcome]);
-    const head = mapped(parts, rewrittenResponseFields(headers, body.length));
-    const fields = clientFields(parts, head.headers);
-    const sent = hasContent(head.status) ? body : EMPTY;
-    return { verdict: 'rewritten', status: head.status, headers: fields, body: sent, edits, patch, omitted };
-  }
-}
-
-/** A response of several texts that rules apply to. */
-class StreamedV1Response implements StreamedResponse {
-  readonly action = 'stream';
-  readonly coding: Coding | undefined;
-  private readonly parts: V1ResponseParts;
-  private readonly format: TextFormat;
-
-  constructor(parts: V1ResponseParts, coding: Coding | undefined, format: TextFormat) {
-    this.parts = parts;
-    this.coding = coding;
-    this.format = format;
-  }
-
-  get unchanged(): UnchangedResponseVerdict {
-    return unchanged(this.parts, null, undefined);
-  }
-
-  get response(): UnchangedResponseVerdict {
-    return this.headFor(fieldsOfAnotherBody(this.parts.headers));
-  }
-
-  private headFor(headers: HeaderList): UnchangedResponseVerdict {
-    return unchanged({ ...this.parts, headers }, null, undefined);
-  }
-
-  open(): ResponseTexts {
-    const { rules, request, status } = this.parts;
-    const { method, operation } = requestFacts(this.parts);
-    const links = rules.ruleBook.followsBodyLinks ? bodyLinks(this.parts) : undefined;
-    const context = rules.responseContext(status, request.edits, links);
-    const plan = rules.responsePlan(operation, method);
-    return new ResponseTexts(this.format, {
-      limit: rules.ruleBook.limits.response,
-      hold: () => true,
-      rewrite: (text) => plan.rewrite(text, context),
-    });
-  }
-
-  finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict {
-    const { parts } = this;
-    if (typeof decoded === 'string') return unchanged(parts, received ?? null, NOTE_OF_UNDECODED[decoded]);
-    const stream = this.open();
-    const body = concatBytes([stream.push(decoded).bytes, stream.end().bytes]);
-    const { records: edits, patch, omitted, isRewritten, note } = stream.findings;
-    const { status, headers } = this.headFor(rewrittenResponseFields(parts.headers, body.length));
-    const sent = hasContent(status) ? body : EMPTY;
-    if (isRewritten) return { verdict: 'rewritten', status, headers, body: sent, edits, patch, omitted };
-    return { verdict: 'unchanged', status, headers, body: sent.length === 0 ? null : sent, note };
-  }
 }
 
 /**

@@ -33,6 +33,11 @@ export function representationPlan(
   return rules.responsePlan(rules.match('GET', rest), 'GET');
 }
 
+/** True where rules or a module may change the body of a response: whether or not they find anything this time, its tag depends on them. */
+export function isRepresentationRead(request: RequestFacts, rules: CompiledRuleBook): boolean {
+  return !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
+}
+
 /** True where a module transforms the response to a request, or to the GET that a HEAD stands for. */
 export function transformsRepresentation(
   { method, rest, operation }: RequestFacts,

@@ -195,3 +195,23 @@ test('what is no body, no rule book or no limit is refused in a sentence, and ne
       /^bodyLimit is a number of bytes, not /,
     );
 });
+
+test.each([
+  ['application/json', 'POST /api/v1/gone', '{"a":1}', 'GET /api/v2/gone?q=1', null],
+  ['application/x-ndjson', 'POST /api/v1/kept', '{"a":1}\n', 'POST /api/v2/kept?q=1', '{"b":1}\n'],
+  ['text/plain', 'POST /api/v1/kept', 'a', 'POST /api/v2/kept?q=1', 'a'],
+])('a transform makes the query of every request of its operation: %s', async (type, line, body, ...sent) => {
+  const ruleBook = await bookIn(`operations:
+  gone: { match: POST /gone, to: GET /gone, transform: ./t.js }
+  kept: { match: POST /kept, transform: ./t.js }
+changes: [{ id: a, summary: Renamed., on: [gone, kept], request: [{ rename: a, to: b }] }]
+`);
+  const migration = createMigration(ruleBook, {
+    transforms: { './t.js': { request: () => ({ query: 'q=1' }) } },
+  });
+  const [method = '', target = ''] = line.split(' ');
+  const outcome = migration.request(method, target, { 'content-type': type }, body);
+  if (outcome.verdict !== 'rewritten') throw new Error(outcome.verdict);
+  const made = outcome.body === null ? null : text(outcome.body);
+  expect([`${outcome.method} ${outcome.target}`, made]).toEqual(sent);
+});

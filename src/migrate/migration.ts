@@ -1,0 +1,543 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { type Coding, looksLikeJson, type StreamedFormat, type TextFormat } from '../http/content.ts';
+import { type HeaderList, headerValue } from '../http/header-list.ts';
+import { markTags } from '../http/fields.ts';
+import type { RequestHead } from '../http/request-head.ts';
+import { JsonDocument } from '../json/document.ts';
+import type { WorkMemory } from '../json/tape.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
+import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
+import type { ListPieces } from '../rewrite/list-pieces.ts';
+import { type EditRecord, joinedPatch, type PatchOperation, type Rewrite } from '../rewrite/records.ts';
+import type { ResponsePlan } from '../rewrite/response-plan.ts';
+import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
+import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
+import { isTransformed } from '../rules/rule-book.ts';
+import {
+  type ApiVersion,
+  type BodyDecision,
+  editsOf,
+  formatOf,
+  isReadAsJson,
+  makesBody,
+  type MigrateDecision,
+  type MigratedHead,
+  migrateHead,
+  undecoded,
+  verdictOf,
+  withMadeBody,
+} from './decision.ts';
+import type { DecodedBody } from './decode-web-body.ts';
+import { type Failure, failure, failureOf } from './failure.ts';
+import {
+  contentlessFields,
+  decideResponse,
+  headerPlanOf,
+  isRepresentationRead,
+  NOTE_OF_UNDECODED,
+  type ResponseNote,
+  rewriteLinks,
+} from './migrated.ts';
+import type { Preflight } from './preflight.ts';
+import {
+  queryOf,
+  type TransformFailure,
+  transformJob,
+  type TransformJob,
+  type TransformOutcome,
+  transformRecords,
+  type TransformResult,
+  transformsStatus,
+  withQuery,
+} from './transform.ts';
+
+/** An outcome without its edits of bytes, which only explanations show. */
+export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
+  ? Omit<Outcome, 'edits'>
+  : Outcome;
+
+/** Work that a migration waits for: its driver does it, at once, in a thread or later, and goes on with `ruled` or `transformed`. */
+export type Work =
+  /** Rules are to be applied to a body. */
+  | { readonly rules: Uint8Array }
+  /** A transform is to be called. */
+  | { readonly transform: TransformJob };
+
+/** A migration, as far as its driver needs to know it. */
+export interface Drivable<Outcome, End extends object> {
+  /** Applies the rules, as a driver does that has neither threads nor little memory. */
+  rewrite(body: Uint8Array): Outcome;
+  ruled(outcome: Outcome): Work | End;
+  transformed(made: TransformOutcome): Work | End;
+}
+
+/** Drives a migration to its end, with `call` for transforms: at once, unless that returns a promise. */
+export function drive<Outcome, End extends object>(
+  migration: Drivable<Outcome, End>,
+  begun: Work | End,
+  call: (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>,
+): End | Promise<End> {
+  let step = begun;
+  for (;;) {
+    if ('rules' in step) step = migration.ruled(migration.rewrite(step.rules));
+    else if ('transform' in step) {
+      const made = call(step.transform);
+      if (made instanceof Promise)
+        return made.then((late) => drive(migration, migration.transformed(late), call));
+      step = migration.transformed(made);
+    } else return step;
+  }
+}
+
+/** The body of a request, decoded; `unread` for one that goes on as it comes, undefined for none. */
+export type ReceivedBody = DecodedBody | 'unread' | undefined;
+
+/** What a request has become for V2, and what is told of it. */
+export interface MigratedMessage {
+  /** `rewritten` where anything but path, release and fields of the hop was edited. */
+  readonly verdict: 'rewritten' | 'unchanged';
+  /** The body that rules or a transform made; undefined where V2 gets the one that was received, or none. */
+  readonly body: Uint8Array | undefined;
+  /** V2's body, if that is JSON which was read; undefined where V2 gets none. */
+  readonly json: Uint8Array | 'not-read' | undefined;
+  /** The edits of header fields, query, target and body, then those of a transform. */
+  readonly edits: readonly EditRecord[];
+  /** From V1's body to V2's; empty where it cannot say all of it. */
+  readonly patch: readonly PatchOperation[];
+  /** Number of edits that were made, and are not in `edits`. */
+  readonly omitted: number;
+  /** Why rules were not applied to the body. */
+  readonly note: string | undefined;
+}
+
+/** A request that V2 must not get, or a response whose client gets an error instead. */
+export interface RefusedMigration {
+  readonly verdict: 'refused';
+  readonly failure: Failure;
+  /** What happened to the transform that failed. */
+  readonly cause: TransformFailure | undefined;
+}
+
+/** How the migration of a request ends. */
+export type RequestEnd = MigratedMessage | RefusedMigration;
+
+/** What the fields of a request for V2 depend on, beside its decision. */
+export interface HeadParts {
+  /** Time in milliseconds since 1970. */
+  readonly now: number;
+  /** The release pinned for the request, if any. */
+  readonly pinned?: string | undefined;
+  /** The content codings that the runtime decodes; all by default. */
+  readonly codings?: readonly Coding[] | undefined;
+  /** See {@link HeadMigration}. */
+  readonly requestId?: string | undefined;
+  readonly traceparent?: string | undefined;
+}
+
+/** What rules have made of a body, or of as much of it as has arrived. */
+interface RuledBody {
+  readonly verdict: 'rewritten' | 'unchanged';
+  readonly body: Uint8Array;
+  readonly records: readonly EditRecord[];
+  readonly patch?: readonly PatchOperation[];
+  readonly omitted?: number;
+  readonly note?: string | undefined;
+}
+
+/** Which values the patches of requests and transforms tell. */
+export interface PatchValues {
+  readonly ofRules: (patch: readonly PatchOperation[]) => readonly PatchOperation[];
+  readonly ofTransform: (patch: readonly PatchOperation[]) => readonly PatchOperation[];
+}
+
+const ALL_VALUES: PatchValues = { ofRules: (patch) => patch, ofTransform: (patch) => patch };
+
+const NO_BYTES: Uint8Array = new Uint8Array();
+
+const NO_PATCH: readonly PatchOperation[] = [];
+
+const NO_BODY: BodyDecision = { action: 'forward', note: undefined };
+
+const UNREAD: RuledBody = { verdict: 'unchanged', body: NO_BYTES, records: [] };
+
+function refused(failed: Failure, cause?: TransformFailure): RefusedMigration {
+  return { verdict: 'refused', failure: failed, cause };
+}
+
+/**
+ * The migration of one V1 request to V2, from the decision about its head on: `begin` says what becomes of its body, `finish` takes a body
+ * that is there whole, `open` rewrites one while it arrives, and `head` makes the fields for V2. Without sockets, threads and clocks: live
+ * traffic, dry runs, explanations and the library drive it, and merge nothing themselves.
+ */
+export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, RequestEnd> {
+  readonly rules: CompiledRuleBook;
+  readonly facts: RequestFacts;
+  /** What was decided from the head; once a transform has made another query or body, with these. */
+  decision: MigrateDecision;
+  private readonly values: PatchValues;
+  private outcome = UNREAD;
+  private json: MigratedMessage['json'] = undefined;
+  private made: MadeRequest | undefined = undefined;
+
+  constructor(rules: CompiledRuleBook, decision: MigrateDecision, values = ALL_VALUES) {
+    const { method, target, operation } = decision;
+    this.rules = rules;
+    this.facts = { method, rest: target.rest, operation };
+    this.decision = decision;
+    this.values = values;
+  }
+
+  /** True where a transform follows the rules. */
+  get isTransformed(): boolean {
+    return isTransformed(this.rules.ruleBook, this.facts.operation, 'request');
+  }
+
+  /** Decides what becomes of the body; a body of unknown length may turn out to be none, which is never refused. */
+  begin(hasBody: boolean): BodyDecision {
+    const { refusal, body } = this.decision;
+    if (refusal !== undefined) return { action: 'refuse', failure: refusal };
+    return hasBody || makesBody(body) ? body : NO_BODY;
+  }
+
+  /** Takes the whole body. */
+  finish(body: ReceivedBody): Work | RequestEnd {
+    const { body: decided, bodyLimit } = this.decision;
+    if (decided.action === 'rewrite' && body instanceof Uint8Array) return { rules: body };
+    if (typeof body === 'string' && body !== 'unread') return refused(undecoded(body, bodyLimit));
+    const isNone = body === undefined || body.length === 0;
+    if (!isNone && 'note' in decided) this.outcome = { ...UNREAD, note: decided.note };
+    return this.follow(isNone || decided.action === 'drop' ? undefined : 'not-read');
+  }
+
+  rewrite(body: Uint8Array): Rewrite {
+    const { operation, body: decided, bodyLimit } = this.decision;
+    return this.rules.requestPlan(operation, formatOf(decided), bodyLimit).rewrite(body);
+  }
+
+  ruled(outcome: WithoutEdits<Rewrite>): Work | RequestEnd {
+    if (outcome.verdict === 'refused') return refused(failureOf(outcome.refusal));
+    this.outcome = outcome;
+    return this.follow(isReadAsJson(this.decision.body) ? outcome.body : 'not-read');
+  }
+
+  transformed(made: TransformOutcome): RequestEnd {
+    if ('why' in made) return refused(failure('transform-failed'), made);
+    const { decision } = this;
+    const { body, patch } = made;
+    const records = transformRecords(made, queryOf(decision.v2Target));
+    if (records.length > 0) this.made = { body, records, patch: this.values.ofTransform(patch) };
+    const after = body === undefined ? decision : withMadeBody(decision);
+    this.decision = { ...after, v2Target: withQuery(decision.v2Target, made.query) };
+    this.json = body ?? this.json;
+    return this.end();
+  }
+
+  /** Opens a body that is rewritten as it arrives; `hold` reserves memory, and `run` runs the work on one text. */
+  open(
+    format: StreamedFormat,
+    hold: (bytes: number) => boolean = () => true,
+    run: <Result>(work: (memory?: WorkMemory) => Result) => Result = (work) => work(),
+  ): BodyStream {
+    const { operation, bodyLimit: limit } = this.decision;
+    return this.rules.requestStream(operation, format, { limit, hold }, (text, plan) =>
+      run((memory) => plan.rewrite(text, memory)),
+    );
+  }
+
+  /** What is told of such a body, as far as it has arrived. */
+  streamed({ isRewritten, ...findings }: StreamFindings<EditRecord>): MigratedMessage {
+    this.outcome = { verdict: isRewritten ? 'rewritten' : 'unchanged', body: NO_BYTES, ...findings };
+    return this.end();
+  }
+
+  /** The fields for V2, and the dated release that is asked for; `isRewritten` says whether V2 gets another body than the client sent. */
+  head(
+    received: RequestHead,
+    isRewritten: boolean,
+    parts: HeadParts,
+  ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
+    const { rules, facts: request, decision } = this;
+    return migrateHead(received, { ...parts, rules, decision, request, isRewritten });
+  }
+
+  /** The transform, if there is one. */
+  private follow(json: MigratedMessage['json']): Work | MigratedMessage {
+    const { facts } = this;
+    this.json = json?.length === 0 ? undefined : json;
+    if (facts.operation === undefined || !this.isTransformed) return this.end();
+    const isUnread = json === 'not-read';
+    const body = isUnread || json?.length === 0 ? undefined : json;
+    const query = queryOf(this.decision.v2Target);
+    return {
+      transform: transformJob('request', facts.operation, {
+        ...facts,
+        query,
+        status: undefined,
+        body,
+        isUnread,
+      }),
+    };
+  }
+
+  private end(): MigratedMessage {
+    const { decision, made, json, outcome } = this;
+    const { verdict, records, omitted = 0, note } = outcome;
+    const patch = this.values.ofRules(outcome.patch ?? NO_PATCH);
+    const edits = editsOf(decision, records);
+    const body = verdict === 'rewritten' ? outcome.body : undefined;
+    if (made === undefined)
+      return { verdict: verdictOf(decision, verdict), body, json, edits, patch, omitted, note };
+    return {
+      verdict: 'rewritten',
+      body: made.body ?? body,
+      json,
+      edits: [...edits, ...made.records],
+      patch: joinedPatch([{ records, patch, omitted }, { patch: made.patch }]),
+      omitted,
+      note,
+    };
+  }
+}
+
+/** What a transform made of a request. */
+interface MadeRequest {
+  readonly body: Uint8Array | undefined;
+  readonly records: readonly EditRecord[];
+  readonly patch: readonly PatchOperation[];
+}
+
+/** The V1 request that a response answers. */
+export interface AnsweredRequest {
+  readonly facts: RequestFacts;
+  readonly edits: readonly EditRecord[];
+  /** As the client sent it, without its question mark. */
+  readonly query: string;
+  /** What turns links in a body back; undefined where the rule book leaves them. */
+  readonly links: BodyLinks | undefined;
+}
+
+/** What becomes of the body of a response. */
+export type ResponseStep =
+  /** It goes to the client as it comes; see `decideResponse`. */
+  | {
+      readonly action: 'forward';
+      readonly note: ResponseNote | undefined;
+      readonly mayHideJson?: true;
+      readonly coding?: Coding | undefined;
+    }
+  | {
+      readonly action: 'collect';
+      readonly coding: Coding | undefined;
+      /** True where it is JSON if its first byte says so, and goes on as it comes otherwise. */
+      readonly isGuess: boolean;
+      /** True for one that is too long to be collected: a list can still be rewritten while it arrives. */
+      readonly isTooLong: boolean;
+      /** True where the body decides about the head, which then waits for all of it. */
+      readonly holdsHead: boolean;
+    }
+  /** It is several texts, each of which is rewritten as it comes. */
+  | {
+      readonly action: 'stream';
+      readonly coding: Coding | undefined;
+      readonly texts: TextFormat;
+      readonly isGuess: boolean;
+    };
+
+/** What has become of the body of a response. */
+export type ResponseOutcome =
+  | (WithoutEdits<RewrittenResponse> & { readonly note?: ResponseNote | undefined })
+  | {
+      readonly verdict: 'unchanged';
+      readonly body: Uint8Array;
+      readonly note?: ResponseNote | undefined;
+    };
+
+type ToldResponse = Pick<ResponseOutcome, 'body' | 'note'> &
+  Partial<Pick<RewrittenResponse, 'records' | 'patch' | 'omitted'>>;
+
+/** How the migration of a response ends. */
+export type ResponseEnd = ResponseOutcome | RefusedMigration;
+
+const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
+
+/**
+ * The migration of V2's response to one V1 request: `begin` decides from its head, `finish` takes a body that is there whole, and `pieces`
+ * and `open` rewrite a long list and several texts while they arrive. Driven like {@link RequestMigration}.
+ */
+export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>, ResponseEnd> {
+  readonly rules: CompiledRuleBook;
+  readonly facts: RequestFacts;
+  /** What the rules depend on beside the body. */
+  readonly context: ResponseContext;
+  /** V2's status, or the one that a transform gave the response, before the operation's statuses are mapped. */
+  status: number;
+  private readonly plan: ResponsePlan;
+  private readonly query: string;
+  private readonly values: PatchValues;
+  private step = FORWARDED;
+  /** V2's own body, and what a transform made of it. */
+  private own = NO_BYTES;
+  private made: TransformResult | undefined = undefined;
+
+  constructor(
+    rules: CompiledRuleBook,
+    { facts, edits, links, query }: AnsweredRequest,
+    status: number,
+    values = ALL_VALUES,
+  ) {
+    this.rules = rules;
+    this.status = status;
+    this.facts = facts;
+    this.query = query;
+    this.values = values;
+    this.plan = rules.responsePlan(facts.operation, facts.method);
+    this.context = rules.responseContext(status, edits, links);
+  }
+
+  /** True where rules or a transform may concern responses to a request. */
+  static isFor({ method, operation }: RequestFacts, rules: CompiledRuleBook): boolean {
+    if (method === 'HEAD') return false;
+    return (
+      !rules.responsePlan(operation, method).isEmpty || isTransformed(rules.ruleBook, operation, 'response')
+    );
+  }
+
+  /** Decides from its head what becomes of a response. */
+  begin(headers: HeaderList): ResponseStep {
+    this.step = this.decide(headers);
+    return this.step;
+  }
+
+  private decide(headers: HeaderList): ResponseStep {
+    const { limits, policies } = this.rules.ruleBook;
+    const { isMade: holdsHead, context } = this;
+    const { status, deprecated } = context;
+    if (this.facts.method === 'HEAD' || !(holdsHead || this.plan.appliesTo(status, deprecated.length > 0)))
+      return FORWARDED;
+    const decided = decideResponse(status, headers, limits.response, policies.media);
+    const { coding } = decided;
+    if (decided.action === 'forward') {
+      if (decided.note !== 'response-too-large') return decided;
+      return { action: 'collect', coding, isGuess: false, isTooLong: true, holdsHead };
+    }
+    const { texts, isGuess } = decided;
+    if (texts !== undefined && !holdsHead) return { action: 'stream', coding, texts, isGuess };
+    // A module makes one value of another: several texts, which may never end, are none.
+    if (texts !== undefined && !isGuess) return { action: 'forward', note: 'response-media-type' };
+    return { action: 'collect', coding, isGuess, isTooLong: false, holdsHead };
+  }
+
+  /** True where a transform makes the body, and needs all of it. */
+  private get isMade(): boolean {
+    return transformsStatus(this.rules.ruleBook, this.facts.operation, this.context.status);
+  }
+
+  /** Takes the whole body, decoded. */
+  finish(decoded: DecodedBody): Work | ResponseEnd {
+    const { step, facts } = this;
+    if (typeof decoded === 'string') return unchanged(NO_BYTES, NOTE_OF_UNDECODED[decoded]);
+    if (step.action === 'forward' || (step.isGuess && looksLikeJson(decoded) !== true))
+      return unchanged(decoded);
+    if (step.action === 'stream') {
+      const stream = this.open(step.texts);
+      const body = concatBytes([stream.push(decoded).bytes, stream.end().bytes]);
+      return textsOutcome(stream.findings, body);
+    }
+    if (facts.operation === undefined || !this.isMade || decoded.length === 0) return { rules: decoded };
+    if (!(JsonDocument.read(decoded, this.rules.ruleBook.limits.depth) instanceof JsonDocument))
+      return unchanged(decoded, 'response-malformed');
+    this.own = decoded;
+    const message = { ...facts, query: this.query, status: this.status, body: decoded };
+    return { transform: transformJob('response', facts.operation, message) };
+  }
+
+  rewrite(body: Uint8Array): ResponseRewrite {
+    return this.plan.rewrite(body, this.context);
+  }
+
+  transformed(made: TransformOutcome): Work | RefusedMigration {
+    if ('why' in made) return refused(failure('transform-failed'), made);
+    this.made = made;
+    return { rules: made.body ?? this.own };
+  }
+
+  /** Takes what the rules made, wherever they ran: every response that was collected comes by. */
+  ruled(outcome: WithoutEdits<ResponseRewrite>): ResponseOutcome {
+    const { made, own, values } = this;
+    if (made === undefined) return outcome;
+    // Half of it would be neither V2's nor V1's.
+    if (outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full')
+      return { ...outcome, body: own };
+    this.status = made.status ?? this.status;
+    if (made.body === undefined) return outcome;
+    const { body, records = [], patch, omitted = 0, note }: ToldResponse = outcome;
+    return {
+      verdict: 'rewritten',
+      body,
+      records: [...transformRecords(made, undefined), ...records],
+      patch: joinedPatch([{ patch: values.ofTransform(made.patch) }, { records, patch, omitted }]),
+      omitted,
+      note,
+    };
+  }
+
+  /** Returns what rewrites a long list while it arrives; undefined where all of the response is needed. */
+  pieces(emit: (part: Uint8Array) => void): ListPieces | undefined {
+    return this.isMade ? undefined : this.plan.pieces(this.context, emit);
+  }
+
+  /** Opens a response of several texts; `hold` reserves memory, and `run` runs the work on one text. */
+  open(
+    format: TextFormat,
+    hold: (bytes: number) => boolean = () => true,
+    run: (work: (memory?: WorkMemory) => ResponseRewrite) => ResponseRewrite = (work) => work(),
+  ): ResponseTexts {
+    const { plan, context } = this;
+    const { response: limit } = this.rules.ruleBook.limits;
+    const rewrite = (text: Uint8Array): ResponseRewrite =>
+      run((memory) => plan.rewrite(text, context, memory));
+    return new ResponseTexts(format, { limit, hold, rewrite });
+  }
+}
+
+function unchanged(body: Uint8Array, note?: ResponseNote): ResponseOutcome {
+  return { verdict: 'unchanged', body, note };
+}
+
+/** What has become of texts, as far as they have arrived. */
+export function textsOutcome(
+  { isRewritten, note, ...findings }: ResponseTexts['findings'],
+  body = NO_BYTES,
+): ResponseOutcome {
+  return isRewritten ? { verdict: 'rewritten', body, ...findings, note } : unchanged(body, note);
+}
+
+/** What the fields of a response for a V1 client depend on. */
+export interface FieldsOfResponse {
+  readonly rules: CompiledRuleBook;
+  readonly facts: RequestFacts;
+  readonly preflight: Preflight | undefined;
+  /** Where links lead. */
+  readonly places: LinkRewriting;
+  /** Whether a rewritten body gets V2's content coding again; never by default. */
+  readonly keepsCoding?: (coding: Coding) => boolean;
+}
+
+/** Returns the fields of V2's response as a V1 client reads them, and the edits of header rules. `status` is V2's, or a transform's. */
+export function fieldsForV1(
+  status: number,
+  received: HeaderList,
+  { rules, facts, preflight, places, keepsCoding }: FieldsOfResponse,
+): { readonly headers: string[]; readonly records: RewrittenHeaders['records'] } {
+  const fields = [...contentlessFields(facts, rules, status, received, keepsCoding)];
+  if (headerValue(fields, 'etag') !== undefined && isRepresentationRead(facts, rules))
+    markTags(fields, rules.ruleBook.hash);
+  const allowed = preflight?.response(fields);
+  const plan = headerPlanOf(facts, rules);
+  const ruled =
+    plan?.hasResponseRules === true ? plan.response(status, allowed?.headers ?? fields) : undefined;
+  const headers = [...(ruled ?? allowed ?? { headers: fields }).headers];
+  rewriteLinks(headers, { ...places, restore: (link) => restoredLink(facts, rules, link) });
+  return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
+}
