@@ -566,18 +566,6 @@ export function rewriteWhole(
   return { verdict: 'rewritten', body: bytes, edits, records, patch, omitted };
 }
 
-/** Rewrites a response of several texts that is there whole. */
-export function rewriteResponseTexts(
-  format: TextFormat,
-  rules: StreamRules<ResponseRewrite>,
-  body: Uint8Array,
-): { readonly body: Uint8Array; readonly findings: StreamFindings<ResponseRecord, TextNote> } {
-  const stream = new ResponseTexts(format, rules);
-  const parts = [stream.push(body).bytes, stream.end().bytes];
-  const { findings } = stream;
-  return { body: findings.isRewritten ? concatBytes(parts) : body, findings };
-}
-
 /** The bytes to send of one part: what is next to each other in it stays so, without a copy. */
 class Output {
   private readonly parts: Uint8Array[] = [];

@@ -3,22 +3,15 @@ import { type HeaderList, headerValue, isFieldName } from '../../http/header-lis
 import { type HeadLimits, readHead } from '../../http/request-head.ts';
 import { unlimitedMemory } from '../../json/tape.ts';
 import {
+  type BodyDecision,
   bodyTooLarge,
   codingOf,
   type DecidedRequest,
   decideReceived,
   type Decision,
   type DecisionLimits,
-  editsOf,
-  formatOf,
-  isReadAsJson,
-  streamedFormat,
-  migrateBody,
-  type MigratedBody,
   type MigrateDecision,
-  migrateHead,
-  verdictOf,
-  withMadeBody,
+  streamedFormat,
 } from '../../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
@@ -29,19 +22,13 @@ import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
 import { multipartModel } from '../../rewrite/multipart.ts';
-import {
-  queryOf,
-  type TransformJob,
-  transformJob,
-  type TransformOutcome,
-  transformRecords,
-  withQuery,
-} from '../../migrate/transform.ts';
-import { type EditRecord, isOfQuery, joinedPatch, type Refusal } from '../../rewrite/records.ts';
+import { drive, type MigratedMessage, RequestMigration } from '../../migrate/migration.ts';
+import type { TransformJob, TransformOutcome, TransformResult } from '../../migrate/transform.ts';
+import { isOfBody, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
-import { clientNames, isTransformed, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
+import { clientNames, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
@@ -94,68 +81,18 @@ export async function explain(
   const received = requestToExplain(request, rules.ruleBook, limits);
   if ('fault' in received) return received;
   const decision = decideReceived(received, rules, limits);
-  const explained = await explainBody(received, decision, parts);
-  const made = await transformed(received, decision, explained, parts);
-  return explanationOf(received, made.decision, made.explained, parts);
+  return explanationOf(received, await explainRequest(received, decision, parts), parts);
 }
 
-interface Transformed {
+/** What became of a request, and of its body for those who look at its rules. */
+interface Explained extends ExplainedBody {
   readonly decision: Decision;
-  readonly explained: ExplainedBody;
+  /** Set for a V1 request that V2 gets. */
+  readonly migrated?: { readonly migration: RequestMigration; readonly message: MigratedMessage };
 }
 
-/** Calls the transform of the operation, as for a live request. */
-async function transformed(
-  { method }: RequestToExplain,
-  decision: Decision,
-  explained: ExplainedBody,
-  { rules: { ruleBook }, transform }: BodyExplainer,
-): Promise<Transformed> {
-  const { outcome, read } = explained;
-  if (decision.route !== 'migrate' || outcome.verdict === 'refused' || transform === undefined)
-    return { decision, explained };
-  const { operation, target, v2Target } = decision;
-  if (operation === undefined || !isTransformed(ruleBook, operation, 'request'))
-    return { decision, explained };
-  const query = queryOf(v2Target);
-  const isRead = isReadAsJson(decision.body) && read.length > 0;
-  const body = isRead ? ('body' in outcome ? outcome.body : read) : undefined;
-  const isUnread = !isRead && read.length > 0 && decision.body.action !== 'drop';
-  const message = { method, rest: target.rest, query, status: undefined, body, isUnread };
-  const result = await transform(ruleBook, transformJob('request', operation, message));
-  if ('why' in result) {
-    const refusal: Refusal = { code: 'transform-failed', status: 502, detail: result.detail };
-    return { decision, explained: { ...explained, outcome: { verdict: 'refused', refusal } } };
-  }
-  const all = transformRecords(result, query);
-  const ofQuery = all.filter((record) => isOfQuery(record));
-  const after: MigrateDecision = {
-    ...decision,
-    query: { ...decision.query, records: [...decision.query.records, ...ofQuery] },
-    v2Target: withQuery(v2Target, result.query),
-  };
-  if (result.body === undefined) return { decision: after, explained };
-  const made: BodyOutcome = {
-    verdict: 'rewritten',
-    body: result.body,
-    edits: [{ start: 0, end: read.length, insert: result.body }],
-    records: [
-      ...('records' in outcome ? outcome.records : []),
-      ...all.filter((record) => !isOfQuery(record)),
-    ],
-    patch: joinedPatch([outcome, { patch: result.patch }]),
-    omitted: 'omitted' in outcome ? outcome.omitted : 0,
-  };
-  return { decision: withMadeBody(after), explained: { ...explained, outcome: made } };
-}
-
-function explanationOf(
-  received: RequestToExplain,
-  decision: Decision,
-  explained: ExplainedBody,
-  parts: ExplainParts,
-): Explanation {
-  const { outcome, read } = explained;
+function explanationOf(received: RequestToExplain, explained: Explained, parts: ExplainParts): Explanation {
+  const { decision, outcome, read, migrated } = explained;
   const { ruleBook } = parts.rules;
   const { method, body } = received;
   const { secrets } = parts.rules;
@@ -164,7 +101,7 @@ function explanationOf(
   const target = shown(received.target);
   const ruled = decision.route === 'migrate' ? decision.method : method;
   const operation = decision.route === 'migrate' ? decision.operation : undefined;
-  const sent = sentRequest(received, decision, outcome, parts);
+  const sent = sentRequest(received, explained, parts);
   const v1Headers = maskHeaders(received.headers, true, secrets);
   const compared = compareHeaders(v1Headers, sent && maskHeaders(sent.headers, true, secrets));
   const v1Request: RequestView = { method, target, headers: compared.before, body: bodyView(body) };
@@ -174,19 +111,15 @@ function explanationOf(
     headers: compared.after,
     body: bodyView(sent.body),
   };
-  const note = 'note' in outcome ? outcome.note : undefined;
-  const edits = editsIn(decision, outcome);
-  const headerRules =
-    decision.route === 'migrate' && outcome.verdict !== 'refused' ? (decision.headers?.rules ?? []) : [];
-  const queryRules =
-    decision.route === 'migrate' && outcome.verdict !== 'refused' ? decision.query.rules : [];
+  const { edits, patch, note } = migrated?.message ?? { edits: [], patch: [], note: undefined };
+  const ofHead = migrated?.migration.decision;
   return {
     ruleBook: ruleBook.hash,
     ...(operation === undefined ? {} : { operation: operation.id }),
-    verdict: entryVerdict(outcome, decision),
+    verdict: entryVerdict(explained),
     ...(outcome.verdict === 'refused' ? {} : movedIn(decision)),
     edits,
-    patch: 'patch' in outcome ? outcome.patch : [],
+    patch,
     ...(outcome.verdict === 'refused' ? { refusal: outcome.refusal } : {}),
     ...(note === undefined ? {} : { note }),
     v1Request,
@@ -195,7 +128,16 @@ function explanationOf(
       ? {}
       : { diff: makeDiff(read, 'records' in outcome ? { ...outcome, records: edits } : outcome, ruleBook) }),
     policies: policyViews(ruleBook, outcome, note),
-    rules: ruleOutcomes(ruleBook, { operation, method: ruled, queryRules, headerRules }, explained),
+    rules: ruleOutcomes(
+      ruleBook,
+      {
+        operation,
+        method: ruled,
+        queryRules: ofHead?.query.rules ?? [],
+        headerRules: ofHead?.headers?.rules ?? [],
+      },
+      explained,
+    ),
     ...liveIn(decision, parts),
     ...deliveryIn(decision, body, parts),
     curl: {
@@ -250,47 +192,32 @@ function liveIn(decision: Decision, { rules, modes, names }: ExplainParts): Pick
 /** The request to V2; undefined when the gateway refuses. */
 function sentRequest(
   { head, body }: RequestToExplain,
-  decision: Decision,
-  outcome: BodyOutcome,
+  { decision, migrated }: Explained,
   { rules, limits }: ExplainParts,
 ): { readonly target: string; readonly headers: HeaderList; readonly body: Uint8Array } | undefined {
-  if (outcome.verdict === 'refused' || decision.route === 'none') return undefined;
-  if (decision.route === 'self-service' || decision.route === 'options' || decision.route === 'webhook')
-    return undefined;
   if (decision.route === 'pass') return { target: decision.target.raw, headers: head.forwardedHeaders, body };
-  const isRewritten = outcome.verdict === 'rewritten';
-  const { operation } = decision;
-  const isBodyDropped = decision.body.action === 'drop';
-  const { fields } = migrateHead(head, {
-    rules,
-    decision,
-    request: { method: decision.method, rest: decision.target.rest, operation },
+  if (migrated === undefined) return undefined;
+  const { migration, message } = migrated;
+  const { v2Target, body: decided, operation } = migration.decision;
+  const { fields } = migration.head(head, message.body !== undefined, {
     now: Date.now(),
     // The client of the request is not known.
     pinned: pinnedRelease(rules.ruleBook, { client: undefined, operation: operation?.id }),
     codings: limits.codings,
-    isRewritten,
   });
   return {
-    target: decision.v2Target,
+    target: v2Target,
     headers: fields.forwardedHeaders,
-    body: isRewritten ? outcome.body : isBodyDropped ? NO_BODY : body,
+    body: message.body ?? (decided.action === 'drop' ? NO_BODY : body),
   };
 }
 
 const NO_BODY = new Uint8Array();
 
-function entryVerdict(outcome: BodyOutcome, decision: Decision): Verdict {
+function entryVerdict({ decision, migrated }: Explained): Verdict {
   if (decision.route === 'pass' || decision.route === 'webhook') return 'passed';
   if (decision.route === 'self-service' || decision.route === 'options') return 'served';
-  if (decision.route === 'none' || outcome.verdict === 'refused') return 'refused';
-  return verdictOf(decision, outcome.verdict === 'unread' ? 'unchanged' : outcome.verdict);
-}
-
-/** The edits of the query and of the body; a refused request has none. */
-function editsIn(decision: Decision, outcome: BodyOutcome): readonly EditRecord[] {
-  if (decision.route !== 'migrate' || outcome.verdict === 'refused') return [];
-  return editsOf(decision, 'records' in outcome ? outcome.records : []);
+  return migrated?.message.verdict ?? 'refused';
 }
 
 function bodyView(body: Uint8Array): BodyView {
@@ -323,55 +250,77 @@ const UNREAD = {
   options: 'The gateway itself responds, with 204.',
 } as const;
 
-/** Applies the decision to the body of a request to explain. */
-async function explainBody(
+/** Migrates a request as live traffic is, and keeps what its rules have read. */
+async function explainRequest(
   received: RequestToExplain,
   decision: Decision,
   explainer: BodyExplainer,
-): Promise<ExplainedBody> {
-  const { body: read } = received;
-  if (decision.route === 'none') return { outcome: refused(decision.failure), read };
+): Promise<Explained> {
+  const { body: read, hasBody } = received;
+  if (decision.route === 'none') return { decision, outcome: refused(decision.failure), read };
   if (decision.route !== 'migrate')
-    return { outcome: { verdict: 'unread', why: UNREAD[decision.route] }, read };
-  const { body, refusal } = decision;
-  if (refusal !== undefined) return { outcome: refused(refusal), read };
-  switch (body.action) {
-    case 'refuse':
-      return { outcome: refused(body.failure), read };
-    case 'forward': {
-      const note = body.note === undefined ? {} : { note: body.note };
-      return { outcome: { verdict: 'unread', why: whyUnread(received, body.note), ...note }, read };
-    }
-    case 'drop': {
-      const why = `The body is dropped: ${decision.v2Method} takes none.`;
-      return { outcome: { verdict: 'unread', why, note: body.note }, read };
-    }
-    case 'rewrite': {
-      const decoded = await decodedBody(received, decision, explainer);
-      const migrated = migratedBody(received, decoded, decision, explainer);
-      const bytes = typeof decoded === 'string' ? read : decoded;
-      const model = modelOf(body.format, bytes);
-      const outcome = migrated.verdict === 'refused' ? refused(migrated.failure) : migrated;
-      return { outcome, read: bytes, model };
-    }
+    return { decision, outcome: { verdict: 'unread', why: UNREAD[decision.route] }, read };
+  const { rules, transform } = explainer;
+  const migration = new RequestMigration(rules, decision);
+  const step = migration.begin(hasBody);
+  if (step.action === 'refuse') return { decision, outcome: refused(step.failure), read };
+  if (step.action === 'rewrite' && read.length > decision.bodyLimit && streamedFormat(step) === undefined)
+    return { decision, outcome: refused(bodyTooLarge(decision.bodyLimit)), read };
+  const given =
+    step.action === 'rewrite'
+      ? await decodedBody(received, decision, explainer)
+      : hasBody
+        ? 'unread'
+        : undefined;
+  const bytes = given instanceof Uint8Array ? given : read;
+  const model = step.action === 'rewrite' ? modelOf(step.format, bytes) : undefined;
+  let work = migration.finish(given);
+  let ruled: BodyOutcome = { verdict: 'unread', why: whyUnread(received, step, decision.v2Method) };
+  if ('rules' in work) {
+    const rewrite = migration.rewrite(work.rules);
+    work = migration.ruled(rewrite);
+    ruled = rewrite;
   }
+  const end = await drive(migration, work, (job) =>
+    transform === undefined ? LEFT_AS_IT_IS : transform(rules.ruleBook, job),
+  );
+  if (end.verdict === 'refused') {
+    const { failure, cause } = end;
+    const outcome = refused(failure, cause?.detail);
+    return { decision, outcome, read: bytes, model };
+  }
+  const outcome =
+    end.body === undefined || isBodyOf(ruled, end.body) ? ruled : madeBody(bytes, end.body, end);
+  return { decision, outcome, read: bytes, model, migrated: { migration, message: end } };
+}
+
+/** What becomes of a message where transforms are not called. */
+export const LEFT_AS_IT_IS: TransformResult = {
+  body: undefined,
+  query: undefined,
+  status: undefined,
+  patch: [],
+};
+
+function isBodyOf(outcome: BodyOutcome, body: Uint8Array): boolean {
+  return outcome.verdict === 'rewritten' && outcome.body === body;
+}
+
+/** The outcome for a body that a transform made of what the rules had made of it. */
+function madeBody(
+  read: Uint8Array,
+  body: Uint8Array,
+  { edits, patch, omitted }: MigratedMessage,
+): BodyOutcome {
+  const records = edits.filter(isOfBody);
+  const made = [{ start: 0, end: read.length, insert: body }];
+  return { verdict: 'rewritten', body, edits: made, records, patch, omitted };
 }
 
 /** The content of a form or a multipart body as JSON text; undefined for a body that is JSON itself. */
 function modelOf(format: BodyFormat, bytes: Uint8Array): Uint8Array | undefined {
   if (isForm(format)) return formModel(bytes);
   return isStreamed(format) && !isOfTexts(format) ? multipartModel(bytes, boundaryOf(format)) : undefined;
-}
-
-function migratedBody(
-  { body }: RequestToExplain,
-  decoded: DecodedBody,
-  { operation, bodyLimit, body: decided }: MigrateDecision,
-  { rules }: BodyExplainer,
-): MigratedBody {
-  if (body.length > bodyLimit && streamedFormat(decided) === undefined)
-    return { verdict: 'refused', failure: bodyTooLarge(bodyLimit) };
-  return migrateBody(rules.requestPlan(operation, formatOf(decided), bodyLimit), decoded, bodyLimit);
 }
 
 async function decodedBody(
@@ -386,11 +335,11 @@ async function decodedBody(
   });
 }
 
-function refused({ code, status, detail, pointer, position, reason }: Failure): BodyOutcome {
+function refused({ code, status, detail, pointer, position, reason }: Failure, why = detail): BodyOutcome {
   const refusal: Refusal = {
     code,
     status,
-    detail,
+    detail: why,
     ...(pointer === undefined ? {} : { pointer }),
     ...(position === undefined ? {} : { position }),
     ...(reason === undefined ? {} : { reason }),
@@ -398,7 +347,13 @@ function refused({ code, status, detail, pointer, position, reason }: Failure): 
   return { verdict: 'refused', refusal };
 }
 
-function whyUnread({ method, hasBody, head }: RequestToExplain, note: string | undefined): string {
+function whyUnread(
+  { method, hasBody, head }: RequestToExplain,
+  step: BodyDecision,
+  v2Method: string,
+): string {
+  if (step.action === 'drop') return `The body is dropped: ${v2Method} takes none.`;
+  const note = step.action === 'forward' ? step.note : undefined;
   if (!hasBody) return head.chunked ? 'The body is empty.' : 'There is no body.';
   if (note === 'unnamed-put' || note === 'unnamed-body') return unnamed(method);
   if (note === undefined) return mayHaveRules(method) ? unnamed(method) : `Bodies of ${method} are not read.`;

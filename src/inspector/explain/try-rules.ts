@@ -1,17 +1,15 @@
 import { generalPointer } from '../../json/pointer.ts';
-import { decideResponse } from '../../migrate/migrated.ts';
+import { drive, ResponseMigration } from '../../migrate/migration.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
-import { rewriteResponseTexts } from '../../rewrite/text-stream.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
 import { unifiedDiff } from '../diff/diff.ts';
 import { bodyBytes, bodyOfBytes } from '../entries/curl.ts';
 import { entryName } from '../entries/entry-words.ts';
-import { explain, type ExplainParts } from './explain.ts';
+import { explain, type ExplainParts, LEFT_AS_IT_IS } from './explain.ts';
 
 /** A kept exchange on which a rule book is tried. */
 export interface TriedExchange {
@@ -127,8 +125,8 @@ async function tryOne(
   const [before, now] = [await explained(parts.current), await explained(next)];
   if (before === undefined || now === undefined) return undefined;
   const responses = [
-    responseOf(kept, entry, before, parts.current),
-    responseOf(kept, entry, now, next),
+    await responseOf(kept, entry, before, parts.current),
+    await responseOf(kept, entry, now, next),
   ] as const;
   const [oldResponse, newResponse] = responses;
   const hasResponse = oldResponse !== undefined && newResponse !== undefined;
@@ -148,29 +146,22 @@ async function tryOne(
 }
 
 /** The body that the client would get for V2's kept response; undefined when V2 gave none, or when its content is not kept. */
-function responseOf(
+async function responseOf(
   { v1Request, v2Response }: KeptExchange,
   { origin }: Entry,
   { edits, operation }: Explanation,
   rules: CompiledRuleBook,
-): string | undefined {
+): Promise<string | undefined> {
   const bytes = origin === undefined && v2Response !== undefined ? bodyBytes(v2Response.body) : undefined;
   if (bytes === undefined || v2Response === undefined) return undefined;
-  const text = decoder.decode(bytes);
   const { status } = v2Response;
   const headers = v2Response.headers.flatMap(({ name, value }) => [name, value]);
-  const limit = rules.ruleBook.limits.response;
-  const decided = decideResponse(status, headers, limit, rules.ruleBook.policies.media);
-  if (decided.action === 'forward') return text;
-  const plan = rules.responsePlan(operationOf(rules.ruleBook, operation), v1Request.method);
-  const context = rules.responseContext(status, edits);
-  if (!plan.appliesTo(status, context.deprecated.length > 0)) return text;
-  const rewrite = (one: Uint8Array): ResponseRewrite => plan.rewrite(one, context);
-  const outcome =
-    decided.texts === undefined
-      ? rewrite(bytes)
-      : rewriteResponseTexts(decided.texts, { limit, hold: () => true, rewrite }, bytes);
-  return decoder.decode(outcome.body);
+  const { method } = v1Request;
+  const facts = { method, rest: '', operation: operationOf(rules.ruleBook, operation) };
+  const migration = new ResponseMigration(rules, { facts, edits, query: '', links: undefined }, status);
+  migration.begin(headers);
+  const end = await drive(migration, migration.finish(bytes), () => LEFT_AS_IT_IS);
+  return decoder.decode(end.verdict === 'refused' ? bytes : end.body);
 }
 
 function operationOf(
