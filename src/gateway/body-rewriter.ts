@@ -1,8 +1,8 @@
 import type { CollectorMemory } from '../http/byte-collector.ts';
 import type { BodyFormat } from '../http/content.ts';
 import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
+import type { ResponseMigration, WithoutEdits } from '../migrate/migration.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
-import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseContext, ResponseRewrite } from '../rewrite/response-rules.ts';
 import type { Rewrite } from '../rewrite/records.ts';
 import type { Operation } from '../rules/rule-book.ts';
@@ -26,11 +26,6 @@ export interface ResponseRewriteJob extends RewriteJob {
   readonly method: string;
   readonly context: ResponseContext;
 }
-
-/** The outcome without the edits, which only explanations show. */
-export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
-  ? Omit<Outcome, 'edits'>
-  : Outcome;
 
 /**
  * Rewrites bodies, at once or in a worker thread. Each job calls `done` once, with the body, which may then be in other memory:
@@ -65,9 +60,8 @@ export function rewriteSmall(
 
 /** The same for a response, into a buffer that `room` returns where it gets larger than a few kilobytes. */
 export function rewriteSmallResponse(
-  plan: ResponsePlan,
+  { plan, context }: ResponseMigration,
   body: Uint8Array,
-  context: ResponseContext,
   room: WorkMemory['room'],
 ): ResponseRewrite | undefined {
   if (body.length > SMALL_BYTES) return undefined;

@@ -25,7 +25,7 @@ import {
 } from './gateway-context.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
-import { DescriptionExchange, MigrateExchange, TransformExchange } from './v1/migrate-exchange.ts';
+import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
 import { ShadowExchange, VerifyExchange, ObserveExchange } from './v1/compared-exchange.ts';
 import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
 
@@ -358,8 +358,7 @@ function exchangeFor(
       v1 !== undefined &&
       gateway.parts.random() * 100 < (mode.share ?? 0) &&
       VerifyExchange.isFor(method, hasBody, decision, headers) &&
-      !DescriptionExchange.isFor(method, decision) &&
-      !TransformExchange.isFor(decision, received.rules.ruleBook);
+      !DescriptionExchange.isFor(method, decision);
     return isVerified
       ? new VerifyExchange(gateway, received, decision, routing, v1)
       : migrating(gateway, received, decision, routing);
@@ -375,7 +374,5 @@ function migrating(
   routing?: V1Routing,
 ): MigrateExchange {
   const isDescription = DescriptionExchange.isFor(received.exchange.method, decision);
-  if (isDescription) return new DescriptionExchange(gateway, received, decision, routing);
-  const isTransformed = TransformExchange.isFor(decision, received.rules.ruleBook);
-  return new (isTransformed ? TransformExchange : MigrateExchange)(gateway, received, decision, routing);
+  return new (isDescription ? DescriptionExchange : MigrateExchange)(gateway, received, decision, routing);
 }

@@ -505,9 +505,6 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
   const own = (note: ResponseNote | undefined): UnchangedResponseVerdict =>
     unchanged(parts, headers, null, note);
   if (step.action === 'forward') return { action: 'forward', unchanged: own(step.note) };
-  // Adapters collect whole bodies: one without a length may be a stream of text.
-  if (step.isGuess && headerValue(headers, 'content-length') === undefined)
-    return { action: 'forward', unchanged: own('response-media-type') };
   const whole = wholeBody(migration, run, (end: ResponseEnd, decoded: DecodedBody, received) =>
     responseVerdict(parts, end, received ?? (typeof decoded === 'string' ? null : decoded)),
   );
@@ -525,6 +522,9 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
       open: () => migration.open(step.texts),
       ...whole,
     };
+  // Adapters collect whole bodies: one without a length may be a stream of text.
+  if (step.isGuess && headerValue(headers, 'content-length') === undefined)
+    return { action: 'forward', unchanged: own('response-media-type') };
   if (step.isTooLong) return { action: 'forward', unchanged: own('response-too-large') };
   return {
     action: 'collect',
@@ -586,7 +586,7 @@ function clientHead(
     rules,
     facts,
     preflight: Preflight.of(asked, rules),
-    places: linkPlaces(rules, request),
+    places: () => linkPlaces(rules, request),
   });
   if (status >= 200)
     signals?.addTo(fields, {

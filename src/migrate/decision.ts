@@ -22,15 +22,14 @@ import {
 } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, isNamed, setField } from '../http/header-list.ts';
-import { isRead, type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
+import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
 import { originForm, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders, RewrittenRequestHeaders } from '../rewrite/header-plan.ts';
-import type { RequestFacts } from '../rewrite/links.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import { type RewrittenQuery, UNMAPPED } from '../rewrite/query-plan.ts';
-import type { EditRecord, Rewrite } from '../rewrite/records.ts';
+import type { EditRecord } from '../rewrite/records.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import {
   isReleaseDate,
@@ -45,7 +44,7 @@ import {
 import type { DecodedBody } from './decode-web-body.ts';
 import { bufferFull, type Failure, failure, type FailureCode, failureOf } from './failure.ts';
 import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method-override.ts';
-import { askedOperation, representationPlan, transformsRepresentation } from './migrated.ts';
+import { askedOperation } from './migrated.ts';
 import { Preflight } from './preflight.ts';
 
 /** The parts of a request that are known before its body is read. */
@@ -590,24 +589,6 @@ function unsupportedCoding(codings: readonly Coding[]): Failure {
   return failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ') || 'identity']);
 }
 
-/** The outcome for a body that rules apply to. */
-export type MigratedBody =
-  | Exclude<Rewrite, { readonly verdict: 'refused' }>
-  | { readonly verdict: 'refused'; readonly failure: Failure };
-
-/** A compiled plan: the rules of one operation for a body. */
-interface BodyPlan {
-  rewrite(body: Uint8Array): Rewrite;
-}
-
-/** Applies `plan` to a decoded body of at most `bodyLimit` bytes; an empty one has nothing to rewrite. */
-export function migrateBody(plan: BodyPlan, decoded: DecodedBody, bodyLimit: number): MigratedBody {
-  if (typeof decoded === 'string') return { verdict: 'refused', failure: undecoded(decoded, bodyLimit) };
-  const outcome = plan.rewrite(decoded);
-  if (outcome.verdict !== 'refused') return outcome;
-  return { verdict: 'refused', failure: failureOf(outcome.refusal) };
-}
-
 /** The failure for a body that could not be decoded, up to `bodyLimit` bytes. */
 export function undecoded(fault: Exclude<DecodedBody, Uint8Array>, bodyLimit: number): Failure {
   switch (fault) {
@@ -650,48 +631,6 @@ export interface HeadMigration {
   readonly codings?: readonly Coding[] | undefined;
   /** The hash of the rules by which a client has read what it asks about again; undefined where none rewrite it. */
   readonly rereadBy?: string | undefined;
-}
-
-/** The inputs of {@link migrateHead}. */
-interface MigratedHeadParts extends Pick<HeadMigration, 'isRewritten' | 'requestId' | 'traceparent'> {
-  readonly decision: Pick<MigrateDecision, 'headers' | 'body' | 'dropsOverride'>;
-  readonly rules: CompiledRuleBook;
-  readonly request: RequestFacts;
-  /** Time in milliseconds since 1970. */
-  readonly now: number;
-  /** The release pinned for the request, if any. */
-  readonly pinned?: string | undefined;
-  /** The content codings that the runtime decodes; all by default. */
-  readonly codings?: readonly Coding[] | undefined;
-}
-
-/**
- * Returns the header fields of a migrated request, and the dated release that it requests. Live exchanges, explanations and the
- * library all call it, so that none of them can differ from the others.
- */
-export function migrateHead(
-  received: RequestHead,
-  parts: MigratedHeadParts,
-): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-  const { rules, decision, request, now, pinned, isRewritten, requestId, traceparent } = parts;
-  const version = chooseApiVersion(requestedVersion(received, rules.ruleBook), rules.ruleBook, now, pinned);
-  // Where nothing reads V2's response, it may have any coding.
-  const isResponseRead =
-    !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
-  const codings = isResponseRead ? (parts.codings ?? ALL_CODINGS) : undefined;
-  const migration = {
-    version,
-    headers: decision.headers?.headers,
-    isRewritten,
-    isBodyDropped: decision.body.action === 'drop',
-    isBodyMade: makesBody(decision.body) && isRewritten,
-    dropsOverride: decision.dropsOverride,
-    requestId,
-    traceparent,
-    codings,
-    rereadBy: isResponseRead && isRead(request.method) ? rules.ruleBook.hash : undefined,
-  };
-  return { version, fields: new MigratedHead(received, migration) };
 }
 
 /** The header fields of a migrated request. */

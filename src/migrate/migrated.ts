@@ -25,7 +25,7 @@ import type { Refusal } from '../rewrite/records.ts';
 import type { BodyStream } from '../rewrite/text-stream.ts';
 
 /** Returns the plan for the response to a request; for a HEAD, that of the GET that it stands for (RFC 9110 §9.3.2). */
-export function representationPlan(
+function representationPlan(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
 ): ResponsePlan {
@@ -39,7 +39,7 @@ export function isRepresentationRead(request: RequestFacts, rules: CompiledRuleB
 }
 
 /** True where a module transforms the response to a request, or to the GET that a HEAD stands for. */
-export function transformsRepresentation(
+function transformsRepresentation(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
 ): boolean {

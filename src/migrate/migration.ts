@@ -1,29 +1,42 @@
 import { concatBytes } from '../http/byte-collector.ts';
-import { type Coding, looksLikeJson, type StreamedFormat, type TextFormat } from '../http/content.ts';
+import {
+  ALL_CODINGS,
+  type Coding,
+  looksLikeJson,
+  type StreamedFormat,
+  type TextFormat,
+} from '../http/content.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { markTags } from '../http/fields.ts';
-import type { RequestHead } from '../http/request-head.ts';
+import { isRead, type RequestHead } from '../http/request-head.ts';
 import { JsonDocument } from '../json/document.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
 import type { ListPieces } from '../rewrite/list-pieces.ts';
-import { type EditRecord, joinedPatch, type PatchOperation, type Rewrite } from '../rewrite/records.ts';
+import {
+  type EditRecord,
+  joinedPatch,
+  type PatchOperation,
+  type Rewrite,
+  withoutValues,
+} from '../rewrite/records.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
-import { isTransformed } from '../rules/rule-book.ts';
+import { isTransformed, type RuleBook } from '../rules/rule-book.ts';
 import {
   type ApiVersion,
   type BodyDecision,
+  chooseApiVersion,
   editsOf,
   formatOf,
   isReadAsJson,
   makesBody,
   type MigrateDecision,
-  type MigratedHead,
-  migrateHead,
+  MigratedHead,
+  requestedVersion,
   undecoded,
   verdictOf,
   withMadeBody,
@@ -33,6 +46,7 @@ import { type Failure, failure, failureOf } from './failure.ts';
 import {
   contentlessFields,
   decideResponse,
+  hasLinks,
   headerPlanOf,
   isRepresentationRead,
   NOTE_OF_UNDECODED,
@@ -153,6 +167,12 @@ export interface PatchValues {
 
 const ALL_VALUES: PatchValues = { ofRules: (patch) => patch, ofTransform: (patch) => patch };
 
+/** For a log that keeps to itself what a client sent: nearly every value that a transform makes is one of the client's or of V2's. */
+export const FEW_VALUES: PatchValues = {
+  ofRules: withoutValues,
+  ofTransform: (patch) => patch.map(({ op, path }) => ({ op, path })),
+};
+
 const NO_BYTES: Uint8Array = new Uint8Array();
 
 const NO_PATCH: readonly PatchOperation[] = [];
@@ -257,8 +277,25 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     isRewritten: boolean,
     parts: HeadParts,
   ): { readonly version: ApiVersion | undefined; readonly fields: MigratedHead } {
-    const { rules, facts: request, decision } = this;
-    return migrateHead(received, { ...parts, rules, decision, request, isRewritten });
+    const { rules, facts, decision } = this;
+    const { ruleBook } = rules;
+    const { now, pinned, requestId, traceparent } = parts;
+    const version = chooseApiVersion(requestedVersion(received, ruleBook), ruleBook, now, pinned);
+    // Where nothing reads V2's response, it may have any coding.
+    const isResponseRead = isRepresentationRead(facts, rules);
+    const migration = {
+      version,
+      headers: decision.headers?.headers,
+      isRewritten,
+      isBodyDropped: decision.body.action === 'drop',
+      isBodyMade: makesBody(decision.body) && isRewritten,
+      dropsOverride: decision.dropsOverride,
+      requestId,
+      traceparent,
+      codings: isResponseRead ? (parts.codings ?? ALL_CODINGS) : undefined,
+      rereadBy: isResponseRead && isRead(facts.method) ? ruleBook.hash : undefined,
+    };
+    return { version, fields: new MigratedHead(received, migration) };
   }
 
   /** The transform, if there is one. */
@@ -341,7 +378,6 @@ export type ResponseStep =
       readonly action: 'stream';
       readonly coding: Coding | undefined;
       readonly texts: TextFormat;
-      readonly isGuess: boolean;
     };
 
 /** What has become of the body of a response. */
@@ -372,7 +408,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   readonly context: ResponseContext;
   /** V2's status, or the one that a transform gave the response, before the operation's statuses are mapped. */
   status: number;
-  private readonly plan: ResponsePlan;
+  readonly plan: ResponsePlan;
   private readonly query: string;
   private readonly values: PatchValues;
   private step = FORWARDED;
@@ -410,22 +446,11 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 
   private decide(headers: HeaderList): ResponseStep {
-    const { limits, policies } = this.rules.ruleBook;
     const { isMade: holdsHead, context } = this;
     const { status, deprecated } = context;
     if (this.facts.method === 'HEAD' || !(holdsHead || this.plan.appliesTo(status, deprecated.length > 0)))
       return FORWARDED;
-    const decided = decideResponse(status, headers, limits.response, policies.media);
-    const { coding } = decided;
-    if (decided.action === 'forward') {
-      if (decided.note !== 'response-too-large') return decided;
-      return { action: 'collect', coding, isGuess: false, isTooLong: true, holdsHead };
-    }
-    const { texts, isGuess } = decided;
-    if (texts !== undefined && !holdsHead) return { action: 'stream', coding, texts, isGuess };
-    // A module makes one value of another: several texts, which may never end, are none.
-    if (texts !== undefined && !isGuess) return { action: 'forward', note: 'response-media-type' };
-    return { action: 'collect', coding, isGuess, isTooLong: false, holdsHead };
+    return stepFor(status, headers, this.rules.ruleBook, holdsHead);
   }
 
   /** True where a transform makes the body, and needs all of it. */
@@ -437,13 +462,13 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   finish(decoded: DecodedBody): Work | ResponseEnd {
     const { step, facts } = this;
     if (typeof decoded === 'string') return unchanged(NO_BYTES, NOTE_OF_UNDECODED[decoded]);
-    if (step.action === 'forward' || (step.isGuess && looksLikeJson(decoded) !== true))
-      return unchanged(decoded);
+    if (step.action === 'forward') return unchanged(decoded);
     if (step.action === 'stream') {
       const stream = this.open(step.texts);
-      const body = concatBytes([stream.push(decoded).bytes, stream.end().bytes]);
-      return textsOutcome(stream.findings, body);
+      const parts = [stream.push(decoded).bytes, stream.end().bytes];
+      return textsOutcome(stream.findings, stream.findings.isRewritten ? concatBytes(parts) : decoded);
     }
+    if (step.isGuess && looksLikeJson(decoded) !== true) return unchanged(decoded);
     if (facts.operation === undefined || !this.isMade || decoded.length === 0) return { rules: decoded };
     if (!(JsonDocument.read(decoded, this.rules.ruleBook.limits.depth) instanceof JsonDocument))
       return unchanged(decoded, 'response-malformed');
@@ -501,6 +526,26 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 }
 
+/** What becomes of a response that is read; with `holdsHead` its body decides about the head, and is needed whole. */
+export function stepFor(
+  status: number,
+  headers: HeaderList,
+  { limits, policies }: RuleBook,
+  holdsHead: boolean,
+): ResponseStep {
+  const decided = decideResponse(status, headers, limits.response, policies.media);
+  const { coding } = decided;
+  if (decided.action === 'forward') {
+    if (decided.note !== 'response-too-large') return decided;
+    return { action: 'collect', coding, isGuess: false, isTooLong: true, holdsHead };
+  }
+  const { texts, isGuess } = decided;
+  if (texts !== undefined && !holdsHead) return { action: 'stream', coding, texts };
+  // A module makes one value of another: several texts, which may never end, are none.
+  if (texts !== undefined) return { action: 'forward', note: 'response-media-type' };
+  return { action: 'collect', coding, isGuess, isTooLong: false, holdsHead };
+}
+
 function unchanged(body: Uint8Array, note?: ResponseNote): ResponseOutcome {
   return { verdict: 'unchanged', body, note };
 }
@@ -518,26 +563,35 @@ export interface FieldsOfResponse {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
   readonly preflight: Preflight | undefined;
-  /** Where links lead. */
-  readonly places: LinkRewriting;
+  /** Returns where links lead. */
+  readonly places: () => LinkRewriting;
   /** Whether a rewritten body gets V2's content coding again; never by default. */
   readonly keepsCoding?: (coding: Coding) => boolean;
+  /** Whether V2's tag becomes one of the rules that the client reads it by. */
+  readonly marksTags?: boolean;
 }
 
 /** Returns the fields of V2's response as a V1 client reads them, and the edits of header rules. `status` is V2's, or a transform's. */
 export function fieldsForV1(
   status: number,
   received: HeaderList,
-  { rules, facts, preflight, places, keepsCoding }: FieldsOfResponse,
+  {
+    rules,
+    facts,
+    preflight,
+    places,
+    keepsCoding,
+    marksTags = isRepresentationRead(facts, rules),
+  }: FieldsOfResponse,
 ): { readonly headers: string[]; readonly records: RewrittenHeaders['records'] } {
   const fields = [...contentlessFields(facts, rules, status, received, keepsCoding)];
-  if (headerValue(fields, 'etag') !== undefined && isRepresentationRead(facts, rules))
-    markTags(fields, rules.ruleBook.hash);
+  if (marksTags && headerValue(fields, 'etag') !== undefined) markTags(fields, rules.ruleBook.hash);
   const allowed = preflight?.response(fields);
   const plan = headerPlanOf(facts, rules);
   const ruled =
     plan?.hasResponseRules === true ? plan.response(status, allowed?.headers ?? fields) : undefined;
   const headers = [...(ruled ?? allowed ?? { headers: fields }).headers];
-  rewriteLinks(headers, { ...places, restore: (link) => restoredLink(facts, rules, link) });
+  if (hasLinks(headers))
+    rewriteLinks(headers, { ...places(), restore: (link) => restoredLink(facts, rules, link) });
   return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
 }

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Explanation } from '../../src/inspector/api.ts';
 import { explain } from '../../src/inspector/explain/explain.ts';
+import { loadRuleBook } from '../../src/node/rule-books.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import type { PatchOperation } from '../../src/rewrite/records.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
@@ -18,6 +20,7 @@ import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledRuleBookIn, compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { readTextCases } from '../../src/cli/cases/text-cases.ts';
 import { bodyLimit } from '../support/rule-book.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A request as bytes, and as it is explained. */
 interface SentRequest {
@@ -44,6 +47,27 @@ operations:
 changes:
   - { id: state, summary: s, on: [close], request: [{ set: { state: closed } }] }
   - { id: rest, summary: s, on: [make], request: [{ rename: a, to: b }] }
+`;
+
+const TRANSFORMED = `
+version: 2025-01-01
+operations:
+  make: { match: POST /make, transform: ./made.js }
+  move: { match: POST /move, to: GET /moved, transform: ./made.js }
+changes:
+  - id: sum
+    summary: s
+    on: [make, move]
+    policies: { value: keep }
+    query: [{ rename: page, to: p }]
+    request: [{ unwrap: data }, { scale: sum, by: 100 }]
+`;
+
+const MADE = `export function request(body, { query }) {
+  if (body?.fails) throw new Error('no');
+  query.set('q', '1');
+  return body === undefined ? { query } : { query, body: { ...body, made: true } };
+}
 `;
 
 const BODY_LIMIT = 2000;
@@ -118,6 +142,35 @@ describe('explaining and serving', () => {
     const counts = await expectAlike(requests, new CompiledRuleBook(reading.ruleBook));
     for (const verdict of ['rewritten', 'unchanged'])
       expect([verdict, (counts.get(verdict) ?? 0) >= 5]).toEqual([verdict, true]);
+  });
+
+  test('a transform behind rules gives the same, for bodies that it reads and others', async () => {
+    const folder = temporaryFolder('explained');
+    writeFileSync(join(folder, 'rules.yaml'), TRANSFORMED);
+    writeFileSync(join(folder, 'made.js'), MADE);
+    const loaded = await loadRuleBook(join(folder, 'rules.yaml'));
+    if ('faults' in loaded) throw new Error(loaded.faults.join());
+    const bodies: readonly (readonly [type: string, body: string])[] = [
+      ['application/json', '{"data":{"sum":1.5}}'],
+      ['application/json', '{"sum":1E400}'],
+      ['application/json', ''],
+      ['application/x-ndjson', '{"data":{"sum":1}}\n{"sum":2}\n'],
+      ['text/plain', 'text'],
+      ['application/json', '{"fails":true}'],
+    ];
+    const requests = ['/make?page=2&x=1', '/move'].flatMap((path) =>
+      bodies.map(([type, body]): SentRequest => {
+        const headers = [['Content-Type', type] as const, lengthOf(Buffer.from(body))];
+        return { method: 'POST', target: `/api/v1${path}`, headers, body: Buffer.from(body) };
+      }),
+    );
+    const counts = await expectAlike(requests, loaded.rules);
+    expect(counts).toEqual(
+      new Map([
+        ['rewritten', 11],
+        ['502', 1],
+      ]),
+    );
   });
 
   test('a release pinned for an operation is sent, and explained', async () => {

@@ -14,7 +14,6 @@ import {
   type DecisionLimits,
   type HeadMigration,
   MigratedHead,
-  migrateHead,
 } from '../../src/migrate/decision.ts';
 import { HopFields } from '../../src/http/fields.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
@@ -25,7 +24,6 @@ import { fuzzRuns } from '../support/fuzz.ts';
 import { DEFAULT_POLICIES } from '../support/plan-of.ts';
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { compiledTestRuleBook, testRuleBook } from '../support/rule-book.ts';
-import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { words } from '../support/rows.ts';
 
 const JSON_TYPE = ['Content-Type', 'application/json'];
@@ -642,29 +640,6 @@ test('a runtime that reads fewer codings asks for fewer, and several fields beco
   const received = ['Accept-Encoding', 'zstd', 'A', 'b', 'Accept-Encoding', 'br'];
   expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['Accept-Encoding', 'br', 'A', 'b']);
 });
-
-// RFC 9110 §9.3.2: its fields are those of the GET.
-test.each([
-  ['/orders/post_productions', 'identity'],
-  ['/images/1', 'zstd'],
-])(
-  'of the codings that a client takes, V2 is asked for those of %s by HEAD as by GET: %s',
-  async (rest, asked) => {
-    const rules = await compiledShippedRuleBook();
-    const head = readHead(['Accept-Encoding', 'zstd', 'X-Api-Version', '2025-01-01'], LIMITS, false);
-    for (const method of ['GET', 'HEAD']) {
-      const request = { method, rest, operation: rules.match(method, rest) };
-      const { fields } = migrateHead(head, {
-        decision: { headers: undefined, body: { action: 'forward', note: undefined }, dropsOverride: false },
-        rules,
-        request,
-        now: Date.now(),
-        isRewritten: false,
-      });
-      expect(fields.forwardedHeaders.slice(0, 2)).toEqual(['Accept-Encoding', asked]);
-    }
-  },
-);
 
 describe('one prefix for both versions', () => {
   const V1_LISTED = "{ header: X-Version, value: '2', form: text, v1: ['1', '1.1'] }";

@@ -18,6 +18,7 @@ import { bookIn } from '../rules/reading.ts';
 
 const BOOK = `
 version: 2025-01-01
+body-links: leave
 operations:
   make: { match: POST /made, transform: ./t.js }
   close: { match: POST /close, to: 'GET /closed', transform: ./t.js }
@@ -219,6 +220,23 @@ describe('a request', () => {
   });
 });
 
+// RFC 9110 §9.3.2: its fields are those of the GET.
+test.each([
+  ['/show', 'identity'],
+  ['/images/1', 'zstd'],
+])(
+  'of the codings that a client takes, V2 is asked for those of %s by HEAD as by GET: %s',
+  async (rest, asked) => {
+    const fields = ['Accept-Encoding', 'zstd', 'X-Api-Version', '2025-01-01'];
+    const head = readHead(fields, { count: 100, bytes: 10_000 }, false);
+    for (const method of ['GET', 'HEAD']) {
+      const migration = await requestMigration(`${method} /api/v1${rest}`, false, fields);
+      const sent = migration.head(head, false, { now: Date.now() }).fields.forwardedHeaders;
+      expect(sent.slice(0, 2)).toEqual(['Accept-Encoding', asked]);
+    }
+  },
+);
+
 function toldOf(end: RequestEnd, { decision }: RequestMigration): object {
   if (end.verdict === 'refused') return { code: end.failure.code, why: end.cause?.why };
   const { verdict, body, edits, patch, omitted, note } = end;
@@ -266,7 +284,7 @@ describe('a response', () => {
       ['Content-Type', 'application/x-ndjson'],
       { action: 'forward', note: 'response-media-type' },
     ],
-    ['an error, which is not transformed', 'GET /api/v1/list', 404, JSON_TYPE, { holdsHead: false }],
+    ['an error, which is not transformed', 'GET /api/v1/list', 404, JSON_TYPE, { action: 'forward' }],
   ])('%s', async (_title, line, status, fields, step) => {
     expect((await migrationFor(line, status)).begin(fields)).toMatchObject(step);
   });

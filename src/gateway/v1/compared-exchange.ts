@@ -1,12 +1,9 @@
-import { concatBytes } from '../../http/byte-collector.ts';
-import { readCoding, type TextFormat } from '../../http/content.ts';
+import { readCoding } from '../../http/content.ts';
 import { FieldNames, type HeaderList, headerValues } from '../../http/header-list.ts';
 import { isRead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
-import { JsonDocument } from '../../json/document.ts';
-import { decideResponse, mappedStatus } from '../../migrate/migrated.ts';
-import { transformsStatus } from '../../migrate/transform.ts';
+import { mappedStatus } from '../../migrate/migrated.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import type { GatewayContext, ReceivedRequest } from '../gateway-context.ts';
@@ -16,11 +13,9 @@ import { unknownComparison } from './compare.ts';
 import { CONDITIONAL_FIELDS, MigrateExchange } from './migrate-exchange.ts';
 import { type CollectedResponse, type CollectFault, ResponseCopy } from './response.ts';
 import { type V1Routing, V1Exchange } from './v1-exchange.ts';
-import { isTransformed } from '../../rules/rule-book.ts';
 import { hasFailed } from '../../rewrite-log/entry.ts';
 import type { Body } from '../exchange.ts';
-import { type CheckableBody, DryRun, type DryRunParts } from './dry-run.ts';
-import { joinedPatch } from '../../rewrite/records.ts';
+import { type CheckableBody, DryRun, wouldOf } from './dry-run.ts';
 
 /** Forwards a V1 request to V1 unchanged, and logs the outcome that a migration would have had. */
 export class ObserveExchange extends V1Exchange {
@@ -48,26 +43,16 @@ export class ObserveExchange extends V1Exchange {
   }
 
   override onBody(body: Body): void {
-    this.dryRun = new DryRun(this.decision, {
+    this.dryRun = new DryRun(this.migration, {
       take: (bytes) => this.takeResponse(bytes),
       decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
       rewrite: (bytes, done, lost) => this.rewriteRequest(bytes, done, lost),
-      transform: this.dryTransform,
-      done: (outcome) => {
-        if (outcome.v2Target !== undefined) this.decision = { ...this.decision, v2Target: outcome.v2Target };
-        this.entry.would = outcome.would;
-        this.entry.edits = outcome.edits;
-        this.entry.note = outcome.note;
-        if (outcome.patch !== undefined) this.entry.patch = this.loggedPatch(outcome.patch);
-        const { edits, madePatch = [], omitted } = outcome;
-        if (madePatch.length > 0 && omitted === undefined)
-          this.entry.patch = joinedPatch([
-            { records: edits.filter(({ rule }) => rule !== 'transform'), patch: this.entry.patch },
-            { patch: this.madePatch(madePatch) },
-          ]);
-        if (outcome.omitted !== undefined) this.entry.editsOmitted = outcome.omitted;
-        if (outcome.body !== undefined) this.recorder?.recordRequestBody(outcome.body);
-        this.checkable = this.gateway.bodyChecks.keep(outcome.migrated);
+      transform: (job, done) => this.callTransform(job, done),
+      done: (end, read) => {
+        this.entry.would = wouldOf(end);
+        if (end.verdict !== 'refused') this.noteEdits(end);
+        if (read !== undefined) this.recorder?.recordRequestBody(read);
+        this.checkable = this.gateway.bodyChecks.keep(end.verdict === 'refused' ? undefined : end.json);
       },
       over: () => {
         if (this.isFlushed) this.flushed();
@@ -89,15 +74,6 @@ export class ObserveExchange extends V1Exchange {
     return this.dryRun?.isReading === true;
   }
 
-  private get dryTransform(): DryRunParts['transform'] {
-    if (!isTransformed(this.rules.ruleBook, this.decision.operation, 'request')) return undefined;
-    return (query, migrated, done) => {
-      const isUnread = migrated === 'not-read';
-      const body = isUnread ? undefined : migrated;
-      this.callTransform('request', { query, status: undefined, body, isUnread }, done);
-    };
-  }
-
   /** Checks the body for V2 last, so that nobody waits for it. */
   protected override onFinished(status: number): void {
     super.onFinished(status);
@@ -107,9 +83,7 @@ export class ObserveExchange extends V1Exchange {
     const { operation, v2Method } = decision;
     const { operations } = this.rules.ruleBook;
     // A body that a module made is JSON without a type of its own.
-    const mediaType = isTransformed(this.rules.ruleBook, operation, 'request')
-      ? undefined
-      : this.received.head.contentType;
+    const mediaType = this.migration.isTransformed ? undefined : this.received.head.contentType;
     const request = { operations, operation, mediaType };
     const check = bodyChecks.check(v2Method, this.restAtV2, checkable, hasFailed(entry), request);
     if (check !== undefined) entry.would = { ...entry.would, ...check };
@@ -272,38 +246,16 @@ export class ShadowExchange extends ObserveExchange {
       this.onCompared(unknownComparison(fault ?? 'closed'));
       return;
     }
-    const { status, headers, body: received } = v2;
-    const compare = (body: Uint8Array, made = status): void => {
-      const mapped = mappedStatus(made, this.requestFacts, this.rules);
-      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status: mapped, body }));
-    };
-    const decided = decideResponse(status, headers, this.responseLimit, this.rules.ruleBook.policies.media);
-    if (decided.action === 'forward' || received.length === 0) {
-      compare(received);
-      return;
-    }
-    if (decided.texts !== undefined) {
-      compare(this.wholeTexts(status, decided.texts, received));
-      return;
-    }
-    const { ruleBook } = this.rules;
-    const isMade = transformsStatus(ruleBook, this.decision.operation, status);
-    if (!isMade || !(JsonDocument.read(received, ruleBook.limits.depth) instanceof JsonDocument)) {
-      this.rewriteResponse(status, received, ({ body }) => compare(body));
-      return;
-    }
-    const query = this.decision.target.query.slice(1);
-    this.callTransform('response', { query, status, body: received }, (outcome) => {
-      if ('why' in outcome) this.onCompared(unknownComparison('transform-failed'));
-      else
-        this.rewriteResponse(status, outcome.body ?? received, ({ body }) => compare(body, outcome.status));
+    const response = this.migrateResponse(v2.status);
+    response.begin(v2.headers);
+    this.driveResponse(response, response.finish(v2.body), v2.body, (end) => {
+      if (end.verdict === 'refused') {
+        this.onCompared(unknownComparison('transform-failed'));
+        return;
+      }
+      const status = mappedStatus(response.status, this.migration.facts, this.rules);
+      this.onCompared(this.gateway.comparisons.compare(v1, repeat, { status, body: end.body }));
     });
-  }
-
-  /** Rewrites a copy of a response of several texts. */
-  private wholeTexts(status: number, format: TextFormat, body: Uint8Array): Uint8Array {
-    const stream = this.textStream(status, format);
-    return concatBytes([stream.push(body).bytes, stream.end().bytes]);
   }
 
   private onCompared(comparison: Comparison): void {
@@ -355,7 +307,7 @@ export class VerifyExchange extends MigrateExchange {
       this.v2Outcome = outcome;
     });
     this.copy.head({
-      status: mappedStatus(head.status, this.requestFacts, this.rules),
+      status: mappedStatus(head.status, this.migration.facts, this.rules),
       headers: head.headers,
     });
   }

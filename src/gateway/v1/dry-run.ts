@@ -1,51 +1,17 @@
 import { ByteCollector } from '../../http/byte-collector.ts';
 import type { Coding } from '../../http/content.ts';
-import {
-  bodyTooLarge,
-  codingOf,
-  editsOf,
-  formatOf,
-  makesBody,
-  type MigrateDecision,
-  streamedFormat,
-  undecoded,
-  verdictOf,
-} from '../../migrate/decision.ts';
+import { bodyTooLarge, codingOf, streamedFormat } from '../../migrate/decision.ts';
 import type { DecodedBody } from '../../migrate/decode-web-body.ts';
-import { type Failure, failure, failureOf } from '../../migrate/failure.ts';
-import {
-  queryOf,
-  type TransformOutcome,
-  transformRecords,
-  type TransformResult,
-  withQuery,
-} from '../../migrate/transform.ts';
+import type { Failure } from '../../migrate/failure.ts';
+import type { RequestEnd, RequestMigration, WithoutEdits, Work } from '../../migrate/migration.ts';
+import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import type { BodySchemas, CheckedRequest } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/attributes.ts';
 import type { Would } from '../../rewrite-log/entry.ts';
-import type { EditRecord, PatchOperation, Rewrite } from '../../rewrite/records.ts';
+import type { Rewrite } from '../../rewrite/records.ts';
 import type { BodyCheck } from '../../rollout/body-checks.ts';
 import type { Operation } from '../../rules/rule-book.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
-
-/** Outcome that a request's migration would have had. */
-export interface DryRunOutcome {
-  readonly would: Would;
-  readonly edits: readonly EditRecord[];
-  readonly patch?: readonly PatchOperation[];
-  /** What a transform did to the body behind it. */
-  readonly madePatch?: readonly PatchOperation[];
-  /** Number of edits beyond those listed; there is no patch then. */
-  readonly omitted?: number;
-  readonly note?: string | undefined;
-  /** Decoded body, if it was read. */
-  readonly body?: Uint8Array;
-  /** Body for V2 in JSON, or why it is not known; absent without a body. */
-  readonly migrated?: Uint8Array | 'not-read';
-  /** The target at V2, where a transform made its query. */
-  readonly v2Target?: string;
-}
 
 /** Receives the error of a rewriter that has lost the body. */
 type OnLost = (error: unknown) => void;
@@ -67,16 +33,9 @@ export interface DryRunParts {
     done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
     lost: OnLost,
   ) => void;
-  /** Calls the transform of the operation for the JSON that rules made, if there is one; undefined for an operation without. */
-  readonly transform?:
-    | ((
-        query: string,
-        body: Uint8Array | 'not-read' | undefined,
-        done: (outcome: TransformOutcome) => void,
-      ) => void)
-    | undefined;
-  /** Called once, or never when the body could not be read. */
-  readonly done: (outcome: DryRunOutcome) => void;
+  readonly transform: (job: TransformJob, done: (outcome: TransformOutcome) => void) => void;
+  /** Called once with the end of the migration and the decoded body, if it was read; never when the body could not be read. */
+  readonly done: (end: RequestEnd, read: Uint8Array | undefined) => void;
   /** Called when a body that was read is forwarded, or was before. */
   readonly over: () => void;
   /** Called when the body is lost before it was forwarded. */
@@ -85,48 +44,36 @@ export interface DryRunParts {
   readonly copyLost: OnLost;
 }
 
-/** Forwards a body untouched and migrates a copy as the decision says, which is all that delays the request. */
+/** The verdict that a log has of a dry run. */
+export function wouldOf(end: RequestEnd): Would {
+  if (end.verdict !== 'refused') return { verdict: end.verdict };
+  const { code, pointer } = end.failure;
+  return { verdict: 'refused', failure: code, ...(pointer === undefined ? {} : { pointer }) };
+}
+
+/** Forwards a body untouched and migrates a copy, which is all that delays the request; a transform does not. */
 export class DryRun {
-  private readonly decision: MigrateDecision;
+  private readonly migration: RequestMigration;
   private readonly parts: DryRunParts;
   /** True while a whole body is decoded, rewritten or transformed. */
   isReading = false;
 
-  constructor(decision: MigrateDecision, parts: DryRunParts) {
-    this.decision = decision;
+  constructor(migration: RequestMigration, parts: DryRunParts) {
+    this.migration = migration;
     this.parts = parts;
   }
 
   /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
-    const { body: decided, refusal } = this.decision;
-    if (refusal !== undefined) {
-      this.refused(refusal);
+    const { migration } = this;
+    const step = migration.begin(body !== null);
+    if (step.action !== 'rewrite') {
+      if (step.action === 'refuse') this.refused(step.failure);
+      else this.goOn(migration.finish(body === null ? undefined : 'unread'));
       forward(body);
-      return;
-    }
-    if (body === null && makesBody(decided)) {
-      this.read(new Uint8Array(), () => forward(null), this.parts.lost);
-      return;
-    }
-    if (body === null || decided.action === 'forward' || decided.action === 'drop') {
-      const isNoted = decided.action === 'forward' || decided.action === 'drop';
-      const note = body !== null && isNoted ? decided.note : undefined;
-      this.conclude({
-        would: { verdict: verdictOf(this.decision, 'unchanged') },
-        edits: editsOf(this.decision, []),
-        ...(note === undefined ? {} : { note }),
-        ...(body === null || decided.action === 'drop' ? {} : { migrated: 'not-read' }),
-      });
-      forward(body);
-      return;
-    }
-    if (decided.action === 'refuse') {
-      this.refused(decided.failure);
-      forward(body);
-      return;
-    }
-    if (!(body instanceof Uint8Array)) {
+    } else if (body === null) this.read(new Uint8Array(), () => forward(null), this.parts.lost);
+    else if (body instanceof Uint8Array) this.read(body, forward, this.parts.lost);
+    else {
       const copied = this.copied(body);
       forward({
         [Symbol.asyncIterator]: () => copied,
@@ -134,14 +81,12 @@ export class DryRun {
           return body.trailers ?? [];
         },
       });
-      return;
     }
-    this.read(body, forward, this.parts.lost);
   }
 
   /** Forwards the chunks as they arrive and reads the copy after the last; a copy that grows too large is discarded. */
   private async *copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const { bodyLimit } = this.decision;
+    const { bodyLimit, body: decided } = this.migration.decision;
     const copy = new ByteCollector();
     let isCopying = true;
     for await (const chunk of body) {
@@ -149,16 +94,12 @@ export class DryRun {
         const isTooLarge = copy.length + chunk.length > bodyLimit;
         isCopying = !isTooLarge && this.hold(copy, chunk);
         if (!isCopying) copy.take();
-        if (isTooLarge) this.tooLarge(bodyLimit);
+        // A body that would have been rewritten as it comes is not refused for its size: what became of it is not known.
+        if (isTooLarge && streamedFormat(decided) === undefined) this.refused(bodyTooLarge(bodyLimit));
       }
       yield chunk;
     }
     if (isCopying) this.read(copy.take(), () => {}, this.parts.copyLost);
-  }
-
-  /** A body that would have been rewritten as it comes is not refused for its size: what became of it is not known. */
-  private tooLarge(bodyLimit: number): void {
-    if (streamedFormat(this.decision.body) === undefined) this.refused(bodyTooLarge(bodyLimit));
   }
 
   /** Copies a chunk, whose memory is used again once it is forwarded; false when the budget has no room for it. */
@@ -169,12 +110,12 @@ export class DryRun {
 
   /** Reads a whole body, and passes it on as it was received. */
   private read(body: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
-    const coding = codingOf(this.decision.body, body);
+    const { bodyLimit, body: decided } = this.migration.decision;
+    const coding = codingOf(decided, body);
     if (coding === undefined) {
       this.migrate(body, onDone, onLost);
       return;
     }
-    const { bodyLimit } = this.decision;
     this.isReading = true;
     this.parts.decode(coding, body, bodyLimit, (decoded) => {
       this.isReading = false;
@@ -182,7 +123,7 @@ export class DryRun {
         this.migrate(decoded, () => onDone(body), onLost);
         return;
       }
-      if (decoded !== 'buffer-full') this.refused(undecoded(decoded, bodyLimit));
+      this.goOn(this.migration.finish(decoded));
       onDone(body);
       this.parts.over();
     });
@@ -192,7 +133,7 @@ export class DryRun {
     this.isReading = true;
     const done = (outcome: WithoutEdits<Rewrite>, body: Uint8Array): void => {
       this.isReading = false;
-      this.report(outcome, body);
+      this.goOn(this.migration.ruled(outcome), body);
       onDone(body);
       if (!this.isReading) this.parts.over();
     };
@@ -209,79 +150,25 @@ export class DryRun {
     }
   }
 
-  private report(outcome: WithoutEdits<Rewrite>, body: Uint8Array): void {
-    if (outcome.verdict === 'refused') {
-      const refused = failureOf(outcome.refusal);
-      if (refused.code !== 'buffer-full') this.refused(refused, body);
-      return;
-    }
-    this.conclude({
-      would: { verdict: verdictOf(this.decision, outcome.verdict) },
-      edits: editsOf(this.decision, outcome.records),
-      body,
-      ...(outcome.verdict === 'unchanged'
-        ? { note: outcome.note, migrated: this.isJson ? body : 'not-read' }
-        : { ...listed(outcome), migrated: this.isJson ? outcome.body : 'not-read' }),
-    });
-  }
-
   /** Calls the transform, if there is one: the client's request waits for it no longer. */
-  private conclude(outcome: DryRunOutcome): void {
-    const { transform } = this.parts;
-    if (transform === undefined) {
-      this.parts.done(outcome);
+  private goOn(step: Work | RequestEnd, read?: Uint8Array): void {
+    if ('transform' in step) {
+      this.isReading = true;
+      this.parts.transform(step.transform, (made) => {
+        this.isReading = false;
+        this.goOn(this.migration.transformed(made), read);
+        this.parts.over();
+      });
       return;
     }
-    const { v2Target } = this.decision;
-    const { migrated } = outcome;
-    const query = queryOf(v2Target);
-    this.isReading = true;
-    transform(query, migrated?.length === 0 ? undefined : migrated, (made) => {
-      this.isReading = false;
-      if ('why' in made) this.refused(failure('transform-failed'), outcome.body);
-      else this.parts.done(withTransform(outcome, made, query, v2Target));
-      this.parts.over();
-    });
+    // What was not read for want of memory would have been migrated at another time.
+    const isUnknown = 'rules' in step || (step.verdict === 'refused' && step.failure.code === 'buffer-full');
+    if (!isUnknown) this.parts.done(step, read);
   }
 
-  /** V2's schemas are for JSON. */
-  private get isJson(): boolean {
-    return formatOf(this.decision.body) === 'json';
+  private refused(failed: Failure): void {
+    this.parts.done({ verdict: 'refused', failure: failed, cause: undefined }, undefined);
   }
-
-  private refused({ code, pointer }: Failure, body?: Uint8Array): void {
-    this.parts.done({
-      would: { verdict: 'refused', failure: code, ...(pointer === undefined ? {} : { pointer }) },
-      edits: [],
-      ...(body === undefined ? {} : { body }),
-    });
-  }
-}
-
-/** The outcome with the result of a transform. */
-function withTransform(
-  outcome: DryRunOutcome,
-  made: TransformResult,
-  query: string,
-  v2Target: string,
-): DryRunOutcome {
-  const records = transformRecords(made, query);
-  if (records.length === 0) return outcome;
-  return {
-    ...outcome,
-    would: { verdict: 'rewritten' },
-    edits: [...outcome.edits, ...records],
-    madePatch: made.patch,
-    ...(made.body === undefined ? {} : { migrated: made.body }),
-    v2Target: withQuery(v2Target, made.query),
-  };
-}
-
-type Listed = Pick<DryRunOutcome, 'patch' | 'omitted'>;
-
-/** A patch that lacks edits would be wrong, so the log has one or the number of those it lacks. */
-function listed({ patch, omitted }: Required<Listed>): Listed {
-  return omitted > 0 ? { omitted } : { patch };
 }
 
 /** Maximum bytes of a body to check. The steps of one check are bounded by {@link BodySchemas}, all of them by the budget. */

@@ -12,39 +12,28 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import {
   bodyTooLarge,
   codingOf,
-  editsOf,
-  formatOf,
-  isReadAsJson,
   isSigned,
-  makesBody,
   type MigrateDecision,
   requestedVersion,
   streamedFormat,
-  undecoded,
-  verdictOf,
-  withMadeBody,
 } from '../../migrate/decision.ts';
-import { bufferFull, type Failure, failureOf, failure } from '../../migrate/failure.ts';
+import { bufferFull, type Failure, failureOf } from '../../migrate/failure.ts';
 import { RewrittenBody } from '../../migrate/migrated.ts';
-import { type EditRecord, joinedPatch, type Rewrite } from '../../rewrite/records.ts';
+import {
+  type MigratedMessage,
+  type RequestEnd,
+  type ResponseStep,
+  stepFor,
+  type Work,
+} from '../../migrate/migration.ts';
+import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { BodyStream } from '../../rewrite/text-stream.ts';
 import { plainSpelling } from '../../rules/rule.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
 import type { DescriptionText } from '../description.ts';
 import type { Body, BodyParts } from '../exchange.ts';
 import { type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
-import { type ResponseHandling, ResponseCollector } from './response.ts';
+import { ResponseCollector } from './response.ts';
 import { V1Exchange } from './v1-exchange.ts';
-import { JsonDocument } from '../../json/document.ts';
-import {
-  queryOf,
-  type TransformJob,
-  transformRecords,
-  type TransformResult,
-  transformsStatus,
-  withQuery,
-} from '../../migrate/transform.ts';
-import { isTransformed, type RuleBook } from '../../rules/rule-book.ts';
 
 /** Migrates a V1 request to V2: its target, its version header and, where rules apply, its body. */
 export class MigrateExchange extends V1Exchange {
@@ -52,29 +41,24 @@ export class MigrateExchange extends V1Exchange {
   private upload: { readonly body: RewrittenBody; readonly stream: BodyStream } | undefined = undefined;
 
   override start(): void {
-    const { decision, received } = this;
-    if (decision.refusal !== undefined) return this.refuse(decision.refusal);
-    if (!received.exchange.hasBody) {
-      if (makesBody(decision.body)) this.migrate(NO_BODY, undefined);
-      else this.onBody(null);
-      return;
-    }
-    switch (decision.body.action) {
-      case 'refuse':
+    const { received, migration } = this;
+    const { exchange, head } = received;
+    const step = migration.begin(exchange.hasBody);
+    switch (step.action) {
+      case 'refuse': {
         // A body of unknown length may be empty: an empty one is forwarded, whatever its head says.
-        if ((received.head.contentLength ?? 0) > 0) return this.refuse(decision.body.failure);
-        return received.exchange.collect(this.memory);
+        const isMeant = this.decision.refusal !== undefined || (head.contentLength ?? 0) > 0;
+        return isMeant ? this.refuse(step.failure) : exchange.collect(this.memory);
+      }
       case 'forward':
-        return received.exchange.open('exchange');
-      case 'rewrite':
-        if (streamedFormat(decision.body) !== undefined) {
-          // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
-          const isOfTextsOnly = isOfTexts(formatOf(decision.body));
-          return received.exchange.open('exchange', isOfTextsOnly ? 'at-once' : undefined);
-        }
-        return received.exchange.collect(this.memory);
+        return exchange.hasBody ? exchange.open('exchange') : this.onBody(null);
       case 'drop':
-        return received.exchange.collect(this.memory);
+        return exchange.collect(this.memory);
+      case 'rewrite':
+        if (!exchange.hasBody) return this.goOn(migration.finish(NO_BODY));
+        if (streamedFormat(step) === undefined) return exchange.collect(this.memory);
+        // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
+        return exchange.open('exchange', isOfTexts(step.format) ? 'at-once' : undefined);
     }
   }
 
@@ -94,37 +78,29 @@ export class MigrateExchange extends V1Exchange {
   override onWholeBody(body: Uint8Array): void {
     const { bodyLimit, body: decided } = this.decision;
     if (decided.action === 'refuse' || decided.action === 'drop') {
-      if (decided.action === 'drop' && body.length > 0) this.entry.note = decided.note;
-      this.onBody(null);
+      this.goOn(this.migration.finish(body.length > 0 ? 'unread' : undefined), null);
       return;
     }
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
-      this.migrate(body, undefined);
+      this.goOn(this.migration.finish(body));
       return;
     }
     this.decodeBody(coding, body, bodyLimit, (decoded) => {
       // The decoder may still be at work on the body in its thread.
       if (typeof decoded === 'string') this.memory.abandon();
-      if (this.isSettled) return;
-      if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
-      else this.migrate(decoded, body);
+      if (!this.isSettled) this.goOn(this.migration.finish(decoded), body);
     });
   }
 
   /** Forwards the body unchanged, or rewrites it as it comes. */
   override onBody(body: Body): void {
-    const { body: decided } = this.decision;
+    const { body: decided, bodyLimit } = this.decision;
     const format = streamedFormat(decided);
-    if (format !== undefined && body !== null) {
-      const isWhole = body instanceof Uint8Array && body.length <= this.decision.bodyLimit;
-      if (isWhole) this.migrate(body, undefined);
-      else this.migrateStream(body instanceof Uint8Array ? inOnePart(body) : body, format);
-      return;
-    }
-    if (body !== null && decided.action === 'forward') this.entry.note = decided.note;
-    this.noteEdits('unchanged', NO_EDITS);
-    this.forward(body);
+    if (format === undefined || body === null)
+      this.goOn(this.migration.finish(body === null ? undefined : 'unread'), body);
+    else if (body instanceof Uint8Array && body.length <= bodyLimit) this.goOn(this.migration.finish(body));
+    else this.migrateStream(body instanceof Uint8Array ? inOnePart(body) : body, format);
   }
 
   /** Sends a body on as it comes, once its first text is read: until then, a fault refuses it, and nothing was sent. */
@@ -138,9 +114,8 @@ export class MigrateExchange extends V1Exchange {
       (begun) =>
         this.guarded(() => {
           if (this.isSettled) return;
-          this.noteUpload();
           if (begun.outcome === 'refused') this.refuse(failureOf(begun.refusal));
-          else this.forward(begun.outcome === 'whole' ? begun.body : body, true);
+          else this.goOn(this.migration.finish('unread'), begun.outcome === 'whole' ? begun.body : body);
         }),
       // The client's side tells why its body broke.
       () => {},
@@ -164,15 +139,10 @@ export class MigrateExchange extends V1Exchange {
 
   /** Logs the edits of the body so far: they are complete when the exchange is over. */
   private noteUpload(): void {
-    if (this.upload === undefined) return;
-    const { records, patch, omitted, isRewritten, note } = this.upload.stream.findings;
-    this.noteEdits(isRewritten ? 'rewritten' : 'unchanged', records);
-    this.entry.note = note;
-    this.entry.editsOmitted = omitted > 0 ? omitted : undefined;
-    this.entry.patch = isRewritten && omitted === 0 ? this.loggedPatch(patch) : undefined;
+    if (this.upload !== undefined) this.note(this.migration.streamed(this.upload.stream.findings));
   }
 
-  override planResponse(status: number, headers: HeaderList): ResponseHandling | undefined {
+  override planResponse(status: number, headers: HeaderList): ResponseStep {
     this.noteUpload();
     return super.planResponse(status, headers);
   }
@@ -190,45 +160,39 @@ export class MigrateExchange extends V1Exchange {
     return false;
   }
 
-  /** Migrates a decoded body; `received` is the one with its content coding, if it has one. */
-  private migrate(decoded: Uint8Array, received: Uint8Array | undefined): void {
-    const { now } = this.gateway.parts;
-    const before = now();
-    this.rewriteRequest(decoded, (outcome, body) => {
-      if (this.isSettled) return;
-      this.entry.rewriteMs = now() - before;
-      if (body.length > 0) this.recorder?.recordRequestBody(body);
-      this.settle(outcome, body, received ?? body);
-    });
-  }
-
-  private settle(outcome: WithoutEdits<Rewrite>, decoded: Uint8Array, original: Uint8Array): void {
-    const { entry } = this;
-    if (outcome.verdict === 'refused') {
-      this.refuse(failureOf(outcome.refusal));
-      return;
+  /** Does the next work of the migration, until the request can be sent: without a body of rules or a transform with `original`. */
+  private goOn(step: Work | RequestEnd, original?: Body): void {
+    const { entry, migration } = this;
+    if ('rules' in step) {
+      const { now } = this.gateway.parts;
+      const before = now();
+      this.rewriteRequest(step.rules, (outcome, read) => {
+        if (this.isSettled) return;
+        entry.rewriteMs = now() - before;
+        if (read.length > 0) this.recorder?.recordRequestBody(read);
+        this.goOn(migration.ruled(outcome), original ?? read);
+      });
+    } else if ('transform' in step)
+      this.callTransform(step.transform, (made) => {
+        if (!this.isOver) this.goOn(migration.transformed(made), original);
+      });
+    else if (step.verdict === 'refused') this.failTransform(step);
+    else {
+      if (this.upload === undefined) this.note(step);
+      else this.noteUpload();
+      const body = step.body ?? original ?? null;
+      const isNone = body instanceof Uint8Array && body.length === 0;
+      this.forward(isNone ? null : body, step.body !== undefined || this.upload !== undefined);
     }
-    this.noteEdits(outcome.verdict, outcome.records);
-    if (outcome.verdict === 'unchanged') {
-      entry.note = outcome.note;
-      if (original.length === 0) this.forward(null);
-      else this.forward(original, false, decoded);
-      return;
-    }
-    if (outcome.omitted > 0) entry.editsOmitted = outcome.omitted;
-    else entry.patch = this.loggedPatch(outcome.patch);
-    this.forward(outcome.body, true, outcome.body);
   }
 
-  /** Logs the verdict on the request, and the edits of its query and body. */
-  private noteEdits(body: 'rewritten' | 'unchanged', edits: readonly EditRecord[]): void {
-    const { decision, entry } = this;
-    entry.edits = editsOf(decision, edits);
-    entry.verdict = verdictOf(decision, body);
+  /** Logs the verdict on the request, which a rewritten response may have changed, and its edits. */
+  private note(message: MigratedMessage): void {
+    if (message.verdict === 'rewritten') this.entry.verdict = message.verdict;
+    this.noteEdits(message);
   }
 
-  /** Sends the request; `decoded` is its JSON body without its content coding, if there is one that was read. */
-  protected forward(body: Body, isRewritten = false, _decoded?: Uint8Array): void {
+  private forward(body: Body, isRewritten: boolean): void {
     const { v2Method, v2Target } = this.decision;
     if (isSigned(this.received.head, this.decision.target.query)) this.entry.note ??= 'signed';
     this.upstreamTarget = v2Target;
@@ -243,8 +207,6 @@ async function* inOnePart(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
 }
 
 const NO_BODY = new Uint8Array();
-
-const NO_EDITS: readonly EditRecord[] = [];
 
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
@@ -278,6 +240,8 @@ const SHARED_FIELDS = new FieldNames([
 export class DescriptionExchange extends MigrateExchange {
   private derived: DescriptionText | undefined = undefined;
   private isNotModified = false;
+  /** The fields of a response that may be V2's description. */
+  private headers: HeaderList = [];
 
   /** True for a request for V1's description. */
   static isFor(method: string, decision: MigrateDecision): boolean {
@@ -313,11 +277,11 @@ export class DescriptionExchange extends MigrateExchange {
     return new ResponseCollector(this);
   }
 
-  override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
+  override planResponse(status: number, headers: HeaderList): ResponseStep {
     if (status !== 200) return super.planResponse(status, headers);
+    this.headers = headers;
     this.noteResponseTime();
-    const planned = this.planRewrite(status, headers);
-    return planned && { ...planned, texts: undefined, holdsHead: true };
+    return this.readable(stepFor(status, headers, this.rules.ruleBook, true));
   }
 
   /** V2's own description is better than none. */
@@ -325,21 +289,22 @@ export class DescriptionExchange extends MigrateExchange {
     return false;
   }
 
-  protected override isChangedWhole(status: number): boolean {
-    return status === 200;
+  override responsePieces(...[emit]: Parameters<MigrateExchange['responsePieces']>): ListPieces | undefined {
+    return this.response === undefined ? undefined : super.responsePieces(emit);
   }
 
-  override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
-    if (status !== 200) {
-      super.rewriteResponse(status, body, done);
+  override finishResponse(...[body, done]: Parameters<MigrateExchange['finishResponse']>): void {
+    // Only a description is read without a migration of its own.
+    if (this.response !== undefined) {
+      super.finishResponse(body, done);
       return;
     }
-    const { descriptions, v2 } = this.gateway;
     this.work((memory, finish) => {
+      const { descriptions, v2 } = this.gateway;
       descriptions.derive({ source: body, rules: this.rules.ruleBook, v2 }, memory).then(
         (derived) =>
           finish(() => {
-            if (derived === undefined) super.rewriteResponse(status, body, done);
+            if (derived === undefined) this.migrateOther(body, done);
             else if (derived === 'buffer-full')
               done({ verdict: 'unchanged', body, note: 'response-buffer-full' }, body);
             else {
@@ -350,6 +315,13 @@ export class DescriptionExchange extends MigrateExchange {
         (error: unknown) => finish(() => this.failInternally(error)),
       );
     }, 1);
+  }
+
+  /** Migrates a response that is no description, like any other. */
+  private migrateOther(...[body, done]: Parameters<MigrateExchange['finishResponse']>): void {
+    this.response = this.migrateResponse(200);
+    this.response.begin(this.headers);
+    super.finishResponse(body, done);
   }
 
   override head(head: ResponseHead): void {
@@ -424,131 +396,4 @@ function sharedMs(headers: HeaderList): number {
   if (vary.split(',').some((name) => !['', 'accept-encoding'].includes(name.trim()))) return 0;
   const age = /\bs-maxage=(\d+)/.exec(control)?.[1] ?? /\bmax-age=(\d+)/.exec(control)?.[1];
   return age === undefined ? SHARED_MS : Math.min(SHARED_MS, Number(age) * 1000);
-}
-
-/**
- * Migrates a request of an operation with a `transform`: its module runs after the rules for the request, and before those for
- * the response. If it fails, nothing is sent on: the client gets 502 `transform-failed`, and the log says what happened.
- */
-export class TransformExchange extends MigrateExchange {
-  /** The status that the module gave the response. */
-  private newStatus: number | undefined = undefined;
-
-  /** True where the rule book names a module for the operation. */
-  static isFor({ operation }: MigrateDecision, { modules }: RuleBook): boolean {
-    return modules !== undefined && operation?.transform !== undefined;
-  }
-
-  protected override forward(body: Body, isRewritten = false, decoded?: Uint8Array): void {
-    const { decision, rules } = this;
-    if (!isTransformed(rules.ruleBook, decision.operation, 'request')) {
-      super.forward(body, isRewritten);
-      return;
-    }
-    const isRead = isReadAsJson(decision.body);
-    const isUnread = !isRead && body !== null && !(body instanceof Uint8Array && body.length === 0);
-    const query = queryOf(decision.v2Target);
-    const message = { query, status: undefined, body: isRead ? decoded : undefined, isUnread };
-    this.transform('request', message, (result) => {
-      const { edits, editsOmitted: omitted } = this.entry;
-      if (result.patch.length > 0 && omitted === undefined)
-        this.entry.patch = joinedPatch([
-          { records: edits, patch: this.entry.patch },
-          { patch: this.madePatch(result.patch) },
-        ]);
-      const records = transformRecords(result, query);
-      if (records.length > 0) {
-        this.entry.edits = [...edits, ...records];
-        this.entry.verdict = 'rewritten';
-      }
-      const made = result.body === undefined ? decision : withMadeBody(decision);
-      this.decision = { ...made, v2Target: withQuery(decision.v2Target, result.query) };
-      super.forward(result.body ?? body, isRewritten || result.body !== undefined);
-    });
-  }
-
-  // The response.
-
-  protected override receiver(): UpstreamReceiver {
-    if (!this.transformsResponses || this.received.exchange.method === 'HEAD') return super.receiver();
-    return new ResponseCollector(this);
-  }
-
-  override planResponse(status: number, headers: HeaderList): ReturnType<MigrateExchange['planResponse']> {
-    if (!this.isChangedWhole(status)) return super.planResponse(status, headers);
-    this.noteResponseTime();
-    const planned = this.planRewrite(status, headers);
-    // A module may choose the status.
-    if (planned?.texts === undefined) return planned && { ...planned, holdsHead: true };
-    // A module makes one value of another: several texts, which may never end, are none.
-    this.noteResponse('response-media-type');
-    return undefined;
-  }
-
-  override rewriteResponse(...[status, body, done]: Parameters<MigrateExchange['rewriteResponse']>): void {
-    if (!this.isChangedWhole(status) || body.length === 0) {
-      super.rewriteResponse(status, body, done);
-      return;
-    }
-    if (!(JsonDocument.read(body, this.rules.ruleBook.limits.depth) instanceof JsonDocument)) {
-      done({ verdict: 'unchanged', body, note: 'response-malformed' }, body);
-      return;
-    }
-    const query = this.decision.target.query.slice(1);
-    this.transform('response', { query, status, body }, (result) => {
-      this.newStatus = result.status;
-      const made = result.body;
-      super.rewriteResponse(status, made ?? body, (outcome, original) => {
-        if (made === undefined) {
-          done(outcome, original);
-          return;
-        }
-        const [record] = transformRecords(result, undefined);
-        const records = [
-          ...(record === undefined ? [] : [record]),
-          ...('records' in outcome ? outcome.records : []),
-        ];
-        const patch = joinedPatch([{ patch: this.madePatch(result.patch) }, outcome]);
-        const omitted = 'omitted' in outcome ? outcome.omitted : 0;
-        done({ verdict: 'rewritten', body: outcome.body, records, omitted, patch }, body);
-      });
-    });
-  }
-
-  override head(head: ResponseHead): void {
-    const { newStatus } = this;
-    const { headers } = head;
-    super.head(newStatus === undefined ? head : { ...head, headers, status: newStatus, reason: undefined });
-  }
-
-  private get transformsResponses(): boolean {
-    return isTransformed(this.rules.ruleBook, this.decision.operation, 'response');
-  }
-
-  protected override isChangedWhole(status: number): boolean {
-    return transformsStatus(this.rules.ruleBook, this.decision.operation, status);
-  }
-
-  private transform(
-    direction: TransformJob['direction'],
-    message: Pick<TransformJob, 'query' | 'status' | 'body' | 'isUnread'>,
-    done: (result: TransformResult) => void,
-  ): void {
-    this.callTransform(direction, message, (outcome) => {
-      if (this.isOver) return;
-      if ('why' in outcome) this.failTransform(outcome.why);
-      else done(outcome);
-    });
-  }
-
-  /** True once the client has gone, or got a response. */
-  private get isOver(): boolean {
-    return this.isSettled || this.received.exchange.isGone === true;
-  }
-
-  private failTransform(why: string): void {
-    this.abort();
-    this.entry.cause = why;
-    this.refuse(failure('transform-failed'));
-  }
 }

@@ -9,9 +9,10 @@ import {
 import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
 import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { migrateBody, type MigrateDecision } from '../../migrate/decision.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
 import type { DecodedBody, StreamDecoder } from '../../migrate/decode-web-body.ts';
 import { NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
+import type { ResponseOutcome, ResponseStep } from '../../migrate/migration.ts';
 import type { ResponseDifference } from '../../rewrite-log/entry.ts';
 import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import {
@@ -24,11 +25,9 @@ import {
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { ListPieces } from '../../rewrite/list-pieces.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
-import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
 import { resourcePath } from '../../rules/inverse.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
 import { changesValue } from '../../rules/rule.ts';
-import type { WithoutEdits } from '../body-rewriter.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 import type { TextResponse } from './text-response.ts';
 
@@ -40,10 +39,10 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   readonly responseMemory: CollectorMemory;
   /** Maximum decoded bytes of a response to rewrite. */
   readonly responseLimit: number;
-  /** Decides how to rewrite the response with this head; undefined streams it unchanged. */
-  planResponse(status: number, headers: HeaderList): ResponseHandling | undefined;
+  /** Decides how to rewrite the response with this head. */
+  planResponse(status: number, headers: HeaderList): ResponseStep;
   /** Returns what rewrites a long list while it arrives; undefined where the whole response is needed. */
-  responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined;
+  responsePieces(emit: (part: Uint8Array) => void): ListPieces | undefined;
   /** Opens a response of several texts, which goes on as it comes. */
   openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse;
   /** Reserves bytes in the budget; false when they do not fit. */
@@ -62,16 +61,14 @@ export interface ResponseCollectorOwner extends UpstreamReceiver {
   peekResponse(coding: Coding, begin: Uint8Array): Uint8Array;
   /** Gives a rewritten response the coding that V2 sent it in, if its client takes that; otherwise `done` gets undefined. */
   encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void;
-  /** Rewrites a small response at once, where it is; undefined for a larger one. */
-  rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined;
-  /** Rewrites a decoded response; it may then be in other memory. `done` is not called when the exchange is over. */
-  rewriteResponse(
-    status: number,
-    body: Uint8Array,
-    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
-  ): void;
-  /** Logs the edits of the response. */
-  noteResponseEdits(outcome: WithoutEdits<RewrittenResponse>): void;
+  /** Migrates a small response at once, where it is; undefined for one that takes longer. */
+  finishSmallResponse(body: Uint8Array): ResponseOutcome | undefined;
+  /** Migrates a decoded response; it may then be in other memory. `done` is not called when the exchange is over, or has failed. */
+  finishResponse(body: Uint8Array, done: (outcome: ResponseOutcome, body: Uint8Array) => void): void;
+  /** The status that a transform gave the response, or V2's; undefined where the head says it. */
+  readonly responseStatus: number | undefined;
+  /** Logs what became of the response. */
+  noteResponseOutcome(outcome: ResponseOutcome): void;
   /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void;
   /** Responds to a fault before anything of the response was sent. */
@@ -85,21 +82,6 @@ export interface DecodedParts {
   data(part: Uint8Array): void;
   end(): void;
   fail(): void;
-}
-
-/** How to read a response that is rewritten. */
-export interface ResponseHandling {
-  readonly coding: Coding | undefined;
-  /** True for a response that is too long to be collected: it is rewritten by pieces, or not at all. */
-  readonly isTooLong?: boolean;
-  /** Set for one of several texts, which is not collected. */
-  readonly texts?: TextFormat | undefined;
-  /** True where its first byte decides whether it is rewritten. */
-  readonly isGuess?: boolean;
-  /** True for one that is streamed, with a note where its first byte says that it is JSON. */
-  readonly mayHideJson?: boolean;
-  /** True where the body decides about the head, which then waits for all of it. */
-  readonly holdsHead?: boolean;
 }
 
 /** A response that is rewritten by pieces. */
@@ -158,8 +140,6 @@ export class ResponseCollector implements UpstreamReceiver {
   private mayHideJson = false;
   /** The content coding of such a response, and its beginning as received. */
   private hiding: { readonly coding: Coding; readonly begin: Uint8Array } | undefined = undefined;
-  /** True for a response whose type does not say that it is JSON. */
-  private isGuess = false;
   /** True once head and white space of a response that is collected were sent. */
   private hasBegun = false;
   /** The memory that the whole response was collected in. */
@@ -181,22 +161,22 @@ export class ResponseCollector implements UpstreamReceiver {
   head(head: ResponseHead): void {
     const { status, headers } = head;
     const plan = this.owner.planResponse(status, headers);
-    if (plan === undefined) this.owner.head(head);
-    else if (plan.mayHideJson === true) {
-      this.mayHideJson = true;
-      this.hiding = plan.coding && { coding: plan.coding, begin: NO_BYTES };
+    const { coding } = plan;
+    if (plan.action === 'forward') {
+      this.mayHideJson = plan.mayHideJson === true;
+      this.hiding = this.mayHideJson && coding !== undefined ? { coding, begin: NO_BYTES } : undefined;
       this.owner.head(head);
-    } else if (plan.texts !== undefined) {
+    } else if (plan.action === 'stream') {
       this.texts = this.owner.openTexts(status, headers, plan.texts);
-      this.texts.head(head, plan.coding);
+      this.texts.head(head, coding);
     } else {
       const length = Number(headerValue(headers, 'content-length') ?? 0);
-      const body = new ByteCollector(plan.isTooLong === true ? 0 : length, this.owner.responseMemory);
-      const { coding, isGuess = false, holdsHead = false } = plan;
-      this.isGuess = isGuess;
-      const pending = { head, coding, length, body, isGuess: isGuess && coding === undefined, holdsHead };
+      const { isTooLong, holdsHead } = plan;
+      const body = new ByteCollector(isTooLong ? 0 : length, this.owner.responseMemory);
+      const isGuess = plan.isGuess && coding === undefined;
+      const pending = { head, coding, length, body, isGuess, holdsHead };
       this.pending = pending;
-      if (plan.isTooLong === true) this.inPiecesOrStream(pending, 'response-too-large');
+      if (isTooLong) this.inPiecesOrStream(pending, 'response-too-large');
     }
   }
 
@@ -321,10 +301,14 @@ export class ResponseCollector implements UpstreamReceiver {
   }
 
   /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
-  private rewriteWhole({ head, coding }: PendingResponse, body: Uint8Array, isLast: boolean): boolean {
+  private rewriteWhole(
+    { head, coding, holdsHead }: PendingResponse,
+    body: Uint8Array,
+    isLast: boolean,
+  ): boolean {
     const { owner } = this;
-    if (coding !== undefined || body.length > owner.responseLimit) return false;
-    const outcome = owner.rewriteSmallResponse(head.status, body);
+    if (coding !== undefined || holdsHead || body.length > owner.responseLimit) return false;
+    const outcome = owner.finishSmallResponse(body);
     if (outcome === undefined) return false;
     this.pending = undefined;
     if (isWithoutMemory(outcome) && this.isRefused()) return true;
@@ -340,7 +324,7 @@ export class ResponseCollector implements UpstreamReceiver {
     received: Uint8Array | undefined,
     trailers: HeaderList,
   ): void {
-    this.owner.rewriteResponse(head.status, decoded, (outcome, body) => {
+    this.owner.finishResponse(decoded, (outcome, body) => {
       if (this.isOver) return;
       if (isWithoutMemory(outcome)) {
         if (this.beginPieces({ head, coding: undefined }, body, 'response-buffer-full')) {
@@ -350,8 +334,8 @@ export class ResponseCollector implements UpstreamReceiver {
         if (this.isRefused()) return;
       }
       const settled = this.settled(head, outcome, body);
-      if (settled === head) {
-        this.send(head, received ?? body, trailers);
+      if (outcome.verdict === 'unchanged') {
+        this.send(settled, received ?? body, trailers);
         return;
       }
       this.giveBack(body === decoded ? undefined : body);
@@ -360,22 +344,15 @@ export class ResponseCollector implements UpstreamReceiver {
     });
   }
 
-  /** Logs what became of a response; returns the head for the client: another one where the body was rewritten. */
-  private settled(
-    head: ResponseHead,
-    outcome: WithoutEdits<ResponseRewrite>,
-    body: Uint8Array,
-  ): ResponseHead {
+  /** Logs what became of a response; returns the head for the client. */
+  private settled(own: ResponseHead, outcome: ResponseOutcome, body: Uint8Array): ResponseHead {
     const { owner } = this;
-    if (outcome.verdict === 'unchanged') {
-      // Nobody said that it is JSON.
-      const isNoJson = this.isGuess && outcome.note === 'response-malformed' && looksLikeJson(body) !== true;
-      if (outcome.note !== undefined && !isNoJson) owner.noteResponse(outcome.note);
-      return head;
-    }
-    owner.noteResponseEdits(outcome);
-    owner.observeResponse(head.status, head.headers, body);
-    return { ...head, headers: rewrittenResponseFields(head.headers, outcome.body.length) };
+    const { responseStatus: status = own.status } = owner;
+    const head = status === own.status ? own : { ...own, headers: own.headers, status, reason: undefined };
+    owner.noteResponseOutcome(outcome);
+    if (outcome.verdict === 'unchanged') return head;
+    owner.observeResponse(own.status, own.headers, body);
+    return { ...head, headers: rewrittenResponseFields(own.headers, outcome.body.length) };
   }
 
   /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
@@ -442,7 +419,7 @@ export class ResponseCollector implements UpstreamReceiver {
       if (waiting === undefined) owner.data(part);
       else waiting.push(part);
     };
-    const list = owner.responsePieces(head.status, emit);
+    const list = owner.responsePieces(emit);
     if (list === undefined) return false;
     const coded = coding && this.decoded(coding);
     const begin = body instanceof Uint8Array ? body : body.take();
@@ -550,7 +527,8 @@ export class ResponseCollector implements UpstreamReceiver {
     const { note, ...edits } = list.end();
     this.sendPieces(inPieces);
     this.inPieces = undefined;
-    if (edits.records.length > 0) owner.noteResponseEdits({ verdict: 'rewritten', body: NO_BYTES, ...edits });
+    if (edits.records.length > 0)
+      owner.noteResponseOutcome({ verdict: 'rewritten', body: NO_BYTES, ...edits });
     const why = note ?? (list.lists === 0 ? reason : undefined);
     if (why !== undefined) owner.noteResponse(why);
   }
@@ -569,7 +547,7 @@ function byteLength(parts: readonly Uint8Array[]): number {
   return parts.reduce((bytes, part) => bytes + part.length, 0);
 }
 
-function isWithoutMemory(outcome: WithoutEdits<ResponseRewrite>): boolean {
+function isWithoutMemory(outcome: ResponseOutcome): boolean {
   return outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full';
 }
 
@@ -737,7 +715,7 @@ export function addFindings(
   const deprecated = deprecatedMembers(response, attributes, new MovedMembers(entry.edits).wrapper);
   if (deprecated.length > 0) entry.deprecated = deprecated;
   const { operation } = decision;
-  const outcome = operation && migrateBody(rules.requestPlan(operation), body, decision.bodyLimit);
+  const outcome = operation && rules.requestPlan(operation).rewrite(body);
   if (outcome !== undefined && outcome.verdict !== 'refused')
     entry.responseWould = differences(outcome.records);
 }

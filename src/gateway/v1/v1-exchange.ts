@@ -1,11 +1,10 @@
 import type { CollectorMemory } from '../../http/byte-collector.ts';
 import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '../../http/content.ts';
-import { markTags } from '../../http/fields.ts';
 import { readTraceparent, traceparentOf } from '../../http/forwarding.ts';
-import { FieldNames, type HeaderList, headerValue, setField, withoutFields } from '../../http/header-list.ts';
+import { FieldNames, type HeaderList, setField, withoutFields } from '../../http/header-list.ts';
 import { isRead, type RequestHead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { formatOf, type MigrateDecision, migrateHead } from '../../migrate/decision.ts';
+import { formatOf, type MigrateDecision } from '../../migrate/decision.ts';
 import {
   type DecodedBody,
   type OpenDecoder,
@@ -14,37 +13,42 @@ import {
 } from '../../migrate/decode-web-body.ts';
 import { bufferFull, Failure } from '../../migrate/failure.ts';
 import {
-  contentlessFields,
   headerPlanOf,
-  decideResponse,
   hasContent,
   hasLinks,
-  type ResponseNote,
+  isRepresentationRead,
   mappedHead,
-  representationPlan,
+  type ResponseNote,
   rewriteLinks,
-  transformsRepresentation,
 } from '../../migrate/migrated.ts';
-import { transformJob, type TransformJob, type TransformOutcome } from '../../migrate/transform.ts';
-import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../../rewrite/links.ts';
+import {
+  FEW_VALUES,
+  fieldsForV1,
+  type MigratedMessage,
+  type PatchValues,
+  type RefusedMigration,
+  RequestMigration,
+  type ResponseEnd,
+  ResponseMigration,
+  type ResponseOutcome,
+  type ResponseStep,
+  textsOutcome,
+  type WithoutEdits,
+  type Work,
+} from '../../migrate/migration.ts';
+import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
+import { type BodyLinks, type LinkRewriting, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import type { WorkMemory } from '../../json/tape.ts';
-import {
-  deprecatedAttributes,
-  deprecatedInV1,
-  type PatchOperation,
-  type Rewrite,
-  withoutValues,
-} from '../../rewrite/records.ts';
+import { deprecatedAttributes, type Rewrite } from '../../rewrite/records.ts';
 import type { ListPieces } from '../../rewrite/list-pieces.ts';
-import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { type BodyStream, ResponseTexts } from '../../rewrite/text-stream.ts';
-import type { ResponseRewrite, RewrittenResponse } from '../../rewrite/response-rules.ts';
+import type { BodyStream } from '../../rewrite/text-stream.ts';
+import type { ResponseRecord, ResponseRewrite } from '../../rewrite/response-rules.ts';
 import { canaryOutcome } from '../../rollout/canary-window.ts';
 import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/rollout-state.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
 import { isPreflight, type Newcomer, type RetirementRefusal, takesKey } from '../../rollout/retirement.ts';
-import { rewriteSmall, rewriteSmallResponse, type WithoutEdits } from '../body-rewriter.ts';
+import { rewriteSmall, rewriteSmallResponse } from '../body-rewriter.ts';
 import type { Body } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import { isShared } from '../cross-origin.ts';
@@ -57,7 +61,6 @@ import {
   ResponseCollector,
   type ResponseCollectorOwner,
   type ResponseCopy,
-  type ResponseHandling,
   ResponseSample,
 } from './response.ts';
 import { TextResponse, type TextResponseOwner } from './text-response.ts';
@@ -67,9 +70,12 @@ export class V1Exchange
   extends ProxiedExchange
   implements ResponseCollectorOwner, TextResponseOwner, QueuedRequest
 {
-  protected decision: MigrateDecision;
+  protected readonly migration: RequestMigration;
   protected readonly routing: V1Routing | undefined;
-  private readonly responsePlan: ResponsePlan;
+  /** That of V2's response, once its head has come. */
+  protected response: ResponseMigration | undefined = undefined;
+  /** V2's status, or a transform's, before it is mapped. */
+  private v2Status = 0;
   /** What collects the response of a request that is compared. */
   protected copy: ResponseCopy | undefined = undefined;
   private rateLimitReset: RateLimitReset | undefined = undefined;
@@ -96,11 +102,20 @@ export class V1Exchange
     super(gateway, received, 'migrate');
     const { operation } = decision;
     const { mode } = routing?.routed.mode ?? {};
-    this.decision = decision;
+    this.migration = new RequestMigration(this.rules, decision, this.patchValues);
     this.routing = routing;
     if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
     this.entry.operation = operation?.id;
-    this.responsePlan = this.rules.responsePlan(operation, decision.method);
+  }
+
+  /** What was decided about the request; a transform may have made another query of it. */
+  protected get decision(): MigrateDecision {
+    return this.migration.decision;
+  }
+
+  /** Values that tell what the client sent are left out of the log, unless capture is on. */
+  private get patchValues(): PatchValues | undefined {
+    return this.recorder?.logsValues === true ? undefined : FEW_VALUES;
   }
 
   /** Starts to receive the request. */
@@ -185,7 +200,8 @@ export class V1Exchange
     const isShielded = this.rules.ruleBook.rollout?.shield !== undefined;
     if (head.status === 429 && isShielded)
       this.rateLimitReset = new RateLimitReset(head.headers, this.gateway.parts.time());
-    const mapped = this.isFromV2 ? mappedHead(head, this.requestFacts, this.rules) : head;
+    this.v2Status = head.status;
+    const mapped = this.isFromV2 ? mappedHead(head, this.migration.facts, this.rules) : head;
     if (mapped !== head) this.entry.upstreamStatus = head.status;
     this.dropsContent = mapped !== head && !hasContent(mapped.status);
     super.head(mapped);
@@ -230,14 +246,10 @@ export class V1Exchange
     const { parts, options } = this.gateway;
     const { entry, rules, routing, decision } = this;
     this.beginSpan();
-    const { version, fields } = migrateHead(head, {
-      rules,
-      decision: this.decision,
-      request: this.requestFacts,
+    const { version, fields } = this.migration.head(head, isRewritten, {
       now: parts.time(),
       pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
       codings: options.codings,
-      isRewritten,
       requestId: entry.requestId,
       traceparent: begunTraceparent(entry, head),
     });
@@ -245,33 +257,25 @@ export class V1Exchange
     return new ForwardedRequest(this.gateway, received, fields, target, body, decision.v2Method);
   }
 
-  /** Returns the patch as it is logged: values that tell what the client sent are left out, unless capture is on. */
-  protected loggedPatch(patch: readonly PatchOperation[]): readonly PatchOperation[] {
-    return this.recorder?.logsValues === true ? patch : withoutValues(patch);
-  }
-
-  /** The same for a patch of a transform: nearly every value that it makes is one of the client's or of V2's. */
-  protected madePatch(patch: readonly PatchOperation[]): readonly PatchOperation[] {
-    return this.recorder?.logsValues === true ? patch : patch.map(({ op, path }) => ({ op, path }));
+  /** Logs the edits of the request. */
+  protected noteEdits({ edits, patch, omitted, note }: MigratedMessage): void {
+    const { entry } = this;
+    entry.edits = edits;
+    entry.note = note;
+    entry.patch = patch.length > 0 ? patch : undefined;
+    entry.editsOmitted = omitted > 0 ? omitted : undefined;
   }
 
   // The response.
 
   /** Calls the transform of the operation; `done` is not called when the exchange is over. */
-  protected callTransform(
-    direction: TransformJob['direction'],
-    message: Pick<TransformJob, 'query' | 'status' | 'body' | 'isUnread'>,
-    done: (outcome: TransformOutcome) => void,
-  ): void {
-    const { operation, target } = this.decision;
+  protected callTransform(job: TransformJob, done: (outcome: TransformOutcome) => void): void {
     const { transform } = this.gateway.parts;
-    if (operation === undefined || transform === undefined) {
+    if (transform === undefined) {
       const why = 'nothing here can run transforms';
       done({ why, detail: why });
       return;
     }
-    const { method } = this.received.exchange;
-    const job = transformJob(direction, operation, { ...message, method, rest: target.rest });
     this.work((_, finish) => {
       transform(this.rules.ruleBook, job).then(
         (outcome) => finish(() => done(outcome)),
@@ -288,30 +292,29 @@ export class V1Exchange
     return this.rules.ruleBook.limits.response;
   }
 
-  planResponse(status: number, headers: HeaderList): ResponseHandling | undefined {
+  planResponse(status: number, headers: HeaderList): ResponseStep {
     this.noteResponseTime();
-    const deprecated = deprecatedInV1(this.entry.edits);
-    return this.responsePlan.appliesTo(status, deprecated.length > 0)
-      ? this.planRewrite(status, headers)
-      : undefined;
+    this.response = this.migrateResponse(status);
+    return this.readable(this.response.begin(headers));
   }
 
-  /** True where more than rules changes the body of a response with this status, and needs all of it. */
-  protected isChangedWhole(_status: number): boolean {
-    return false;
+  /** The migration of V2's response with this status. */
+  protected migrateResponse(status: number): ResponseMigration {
+    const { migration, entry } = this;
+    const { facts, decision } = migration;
+    const query = decision.target.query.slice(1);
+    const answered = { facts, edits: entry.edits, query, links: this.bodyLinks };
+    return new ResponseMigration(this.rules, answered, status, this.patchValues);
   }
 
-  /** Decides whether a response can be rewritten; undefined streams it unchanged. */
-  protected planRewrite(status: number, headers: HeaderList): ResponseHandling | undefined {
-    const { media } = this.rules.ruleBook.policies;
-    const decided = decideResponse(status, headers, this.responseLimit, media);
-    if (decided.action === 'rewrite') return decided;
-    if (decided.note === 'response-too-large') return { coding: decided.coding, isTooLong: true };
-    const { coding } = decided;
-    const isReadable = coding === undefined || this.gateway.parts.peek !== undefined;
-    if (decided.mayHideJson === true && isReadable) return { coding, mayHideJson: true };
-    if (decided.note !== undefined) this.noteResponse(decided.note);
-    return undefined;
+  /** Notes why a response is not read, if its first bytes do not tell; a runtime may have no way to see them. */
+  protected readable(step: ResponseStep): ResponseStep {
+    if (step.action !== 'forward') return step;
+    const isSeen =
+      step.mayHideJson === true && (step.coding === undefined || this.gateway.parts.peek !== undefined);
+    if (isSeen) return step;
+    if (step.note !== undefined) this.noteResponse(step.note);
+    return FORWARDED;
   }
 
   peekResponse(coding: Coding, begin: Uint8Array): Uint8Array {
@@ -320,16 +323,6 @@ export class V1Exchange
 
   get openDecoder(): OpenDecoder {
     return this.gateway.parts.openDecoder ?? openWebDecoder;
-  }
-
-  /** Returns the stream that rewrites a response of several texts. */
-  protected textStream(status: number, format: TextFormat): ResponseTexts {
-    const context = this.rules.responseContext(status, this.entry.edits, this.bodyLinks);
-    return new ResponseTexts(format, {
-      limit: this.responseLimit,
-      hold: (bytes) => this.reserve(bytes),
-      rewrite: (text) => this.withWorkMemory((memory) => this.responsePlan.rewrite(text, context, memory)),
-    });
   }
 
   decodeInParts(coding: Coding, parts: DecodedParts): StreamDecoder {
@@ -345,11 +338,16 @@ export class V1Exchange
   }
 
   openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
-    const stream = this.textStream(status, format);
-    const response = new TextResponse(this, stream, this.recorder?.keptBytes);
+    const response = this.response ?? this.migrateResponse(status);
+    const stream = response.open(
+      format,
+      (bytes) => this.reserve(bytes),
+      (work) => this.withWorkMemory(work),
+    );
+    const opened = new TextResponse(this, stream, this.recorder?.keptBytes);
     if (this.texts === undefined) this.doAtEnd(() => this.noteTexts());
-    this.texts = { response, status, headers };
-    return response;
+    this.texts = { response: opened, status, headers };
+    return opened;
   }
 
   /** The edits of a response of several texts are known once it is over, however it ends. */
@@ -358,9 +356,7 @@ export class V1Exchange
     if (texts === undefined) return;
     const { response, status, headers } = texts;
     response.close();
-    const { records, patch, omitted, isRewritten, note } = response.findings;
-    if (note !== undefined) this.noteResponse(note);
-    if (isRewritten) this.noteResponseEdits({ verdict: 'rewritten', body: NO_BODY, records, patch, omitted });
+    this.noteResponseOutcome(textsOutcome(response.findings));
     const kept = response.takeKept();
     if (kept !== undefined && kept.length > 0) this.observeResponse(status, headers, kept);
   }
@@ -379,12 +375,10 @@ export class V1Exchange
 
   /** Returns the stream that rewrites the request's body as it comes. */
   protected requestStream(format: StreamedFormat): BodyStream {
-    const { decision, rules } = this;
-    return rules.requestStream(
-      decision.operation,
+    return this.migration.open(
       format,
-      { limit: decision.bodyLimit, hold: (bytes) => this.reserve(bytes) },
-      (text, plan) => this.withWorkMemory((memory) => plan.rewrite(text, memory)),
+      (bytes) => this.reserve(bytes),
+      (work) => this.withWorkMemory(work),
     );
   }
 
@@ -428,12 +422,8 @@ export class V1Exchange
     });
   }
 
-  responsePieces(status: number, emit: (part: Uint8Array) => void): ListPieces | undefined {
-    if (this.isChangedWhole(status)) return undefined;
-    return this.responsePlan.pieces(
-      this.rules.responseContext(status, this.entry.edits, this.bodyLinks),
-      emit,
-    );
+  responsePieces(emit: (part: Uint8Array) => void): ListPieces | undefined {
+    return this.response?.pieces(emit);
   }
 
   encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void {
@@ -450,20 +440,59 @@ export class V1Exchange
     return this.gateway.parts.encode !== undefined && takesCoding(this.received.head.acceptEncoding, coding);
   }
 
-  rewriteSmallResponse(status: number, body: Uint8Array): ResponseRewrite | undefined {
-    if (this.isChangedWhole(status)) return undefined;
-    const context = this.rules.responseContext(status, this.entry.edits, this.bodyLinks);
-    return rewriteSmallResponse(this.responsePlan, body, context, this.responseRoom);
+  finishSmallResponse(body: Uint8Array): ResponseOutcome | undefined {
+    const { response } = this;
+    const step = response?.finish(body);
+    if (response === undefined || step === undefined || 'transform' in step) return undefined;
+    if (!('rules' in step)) return step.verdict === 'refused' ? undefined : step;
+    const outcome = rewriteSmallResponse(response, step.rules, this.responseRoom);
+    return outcome && response.ruled(outcome);
   }
 
-  rewriteResponse(
-    status: number,
+  finishResponse(body: Uint8Array, done: (outcome: ResponseOutcome, body: Uint8Array) => void): void {
+    const { response } = this;
+    if (response === undefined) return;
+    this.driveResponse(response, response.finish(body), body, (end, original) => {
+      if (end.verdict !== 'refused') done(end, original);
+      else if (!this.isOver) this.failTransform(end);
+    });
+  }
+
+  get responseStatus(): number | undefined {
+    return this.response?.status;
+  }
+
+  /** Does the work of a response's migration; `done` also gets V2's own body, and is not called when the exchange is over. */
+  protected driveResponse(
+    response: ResponseMigration,
+    step: Work | ResponseEnd,
+    body: Uint8Array,
+    done: (end: ResponseEnd, body: Uint8Array) => void,
+  ): void {
+    if ('transform' in step)
+      this.callTransform(step.transform, (made) =>
+        this.driveResponse(response, response.transformed(made), body, done),
+      );
+    else if ('rules' in step)
+      this.rewriteResponse(response, step.rules, (outcome, original) =>
+        // A transform has made another body, and V2's own stays where it was.
+        done(response.ruled(outcome), step.rules === body ? original : body),
+      );
+    else done(step, body);
+  }
+
+  /** True once the client has gone, or got a response. */
+  protected get isOver(): boolean {
+    return this.isSettled || this.received.exchange.isGone === true;
+  }
+
+  private rewriteResponse(
+    { context, facts }: ResponseMigration,
     body: Uint8Array,
     done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
   ): void {
     const { rules, responseRoom: room } = this;
-    const context = rules.responseContext(status, this.entry.edits, this.bodyLinks);
-    const { operation, method } = this.decision;
+    const { operation, method } = facts;
     this.work(({ take }, finish) => {
       const failed = (error: unknown): void => finish(() => this.failInternally(error));
       const memory = { take, room };
@@ -477,6 +506,15 @@ export class V1Exchange
           }),
       );
     }, 1);
+  }
+
+  /** The client has nothing of what a transform has failed to make: no part of it goes on. */
+  protected failTransform({ failure: failed, cause }: RefusedMigration): void {
+    if (cause !== undefined) {
+      this.abort();
+      this.entry.cause = cause.why;
+    }
+    this.refuse(failed);
   }
 
   /** Allocates memory for a rewritten response; undefined where the adapter does not say when the client has read it. */
@@ -529,12 +567,20 @@ export class V1Exchange
   }
 
   /** The verdict describes the whole exchange: it is `rewritten` once the response is, even if the request was not. */
-  noteResponseEdits({ records, patch, omitted }: WithoutEdits<RewrittenResponse>): void {
+  noteResponseOutcome(outcome: ResponseOutcome): void {
+    const { entry } = this;
+    if (outcome.note !== undefined) this.noteResponse(outcome.note);
+    if (outcome.verdict === 'unchanged') return;
+    const { records, patch, omitted } = outcome;
+    this.noteResponseRecords(records);
+    if (patch.length > 0) entry.responsePatch = patch;
+    if (omitted > 0) entry.responseEditsOmitted = omitted;
+  }
+
+  private noteResponseRecords(records: readonly ResponseRecord[]): void {
     const { entry } = this;
     entry.verdict = 'rewritten';
     if (records.length > 0) entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
-    if (patch.length > 0) entry.responsePatch = patch;
-    if (omitted > 0) entry.responseEditsOmitted = omitted;
   }
 
   noteResponse(note: ResponseNote): void {
@@ -547,8 +593,7 @@ export class V1Exchange
   }
 
   protected override receiver(): UpstreamReceiver {
-    if (this.responsePlan.isEmpty || this.received.exchange.method === 'HEAD') return this;
-    return new ResponseCollector(this);
+    return ResponseMigration.isFor(this.migration.facts, this.rules) ? new ResponseCollector(this) : this;
   }
 
   protected override headForClient(head: ResponseHead): ResponseHead {
@@ -558,10 +603,7 @@ export class V1Exchange
 
   /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag then depends on the rules. */
   protected get marksTags(): boolean {
-    return (
-      !representationPlan(this.requestFacts, this.rules).isEmpty ||
-      transformsRepresentation(this.requestFacts, this.rules)
-    );
+    return isRepresentationRead(this.migration.facts, this.rules);
   }
 
   /** False where no field of V2's response changes but those of the hop. */
@@ -574,21 +616,12 @@ export class V1Exchange
     if (this.decision.preflight !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
     if (lines.kinds.includes('etag') && this.isFromV2 && this.marksTags) return true;
-    return headerPlanOf(this.requestFacts, this.rules)?.hasResponseRules === true;
+    return headerPlanOf(this.migration.facts, this.rules)?.hasResponseRules === true;
   }
 
-  protected override responseHeaders(status: number, received: HeaderList): string[] {
-    const headers = [
-      ...(this.isFromV2
-        ? contentlessFields(this.requestFacts, this.rules, status, received, (coding) =>
-            this.keepsCoding(coding),
-          )
-        : received),
-    ];
-    if (this.isFromV2 && headerValue(headers, 'etag') !== undefined && this.marksTags)
-      markTags(headers, this.rules.ruleBook.hash);
-    const ruled = this.isFromV2 ? this.ruledFields(status, headers) : headers;
-    this.rewriteLinks(ruled);
+  protected override responseHeaders(_status: number, received: HeaderList): string[] {
+    const ruled = this.isFromV2 ? this.fieldsFromV2(received) : [...received];
+    if (!this.isFromV2 && hasLinks(ruled)) rewriteLinks(ruled, this.linkPlaces);
     this.addSignals(ruled);
     // A service exposes its own fields to scripts, and knows nothing of these.
     if (
@@ -600,23 +633,19 @@ export class V1Exchange
     return ruled;
   }
 
-  /** Applies the header rules to V2's response, and logs what they did. */
-  private ruledFields(status: number, headers: string[]): string[] {
-    const plan = headerPlanOf(this.requestFacts, this.rules);
-    const { preflight } = this.decision;
-    if (preflight === undefined && plan?.hasResponseRules !== true) return headers;
-    const allowed = preflight?.response(headers) ?? { headers, records: [] };
-    const own =
-      plan?.hasResponseRules === true
-        ? plan.response(status, allowed.headers)
-        : { headers: allowed.headers, records: [] };
-    const { headers: ruled } = own;
-    const records = [...allowed.records, ...own.records];
-    if (records.length === 0) return ruled === headers ? headers : [...ruled];
-    const { entry } = this;
-    entry.verdict = 'rewritten';
-    entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
-    return [...ruled];
+  /** The fields of V2's response in V1's words; logs what header rules did. */
+  private fieldsFromV2(received: HeaderList): string[] {
+    const { rules, migration, marksTags } = this;
+    const { headers, records } = fieldsForV1(this.v2Status, received, {
+      rules,
+      facts: migration.facts,
+      preflight: migration.decision.preflight,
+      places: () => this.linkPlaces,
+      keepsCoding: (coding) => this.keepsCoding(coding),
+      marksTags,
+    });
+    if (records.length > 0) this.noteResponseRecords(records);
+    return headers;
   }
 
   /** What V2 allows pages of another origin, in V1's words: the gateway answers from it while V2 is away. */
@@ -632,7 +661,9 @@ export class V1Exchange
     const { rules } = this;
     rewriteLinks(
       headers,
-      this.isFromV2 ? { ...places, restore: (link) => restoredLink(this.requestFacts, rules, link) } : places,
+      this.isFromV2
+        ? { ...places, restore: (link) => restoredLink(this.migration.facts, rules, link) }
+        : places,
     );
   }
 
@@ -661,7 +692,7 @@ export class V1Exchange
       upstreamPath: path,
       prefix: this.rules.prefixes.v2,
     };
-    return { request: this.requestFacts, places };
+    return { request: this.migration.facts, places };
   }
 
   protected override addSignals(headers: string[]): void {
@@ -677,11 +708,6 @@ export class V1Exchange
   private get isFromV2(): boolean {
     return this.origin.version === 'v2';
   }
-
-  protected get requestFacts(): RequestFacts {
-    const { method, target, operation } = this.decision;
-    return { method, rest: target.rest, operation };
-  }
 }
 
 /** A response of several texts, and its head at V2. */
@@ -692,6 +718,8 @@ interface OpenTexts {
 }
 
 const NO_BODY = new Uint8Array();
+
+const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
 
 /** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
 export interface V1Routing {

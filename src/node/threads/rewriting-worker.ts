@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
+import type { WithoutEdits } from '../../migrate/migration.ts';
 import type { WorkMemory } from '../../json/tape.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Operation } from '../../rules/rule-book.ts';

@@ -1,5 +1,5 @@
 import type { BodyFormat } from '../../http/content.ts';
-import type { WithoutEdits } from '../../gateway/body-rewriter.ts';
+import type { WithoutEdits } from '../../migrate/migration.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseContext, ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { TransformOutcome } from '../../migrate/transform.ts';

@@ -1,10 +1,10 @@
+import type { WithoutEdits } from '../../migrate/migration.ts';
 import { Worker } from 'node:worker_threads';
 import {
   type BodyRewriter,
   immediateRewriter,
   type ResponseRewriteJob,
   type RewriteJob,
-  type WithoutEdits,
 } from '../../gateway/body-rewriter.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { Rewrite } from '../../rewrite/records.ts';

@@ -450,12 +450,12 @@ test('with capture, the patch in the log gives the V2 body; PUT has its body, an
 
 describe('while V1 responds', () => {
   const serveBoth = async (
-    mode: 'observe' | 'shadow',
+    mode: 'observe' | 'shadow' | 'verify',
     files: Readonly<Record<string, string>>,
   ): Promise<TestGateway> => {
     const v1 = await rawServer((socket) => socket.write(ok('{"data":[{"id":41}],"page":3,"total_pages":6}')));
     const { ruleBook } = await load(files);
-    const modes = { operations: {}, default: { mode } } as const;
+    const modes = { operations: {}, default: { mode, ...(mode === 'verify' ? { share: 100 } : {}) } };
     const rules = new CompiledRuleBook({ ...ruleBook, rollout: rolloutOf(modes) });
     const { v2, gateway } = await served(ok('{"data":[{"id":41}],"next_cursor":"x","total":101}'), {
       rules,
@@ -485,6 +485,14 @@ describe('while V1 responds', () => {
     await exchange(gateway.port, get('/api/v1/bills?page=3'));
     expect((await gateway.entry()).comparison).toMatchObject({ verdict: 'same' });
     expect(received.get(gateway)?.[1]?.received.join('')).toContain('/api/v2/bills?limit=20&cursor=');
+  });
+
+  test('V1 is compared with what the transform makes of V2, where V2 responds', async () => {
+    const gateway = await serveBoth('verify', FILES);
+    await exchange(gateway.port, get('/api/v1/bills?page=3').replace(/Range.*\r\n/, ''));
+    const { comparison, edits } = await gateway.entry();
+    expect(comparison).toMatchObject({ verdict: 'same' });
+    expect(edits.map(({ rule }) => rule)).toEqual(['transform', 'transform', 'transform']);
   });
 
   test.each<[mode: 'observe' | 'shadow', from: string]>([
