@@ -4,6 +4,7 @@ import { type HeaderList, readDecimal, requestHeaders, toHeaders } from '../http
 import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/target.ts';
 import { failure, type Failure } from '../migrate/failure.ts';
+import { gatewayFailure } from '../gateway/failures.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import { fixedLength, reusesMemory } from './upstream.ts';
 
@@ -245,7 +246,7 @@ class EdgeResponse {
   }
 
   /** Breaks the connection off after what there is of the response; without a head, the client gets this failure. */
-  reset(refused = failure('internal')): void {
+  reset(refused = gatewayFailure('internal')): void {
     const isStreamed = this.writer !== undefined;
     this.stream();
     this.ended = true;

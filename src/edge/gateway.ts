@@ -6,7 +6,7 @@ import { noticeLine } from '../gateway/resilience.ts';
 import { SignedWebhooks } from '../gateway/webhook-exchange.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
-import { failure } from '../migrate/failure.ts';
+import { gatewayFailure } from '../gateway/failures.ts';
 import { webhookSecretFaults } from '../migrate/webhook-signature.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -388,7 +388,7 @@ export class EdgeServer {
     const faults = 'faults' in this.edge ? this.edge.faults : [];
     for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
     const { refusals } = this.parts.ruleBook;
-    return failureResponse(failure('internal', 'The gateway is not configured.'), refusals);
+    return failureResponse(gatewayFailure('internal', 'The gateway is not configured.'), refusals);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ResponseHead } from '../http/response-head.ts';
 import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
-import { type Failure, failure, type FailureContent } from '../migrate/failure.ts';
+import type { Failure, FailureContent } from '../migrate/failure.ts';
+import { gatewayFailure } from './failures.ts';
 import { closeEntry, openEntry } from '../rewrite-log/observer.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { Standing } from '../rollout/known-clients.ts';
@@ -40,7 +41,7 @@ export class Gateway extends GatewayContext {
     const received = receiveRequest(exchange, parts.rules(), options, this.trustedProxies, clock);
     if (received.decision.route === 'none' || this.inFlight < this.watchedFrom) return received;
     if (this.hasPlace(received)) return received;
-    return { ...received, refusal: failure('overloaded', undefined, ['Retry-After', '1']) };
+    return { ...received, refusal: gatewayFailure('overloaded', undefined, ['Retry-After', '1']) };
   }
 
   /** True when the request may be in flight; where places are short, somebody who only waits for a slow client leaves. */
@@ -332,7 +333,7 @@ function forward(
 ): void {
   // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
   if (routed.origin === 'v1' && gateway.v1 === undefined) {
-    exchange.refuse(failure('no-v1-origin'));
+    exchange.refuse(gatewayFailure('no-v1-origin'));
     return;
   }
   const { client } = subject;

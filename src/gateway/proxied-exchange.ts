@@ -16,7 +16,8 @@ import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limi
 import type { Body, ClientFault, ClientPace, ExchangeHandler } from './exchange.ts';
 import type { ClientIdentity, OpenExchange } from './slow-clients.ts';
 import { refusalForm } from '../migrate/decision.ts';
-import { type Failure, failure } from '../migrate/failure.ts';
+import type { Failure } from '../migrate/failure.ts';
+import { gatewayFailure } from './failures.ts';
 import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
@@ -136,7 +137,7 @@ export class ProxiedExchange
     }
     this.gateway.parts.onUnexpectedError(error);
     this.call?.abort();
-    if (!this.settled) this.refuse(failure('internal'));
+    if (!this.settled) this.refuse(gatewayFailure('internal'));
     else if (!this.finished) {
       this.entry.failure ??= 'internal';
       this.received.exchange.reset();
@@ -157,7 +158,7 @@ export class ProxiedExchange
     this.call?.abort();
     this.settled = false;
     this.entry.cause = error.message;
-    this.refuse(failure('upstream-invalid'));
+    this.refuse(gatewayFailure('upstream-invalid'));
   }
 
   /** Sends an error response of the gateway, unless a response has begun. */
@@ -257,7 +258,7 @@ export class ProxiedExchange
     const { breaker, retryBudget, upstream, version } = this.origin;
     const isFirst = this.attempts === 0;
     if (isFirst && !breaker.admit(upstream.recoveries)) {
-      this.refuse(failure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
+      this.refuse(gatewayFailure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }
     this.request = request;
@@ -465,7 +466,7 @@ export class ProxiedExchange
     }
     this.received.exchange.closeAfterResponse();
     this.refuse(
-      failure('overloaded', 'The request came too slowly while others waited.', ['Retry-After', '1']),
+      gatewayFailure('overloaded', 'The request came too slowly while others waited.', ['Retry-After', '1']),
     );
   }
 
@@ -491,7 +492,7 @@ export class ProxiedExchange
       return;
     }
     this.received.exchange.closeAfterResponse();
-    this.refuse(failure(fault));
+    this.refuse(gatewayFailure(fault));
   }
 
   disconnected(): void {
@@ -607,7 +608,10 @@ export class ProxiedExchange
     this.entry.cause = fault.cause;
     this.refuse(
       fault.kind === 'closed'
-        ? failure('upstream-closed', 'The service closed the connection before its response was complete.')
+        ? gatewayFailure(
+            'upstream-closed',
+            'The service closed the connection before its response was complete.',
+          )
         : failureForFault(fault),
     );
   }

@@ -2,7 +2,8 @@ import { preferredType } from '../http/content.ts';
 import { API_METHODS } from '../http/request-head.ts';
 import { headerValues } from '../http/header-list.ts';
 import { clientField, printClientField } from '../rewrite/client-key.ts';
-import { failure, tooManyRequests } from '../migrate/failure.ts';
+import { failure } from '../migrate/failure.ts';
+import { gatewayFailure, tooManyRequests } from './failures.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { ProxiedExchange } from './proxied-exchange.ts';
 
@@ -13,7 +14,7 @@ export class SelfServiceExchange extends ProxiedExchange {
     const { exchange } = this.received;
     const field = clientField(this.rules.ruleBook);
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
-      this.refuse(failure('only-get', undefined, ['Allow', 'GET, HEAD']));
+      this.refuse(gatewayFailure('only-get', undefined, ['Allow', 'GET, HEAD']));
       return;
     }
     const { apiKey } = this;
@@ -21,7 +22,7 @@ export class SelfServiceExchange extends ProxiedExchange {
       const isUsual = this.rules.ruleBook.client === undefined;
       const detail = isUsual ? undefined : `Send the API key as ${printClientField(field)}.`;
       // A challenge must name a scheme (RFC 9110 §11.6.1), and keys of one's own have none that is registered.
-      this.refuse(failure('no-api-key', detail, ['WWW-Authenticate', isUsual ? 'Bearer' : 'ApiKey']));
+      this.refuse(gatewayFailure('no-api-key', detail, ['WWW-Authenticate', isUsual ? 'Bearer' : 'ApiKey']));
       return;
     }
     const { unseenKeys, reportReads } = this.gateway.selfServiceLimits;
@@ -49,11 +50,14 @@ export class SelfServiceExchange extends ProxiedExchange {
         return;
       case 'not-seen':
         this.refuse(
-          failure('not-seen', `The gateway has seen no V1 request with this API key since ${outcome.since}.`),
+          gatewayFailure(
+            'not-seen',
+            `The gateway has seen no V1 request with this API key since ${outcome.since}.`,
+          ),
         );
         return;
       case 'busy':
-        this.refuse(failure('overloaded', undefined, ['Retry-After', '1']));
+        this.refuse(gatewayFailure('overloaded', undefined, ['Retry-After', '1']));
         return;
       case 'report': {
         this.entry.verdict = 'served';

@@ -2,6 +2,7 @@ import type { RawHeaders } from '../http/raw-headers.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { type Failure, failure } from '../migrate/failure.ts';
+import { gatewayFailure } from './failures.ts';
 import type { Body } from './exchange.ts';
 
 /** A request to an origin. The upstream adds the framing and `Host` itself. */
@@ -95,22 +96,26 @@ export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
       // Of a retry: its first attempt reached the origin, which closed the connection.
-      return failure(fault.sent ? 'upstream-closed' : 'upstream-unreachable');
+      return gatewayFailure(fault.sent ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
-      return failure('upstream-timeout');
+      return gatewayFailure('upstream-timeout');
     case 'closed':
-      return failure('upstream-closed');
+      return gatewayFailure('upstream-closed');
     case 'invalid':
-      return failure('upstream-invalid');
+      return gatewayFailure('upstream-invalid');
     case 'rejected':
       return failure('bad-request', 'The request cannot be forwarded to the service.');
     case 'away':
-      return failure('circuit-open', 'The service accepts no connections; requests no longer wait for it.', [
+      return gatewayFailure(
+        'circuit-open',
+        'The service accepts no connections; requests no longer wait for it.',
+        ['Retry-After', '1'],
+      );
+    case 'crowded':
+      return gatewayFailure('overloaded', 'Too many requests are waiting for the service.', [
         'Retry-After',
         '1',
       ]);
-    case 'crowded':
-      return failure('overloaded', 'Too many requests are waiting for the service.', ['Retry-After', '1']);
   }
 }
 

@@ -3,6 +3,7 @@ import { ALL_CODINGS, readCoding, readJsonType } from '../http/content.ts';
 import { BODY_KINDS, kindOfName } from '../http/fields.ts';
 import { bodyTooLarge, undecoded, type WebhookDecision } from '../migrate/decision.ts';
 import { bufferFull, failure } from '../migrate/failure.ts';
+import { gatewayFailure } from './failures.ts';
 import {
   isSignedBy,
   readSignedHead,
@@ -76,7 +77,7 @@ class WebhookExchange extends ProxiedExchange {
   start(): void {
     const { exchange } = this.received;
     if (exchange.method !== 'POST') {
-      this.refuse(failure('only-post', undefined, ['Allow', 'POST']));
+      this.refuse(gatewayFailure('only-post', undefined, ['Allow', 'POST']));
       return;
     }
     if (exchange.hasBody) exchange.collect(this.memory);
@@ -112,7 +113,7 @@ class WebhookExchange extends ProxiedExchange {
   }
 
   private refuseSignature(why: string): void {
-    this.refuse(failure('bad-signature', why, ['WWW-Authenticate', 'StandardWebhooks']));
+    this.refuse(gatewayFailure('bad-signature', why, ['WWW-Authenticate', 'StandardWebhooks']));
   }
 
   /** Reads the body as JSON, where rules apply to it. */

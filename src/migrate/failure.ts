@@ -170,14 +170,20 @@ function fieldOf(pointer: string | undefined): string | undefined {
 
 /** Creates the failure for a code; `detail` replaces the default sentence with one about this case. */
 export function failure(code: FailureCode, detail?: string, headers: HeaderList = []): Failure {
-  const [status, title, sentence] = FAILURES[code];
-  return new Failure({ code, status, title, detail: detail ?? sentence, headers });
+  return failureIn(code, FAILURES[code], detail, headers);
 }
 
-/** Creates the failure for a client that has to wait `reset` whole seconds, in the service's form. */
-export function tooManyRequests(reset: number): Failure {
-  const { code, status, title, detail } = failure('too-many-requests');
-  return new Failure({ code, status, title, detail, reset, headers: ['Retry-After', String(reset)] });
+/** A status, a title, and the default sentence. */
+export type FailureRow = readonly [status: number, title: string, sentence: string];
+
+/** Creates the failure for a code that has a row of its own. */
+export function failureIn(
+  code: string,
+  [status, title, sentence]: FailureRow,
+  detail: string | undefined,
+  headers: HeaderList,
+): Failure {
+  return new Failure({ code, status, title, detail: detail ?? sentence, headers });
 }
 
 /** Creates the failure for a refused body, with code, status and text of the refusal. */
@@ -194,7 +200,6 @@ export function bufferFull(): Failure {
 /** The code of a failure that does not concern the JSON of a body. */
 export type FailureCode = keyof typeof FAILURES;
 
-/** Code → status, title, and the default sentence. */
 const FAILURES = {
   'bad-request': [400, 'Bad Request', 'The request is not valid HTTP.'],
   signed: [
@@ -210,14 +215,7 @@ const FAILURES = {
     'The Content-Type cannot be read in one way: it names no boundary, or two, or has parameters that are not separated by semicolons.',
   ],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
-  'no-api-key': [401, 'Unauthorized', 'Send the API key as Authorization: Bearer.'],
-  'bad-signature': [401, 'Unauthorized', "The delivery's signature is not valid."],
-  'not-seen': [404, 'Not Found', 'The gateway has seen no V1 request with this API key.'],
-  'only-get': [405, 'Method Not Allowed', 'Reports are read-only: send GET or HEAD.'],
-  'only-post': [405, 'Method Not Allowed', 'Send deliveries with POST.'],
-  'too-many-requests': [429, 'Too Many Requests', 'A client may read its report only a few times a minute.'],
   'not-found': [404, 'Not Found', 'The gateway serves nothing at this path.'],
-  'client-timeout': [408, 'Request Timeout', 'The request did not arrive in time.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],
   'unsupported-charset': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'unsupported-coding': [
@@ -232,11 +230,6 @@ const FAILURES = {
     'Request Header Fields Too Large',
     'The header section of the request is too large.',
   ],
-  internal: [
-    500,
-    'Internal error',
-    'The gateway failed; the service may or may not have carried out the request.',
-  ],
   'body-already-read': [
     500,
     'Internal error',
@@ -244,19 +237,8 @@ const FAILURES = {
   ],
   'not-implemented': [501, 'Not Implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],
-  'upstream-unreachable': [502, 'Bad Gateway', 'The gateway cannot reach the service, and sent it nothing.'],
-  'upstream-closed': [502, 'Bad Gateway', 'The service closed the connection before it responded.'],
   'transform-failed': [502, 'Bad Gateway', 'The gateway could not convert the message between V1 and V2.'],
-  'upstream-invalid': [502, 'Bad Gateway', "The service's response is not valid HTTP."],
-  overloaded: [503, 'Service Unavailable', 'The gateway has too many requests in flight.'],
   'buffer-full': [503, 'Service Unavailable', 'The gateway has no memory left for rewriting.'],
-  'circuit-open': [
-    503,
-    'Service Unavailable',
-    'The service keeps failing, so the gateway has paused requests to it.',
-  ],
-  'no-v1-origin': [503, 'Service Unavailable', 'The request is for V1, but no V1 service is configured.'],
-  'upstream-timeout': [504, 'Gateway Timeout', 'The service did not respond in time.'],
   'loop-detected': [
     508,
     'Loop Detected',
@@ -267,7 +249,7 @@ const FAILURES = {
     'HTTP Version Not Supported',
     'HTTP/1.1, HTTP/1.0 and, over TLS, HTTP/2 are supported.',
   ],
-} as const satisfies Record<string, readonly [status: number, title: string, sentence: string]>;
+} as const satisfies Record<string, FailureRow>;
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',

@@ -30,7 +30,7 @@ describe('docs/operating.md', () => {
   });
 
   test('names every failure that has a remedy, by the code and the status that the gateway sends', () => {
-    const failures = read('src/migrate/failure.ts');
+    const failures = read('src/migrate/failure.ts') + read('src/gateway/failures.ts');
     const told = [...page.matchAll(/^\| ([45]\d\d) (`[^|]+) \|/gm)].flatMap(([, status, list = '']) =>
       [...list.matchAll(/`([a-z-]+)`/g)].map(([, code = '']) => [code, status] as const),
     );

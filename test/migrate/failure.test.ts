@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Failure, failure, type FailureCode, failureOf, tooManyRequests } from '../../src/migrate/failure.ts';
+import { Failure, failure, type FailureCode, failureOf } from '../../src/migrate/failure.ts';
+import { gatewayFailure, type GatewayFailureCode, tooManyRequests } from '../../src/gateway/failures.ts';
 import type { RefusalForm } from '../../src/rules/refusal-form.ts';
 
 const ITEM = failureOf({
@@ -28,7 +29,7 @@ const OWN: RefusalForm = {
 const json = (value: unknown): string => JSON.stringify(value);
 
 /** Clients decide by the status whether to try again. */
-const STATUSES: Readonly<Record<FailureCode, number>> = {
+const STATUSES: Readonly<Record<FailureCode | GatewayFailureCode, number>> = {
   'bad-request': 400,
   signed: 400,
   'bad-target': 400,
@@ -67,8 +68,8 @@ const STATUSES: Readonly<Record<FailureCode, number>> = {
 };
 
 test('each failure has its status', () => {
-  const codes = Object.keys(STATUSES) as FailureCode[];
-  expect(Object.fromEntries(codes.map((code) => [code, failure(code).status]))).toEqual(STATUSES);
+  const codes = Object.keys(STATUSES) as (keyof typeof STATUSES)[];
+  expect(Object.fromEntries(codes.map((code) => [code, gatewayFailure(code).status]))).toEqual(STATUSES);
 });
 
 const SENTENCE = 'The body is too large for the gateway to rewrite.';

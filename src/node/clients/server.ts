@@ -6,6 +6,7 @@ import type { Exchange } from '../../gateway/exchange.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { AddressRange } from '../../http/forwarding.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
+import { gatewayFailure } from '../../gateway/failures.ts';
 import type { EarlyEnds, CountsByReason } from '../../rewrite-log/metric-families.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
@@ -286,7 +287,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   }
 
   logRefused(code: 'client-timeout' | 'bad-request'): void {
-    this.gateway.logRefused(failure(code));
+    this.gateway.logRefused(gatewayFailure(code));
   }
 
   /** Always false over TLS, where Node ends the connection when the client ends its side (RFC 8446 §6.1). */

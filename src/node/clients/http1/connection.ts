@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../../../gateway/exchange.ts';
 import { type Failure, failure } from '../../../migrate/failure.ts';
+import { gatewayFailure } from '../../../gateway/failures.ts';
 import type { BodyMemory } from '../../body-memory.ts';
 import { copyOf, ReusedReadBuffer, startReading, stopReading } from '../../node-internals.ts';
 import type { ClientConnection, ConnectionProtocol } from '../connections.ts';
@@ -168,13 +169,13 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
   checkTimes(now: number): void {
     const { headersTimeout, idleTimeout } = this.shared.limits;
     const headSince = this.partialHeadSince ?? now;
-    if (headersTimeout > 0 && now - headSince > headersTimeout) this.refuse(failure('client-timeout'));
+    if (headersTimeout > 0 && now - headSince > headersTimeout) this.refuse(gatewayFailure('client-timeout'));
     if (!this.isIdle) return;
     const idle = now - this.idleSince;
     if (this.isUsed) {
       if (idleTimeout > 0 && idle > idleTimeout + KEEP_ALIVE_GRACE_MS) this.socket.destroy();
     } else if (headersTimeout > 0 && idle > headersTimeout) {
-      this.refuse(failure('client-timeout'));
+      this.refuse(gatewayFailure('client-timeout'));
     }
   }
 
