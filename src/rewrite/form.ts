@@ -2,8 +2,8 @@ import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts'
 import { hexValue } from '../http/chunk-size.ts';
 import { looksLikeJson } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { JsonDocument, scalarOf } from '../json/document.ts';
-import { decodeString } from '../json/names.ts';
+import { JsonDocument } from '../json/document.ts';
+import { decodeString, scalarOf } from '../json/names.ts';
 import { Slab, type Tape, type WorkMemory } from '../json/tape.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
 import type { RequestRule } from '../rules/rule.ts';

@@ -1,6 +1,6 @@
-import { JsonDocument, scalarValue } from '../json/document.ts';
+import { JsonDocument } from '../json/document.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { decodeString } from '../json/names.ts';
+import { decodeString, scalarValue } from '../json/names.ts';
 import { pointerOf, pointerSteps } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';

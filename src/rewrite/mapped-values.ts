@@ -1,5 +1,4 @@
-import { printScalar, scalarValue } from '../json/document.ts';
-import { decodeString } from '../json/names.ts';
+import { decodeString, printScalar, scalarValue } from '../json/names.ts';
 import { SCALAR, STRING, type Tape } from '../json/tape.ts';
 import type { MappedValue } from '../rules/rule.ts';
 import type { Draft, DraftMember } from './draft.ts';

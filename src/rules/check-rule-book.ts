@@ -1,5 +1,5 @@
 import { DEFAULT_PREFIXES } from '../http/target.ts';
-import { printScalar } from '../json/document.ts';
+import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
 import { lossOf } from './conversion.ts';
 import {

@@ -1,4 +1,4 @@
-import { readScalar, scalarOf } from '../json/document.ts';
+import { readScalar, scalarOf } from '../json/names.ts';
 import type { Conversion } from './conversion.ts';
 import { secondsOfDay } from './date-format.ts';
 import type { SourcePath } from './rule-book-fault.ts';

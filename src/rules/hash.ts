@@ -1,5 +1,5 @@
 import { DEFAULT_PREFIXES } from '../http/target.ts';
-import { printScalar } from '../json/document.ts';
+import { printScalar } from '../json/names.ts';
 import type { Conversion } from './conversion.ts';
 import { parametersIn } from './move.ts';
 import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';

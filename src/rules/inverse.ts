@@ -1,4 +1,4 @@
-import { type JsonScalar, printScalar } from '../json/document.ts';
+import { type JsonScalar, printScalar } from '../json/names.ts';
 import { inverseConversion } from './conversion.ts';
 import type { Change, Operation } from './rule-book.ts';
 import { shapeAtV2 } from './move.ts';

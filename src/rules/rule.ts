@@ -1,5 +1,5 @@
 import { DEFAULT_PREFIXES } from '../http/target.ts';
-import type { JsonScalar } from '../json/document.ts';
+import type { JsonScalar } from '../json/names.ts';
 import type { Conversion } from './conversion.ts';
 
 /** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */

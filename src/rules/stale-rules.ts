@@ -1,4 +1,4 @@
-import { printScalar } from '../json/document.ts';
+import { printScalar } from '../json/names.ts';
 import { BodyKnowledge, type StalePart } from './body-knowledge.ts';
 import {
   type DeclaredChange,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formModel, FormPlan } from '../../src/rewrite/form.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
-import { scalarOf, readScalar } from '../../src/json/document.ts';
+import { scalarOf, readScalar } from '../../src/json/names.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
 import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';

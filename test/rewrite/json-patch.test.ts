@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import fastJsonPatch, { type Operation } from 'fast-json-patch';
 import { describe, expect, test } from 'vitest';
-import { scalarOf } from '../../src/json/document.ts';
+import { scalarOf } from '../../src/json/names.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { JsonPatchPlan } from '../../src/rewrite/json-patch.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';

@@ -2,7 +2,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import fastJsonPatch from 'fast-json-patch';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printScalar, readScalar, scalarOf } from '../../src/json/document.ts';
+import { printScalar, readScalar, scalarOf } from '../../src/json/names.ts';
 import type { Plan } from '../../src/rewrite/plan.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';

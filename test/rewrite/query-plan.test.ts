@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readScalar } from '../../src/json/document.ts';
+import { readScalar } from '../../src/json/names.ts';
 import { compileQueryPlans, queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';
 import { bookIn } from '../rules/reading.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readScalar } from '../../src/json/document.ts';
+import { readScalar } from '../../src/json/names.ts';
 import type { ResponseRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { responsePlanOf } from '../support/response-plan-of.ts';

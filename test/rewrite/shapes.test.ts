@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { readScalar } from '../../src/json/document.ts';
+import { readScalar } from '../../src/json/names.ts';
 import type { MappedValue, RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bytesOf } from './notation.ts';

@@ -1,7 +1,7 @@
 import fastJsonPatch from 'fast-json-patch';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonScalar } from '../../src/json/document.ts';
+import type { JsonScalar } from '../../src/json/names.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { FormPlan } from '../../src/rewrite/form.ts';
 import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { scalarOf } from '../../src/json/document.ts';
+import { scalarOf } from '../../src/json/names.ts';
 import type { WorkMemory } from '../../src/json/tape.ts';
 import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { printScalar, readScalar } from '../../src/json/document.ts';
+import { printScalar, readScalar } from '../../src/json/names.ts';
 import { ruleBookWarnings, undoingOf } from '../../src/rules/check-rule-book.ts';
 import { InverseIndex, inverseValues } from '../../src/rules/inverse.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';

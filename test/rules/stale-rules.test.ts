@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BodyKnowledge, type StalePart } from '../../src/rules/body-knowledge.ts';
-import { scalarOf } from '../../src/json/document.ts';
+import { scalarOf } from '../../src/json/names.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';

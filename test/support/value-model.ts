@@ -1,4 +1,4 @@
-import type { JsonScalar } from '../../src/json/document.ts';
+import type { JsonScalar } from '../../src/json/names.ts';
 import type { Conversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 

@@ -1,4 +1,4 @@
-import { printScalar } from '../../json/document.ts';
+import { printScalar } from '../../json/names.ts';
 import { generalPointer, tokenName } from '../../json/pointer.ts';
 import type { ReportTotals } from '../../report/report-totals.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';

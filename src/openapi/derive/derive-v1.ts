@@ -1,4 +1,4 @@
-import { scalarValue } from '../../json/document.ts';
+import { scalarValue } from '../../json/names.ts';
 import { inverseConversion } from '../../rules/conversion.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
 import { type Change, type Operation, type RuleBook, versionHeader } from '../../rules/rule-book.ts';

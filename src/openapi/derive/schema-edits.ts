@@ -1,4 +1,4 @@
-import { scalarValue } from '../../json/document.ts';
+import { scalarValue } from '../../json/names.ts';
 import { type Conversion, inverseConversion } from '../../rules/conversion.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';

@@ -1,5 +1,4 @@
-import type { JsonScalar } from '../../json/document.ts';
-import type { NameTable } from '../../json/names.ts';
+import type { JsonScalar, NameTable } from '../../json/names.ts';
 import type { OnlyRule, StripRule } from '../../rules/rule.ts';
 import { type DraftMember, find } from '../draft.ts';
 import { MappedValues } from '../mapped-values.ts';

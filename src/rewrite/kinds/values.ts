@@ -1,5 +1,4 @@
-import { readScalar, scalarValue } from '../../json/document.ts';
-import { stringText } from '../../json/names.ts';
+import { readScalar, scalarValue, stringText } from '../../json/names.ts';
 import { SCALAR, STRING } from '../../json/tape.ts';
 import { type Draft, type DraftMember, markChanged } from '../draft.ts';
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ResponseRewriteJob, RewriteJob } from '../../../src/gateway/body-rewriter.ts';
 import { unlimitedMemory, type WorkMemory } from '../../../src/json/tape.ts';
 import { ThreadedRewriter } from '../../../src/node/threads/threaded-rewriter.ts';
-import { scalarOf } from '../../../src/json/document.ts';
+import { scalarOf } from '../../../src/json/names.ts';
 import type { Change } from '../../../src/rules/rule-book.ts';
 import type { ResponseRule } from '../../../src/rules/rule.ts';
 import { compiledTestRuleBook, testRuleBook } from '../../support/rule-book.ts';

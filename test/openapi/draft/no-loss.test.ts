@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import type { FoundRule } from '../../../src/openapi/draft/compare-shapes.ts';
-import { scalarOf } from '../../../src/json/document.ts';
+import { scalarOf } from '../../../src/json/names.ts';
 import { compilePlans, type Plan } from '../../../src/rewrite/plan.ts';
 import type { Operation } from '../../../src/rules/rule-book.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
