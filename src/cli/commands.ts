@@ -4,6 +4,7 @@ import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
+import { sentenceOf } from '../settings/setting-sentences.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
@@ -55,7 +56,7 @@ export function demo(command: Command): void {
 }
 
 function addressOption(setting: Setting<unknown>): Option {
-  return new Option(`--${setting.name} ${setting.kind.placeholder}`, setting.sentence)
+  return new Option(`--${setting.name} ${setting.kind.placeholder}`, sentenceOf(setting))
     .env(environmentName(setting))
     .default(setting.initial)
     .argParser((text) => text || String(setting.initial))

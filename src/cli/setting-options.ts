@@ -10,6 +10,7 @@ import {
   type Setting,
   withDefault,
 } from '../settings/settings.ts';
+import { sentenceOf } from '../settings/setting-sentences.ts';
 
 /**
  * Adds `--config` and a flag for each setting, under the heading of its group. Commander handles neither environment variables nor
@@ -42,54 +43,62 @@ const releases: SettingKind<readonly string[]> = {
   },
 };
 
+/** A setting that is not in the table of the gateway's, with its own sentence. */
+interface DescribedSetting<Value> extends Setting<Value> {
+  readonly sentence: string;
+}
+
+function described<Value>(sentence: string, setting: Setting<Value>): DescribedSetting<Value> {
+  return { ...setting, sentence };
+}
+
 /** Flags of the command `reference`, under their headings. */
 export const referenceGroups = {
   'Service:': {
-    listen: withDefault('listen', address, '127.0.0.1:8090', 'Address of the reference service.'),
-    db: optional('db', file, 'SQLite file. Unset: kept in memory.'),
+    listen: described('Address of the reference service.', withDefault('listen', address, '127.0.0.1:8090')),
+    db: described('SQLite file. Unset: kept in memory.', optional('db', file)),
   },
   'Versions:': {
-    dialect: withDefault(
-      'dialect',
-      choice('v2', 'v1', 'both'),
-      'v2',
+    dialect: described(
       'API versions that the service speaks.',
+      withDefault('dialect', choice('v2', 'v1', 'both'), 'v2'),
     ),
-    release: withDefault(
-      'release',
-      releases,
-      '2025-01-01',
+    release: described(
       'Dated releases of V2. Those after 2025-01-01 are invented: they call the name of a client display_name.',
+      withDefault('release', releases, '2025-01-01'),
     ),
-    unknown: withDefault(
-      'unknown',
-      choice('refuse', 'strip'),
-      'refuse',
+    unknown: described(
       "Treatment of attributes that the request's version does not have.",
+      withDefault('unknown', choice('refuse', 'strip'), 'refuse'),
     ),
-    deprecated: withDefault(
-      'deprecated',
-      names,
-      '',
+    deprecated: described(
       'Attributes that V1 still takes, with a message, and V2 has dropped.',
+      withDefault('deprecated', names, ''),
     ),
-    deprecations: withDefault(
-      'deprecations',
-      choice('data', 'body'),
-      'data',
+    deprecations: described(
       'Where V1 lists the deprecated attributes that a request used: in data, or beside it in the body.',
+      withDefault('deprecations', choice('data', 'body'), 'data'),
     ),
   },
   'API keys:': {
-    rate: withDefault('rate', count, '0', 'Maximum requests per minute for each API key; 0 is no limit.'),
-    readOnly: withDefault('read-only', names, '', 'API keys that may only read: their writes get 403.'),
-    failing: withDefault('failing', names, '', 'API keys for which the store fails: their requests get 500.'),
+    rate: described(
+      'Maximum requests per minute for each API key; 0 is no limit.',
+      withDefault('rate', count, '0'),
+    ),
+    readOnly: described(
+      'API keys that may only read: their writes get 403.',
+      withDefault('read-only', names, ''),
+    ),
+    failing: described(
+      'API keys for which the store fails: their requests get 500.',
+      withDefault('failing', names, ''),
+    ),
   },
 } as const;
 
 /** Adds the flags of the command `reference`. */
 export function addReferenceOptions(command: Command): Command {
-  for (const [heading, settings] of Object.entries<Readonly<Record<string, Setting<unknown>>>>(
+  for (const [heading, settings] of Object.entries<Readonly<Record<string, DescribedSetting<unknown>>>>(
     referenceGroups,
   )) {
     for (const setting of Object.values(settings))
@@ -113,7 +122,7 @@ export function flagsOf(
 
 /** One line with the setting's purpose and default. */
 function describe(setting: Setting<unknown>): string {
-  const line = HELP[settingGroup(setting.name)]?.[setting.name] ?? setting.sentence;
+  const line = HELP[settingGroup(setting.name)]?.[setting.name] ?? sentenceOf(setting);
   return setting.initial === undefined || setting.initial === ''
     ? line
     : `${line} (${setting.initial}${unitOf(setting)})`;
@@ -229,7 +238,7 @@ export function settingsTable(): string {
     const initial =
       setting.initial === undefined || setting.initial === '' ? 'unset' : `\`${setting.initial}\`${unit}`;
     const words = acceptedWords(setting).map((word) => `\`${word}\``);
-    const meaning = [setting.sentence, ...(words.length === 0 ? [] : [`Values: ${words.join(', ')}.`])];
+    const meaning = [sentenceOf(setting), ...(words.length === 0 ? [] : [`Values: ${words.join(', ')}.`])];
     return `| \`${environmentName(setting)}\` | ${initial} | ${meaning.join(' ').replaceAll('|', '\\|')} |`;
   });
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
@@ -247,7 +256,7 @@ function example(setting: Setting<unknown>): string {
   const file = setting.secret ? `# ${name}_FILE=\n` : '';
   const words = acceptedWords(setting);
   const values = words.length === 0 ? '' : `# Values: ${words.join(', ')}.\n`;
-  return `\n# ${setting.sentence}\n${values}# ${name}=${setting.initial ?? ''}\n${file}`;
+  return `\n# ${sentenceOf(setting)}\n${values}# ${name}=${setting.initial ?? ''}\n${file}`;
 }
 
 /** The words that a setting accepts, from its placeholder; none if it takes any text or number. */
