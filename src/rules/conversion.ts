@@ -1,5 +1,5 @@
 import { spelledText, stringText } from '../json/names.ts';
-import { convertDate, type DateForm, isExactDate, isNumeric } from './date-format.ts';
+import { convertDate, type DateForm, dateLoss, isNumeric } from './date-format.ts';
 
 /** Multiplies a number by a decimal with a finite inverse. */
 export interface ScaleConversion {
@@ -121,10 +121,13 @@ export function inverseConversion(conversion: Conversion): Conversion {
 
 /** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
 export function lossOf(conversion: Conversion): string | undefined {
-  if (conversion.rule !== 'date' || isExactDate(conversion.from, conversion.to)) return undefined;
-  if (conversion.from === 'datetime' && isExactDate('epoch', conversion.to))
-    return `${conversion.to} keeps the time, but not the zone that it was written in`;
-  return `${conversion.to} has less of a date than ${conversion.from}`;
+  if (conversion.rule !== 'date') return undefined;
+  const { from, to } = conversion;
+  const loss = dateLoss(from, to);
+  if (loss === undefined) return undefined;
+  return loss === 'zone'
+    ? `${to} keeps the time, but not the zone that it was written in`
+    : `${to} has less of a date than ${from}`;
 }
 
 /** The values that a conversion accepts, as in "must be a number". */
@@ -245,10 +248,11 @@ function withoutPrefix(json: string, prefix: string): string | undefined {
 }
 
 function convertDateJson(json: string, from: DateForm, to: DateForm): string | undefined {
-  const text = isNumeric(from.format) ? (isString(json) ? undefined : json) : textOf(json);
+  // A service that reads the number reads its digits from a string as well.
+  const text = isNumeric(from.format) && !isString(json) ? json : textOf(json);
   const converted = text === undefined ? undefined : convertDate(text, from, to);
   if (converted === undefined) return undefined;
-  return isNumeric(to.format) ? converted : `"${converted}"`;
+  return isNumeric(to.format) ? converted : `"${spelledText(converted)}"`;
 }
 
 function readDecimal(text: string): (Decimal & { readonly isNegative: boolean }) | undefined {

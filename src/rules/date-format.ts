@@ -1,14 +1,28 @@
+import {
+  type ClockTime,
+  fullYear,
+  hasZone,
+  isZoneWord,
+  MAIL_DATE,
+  MONTHS,
+  patternFault,
+  precisionOf,
+  readerOf,
+  schemaPattern,
+  writePattern,
+} from './date-pattern.ts';
+
 /** A point in time: whole seconds since 1970, rounded down, and the digits of the rest, without zeros at their end. */
 interface Instant {
   readonly seconds: number;
   readonly fraction: string;
 }
 
-/** How dates are written: one of the words, or a pattern such as `DD/MM/YYYY`. */
+/** How dates are written: one of the words, or a pattern such as `dd/MM/yyyy`. */
 export interface DateForm {
   /**
-   * `date` (RFC 3339 full-date), `datetime` (read as ISO 8601, written as RFC 3339), `epoch`, `epoch-ms`, or a pattern of YYYY, MM, DD,
-   * HH, mm and ss.
+   * `date` (RFC 3339 full-date), `datetime` (read as ISO 8601, written as RFC 3339), `rfc-1123` (as in the field Date), `epoch`,
+   * `epoch-ms`, or a pattern in the letters of Unicode, such as `d MMM yyyy`.
    */
   readonly format: string;
   /** The time zone of a form that has none in its text: `UTC`, an offset such as `+10:00`, or a name such as `Australia/Sydney`. */
@@ -17,14 +31,8 @@ export interface DateForm {
   readonly at: number;
 }
 
-type Field = 'YYYY' | 'MM' | 'DD' | 'HH' | 'mm' | 'ss';
-
-type Part = { readonly field: Field } | { readonly text: string };
-
-const FIELDS: readonly Field[] = ['YYYY', 'MM', 'DD', 'HH', 'mm', 'ss'];
-
 /** Longer texts are not dates. */
-const MAX_CHARACTERS = 64;
+const MAX_CHARACTERS = 128;
 
 const DAY = 86_400;
 
@@ -37,7 +45,14 @@ const LAST_SECOND = 253_402_300_799;
  * offset in any of its forms or none, and a zone in brackets (RFC 9557) behind it.
  */
 const DATETIME =
-  /^(\d{4})(-?)(\d\d)\2(\d\d)[Tt ](\d\d)(?:(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d{1,30}))?)?)?( ?[Zz]| UTC| GMT| ?[+\u2212-]\d\d(?::?\d\d)?)?((?:\[[!\w/:+=-]{1,40}\])*)$/;
+  /^(?<y>\d{4})(-?)(?<M>\d\d)\2(?<d>\d\d)[Tt ](?<H>\d\d)(?:(:?)(?<m>\d\d)(?:\6(?<s>\d\d)(?:[.,](?<S>\d{1,30}))?)?)?(?<z> ?Z| UTC| GMT| ?[+\u2212-]\d\d(?::?\d\d)?)?(?<tags>(?:\[[!\w/:+=-]{1,40}\])*)$/i;
+
+/** The words that stand for a pattern, as it is written. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['date', 'yyyy-MM-dd'],
+  ['datetime', 'yyyy-MM-ddTHH:mm:ssFXXX'],
+  ['rfc-1123', "EEE, dd MMM yyyy HH:mm:ss 'GMT'"],
+]);
 
 const OFFSET = /^([+-])(\d\d):(\d\d)$/;
 
@@ -47,18 +62,7 @@ const TIME = /^(\d\d):(\d\d)(?::(\d\d))?$/;
 
 /** Says what is wrong with a format and how to fix it; undefined for a valid one. */
 export function formatFault(format: string): string | undefined {
-  if (isWord(format)) return undefined;
-  const parts = partsOf(format);
-  const fields = parts.flatMap((part) => ('field' in part ? [part.field] : []));
-  const letters = parts.find((part) => 'text' in part && /[A-SU-Za-z]/.test(part.text));
-  const known = 'date, datetime, epoch, epoch-ms, or a pattern of YYYY, MM, DD, HH, mm and ss';
-  if (letters !== undefined) return `is not a date format; write ${known}`;
-  if (new Set(fields).size < fields.length) return 'names a part of the date twice; name it once';
-  if (['YYYY', 'MM', 'DD'].some((field) => !fields.some((one) => one === field)))
-    return `lacks the year, the month or the day; write ${known}`;
-  if (fields.includes('ss') && !fields.includes('mm')) return 'has seconds without minutes; add mm';
-  if (fields.includes('mm') && !fields.includes('HH')) return 'has minutes without hours; add HH';
-  return undefined;
+  return WORDS.has(format) || isNumeric(format) ? undefined : patternFault(format);
 }
 
 /** True for an offset, UTC, or a time zone that the runtime knows. */
@@ -100,18 +104,20 @@ export function secondsOfDay(text: string): number | undefined {
   return hour === '' ? undefined : timeOf(Number(hour), Number(minute), Number(second));
 }
 
-/** True if every text of one form survives the way to the other form and back. */
-export function isExactDate(from: string, to: string): boolean {
+/** What a date in one form loses on the way to the other form and back; undefined where it is the same again. */
+export function dateLoss(from: string, to: string): 'zone' | 'time' | undefined {
+  if (precision(from) > precision(to)) return 'time';
   // The offset that was written, and its zeros, are in no other form.
-  if (from === 'datetime') return to === 'datetime';
-  return precision(from) <= precision(to);
+  return from !== to && (from === 'rfc-1123' || hasZone(patternOf(from))) ? 'zone' : undefined;
 }
 
-/** The parts that a format has: from a day (0) to parts of a second (4). */
 function precision(format: string): number {
-  if (format === 'epoch' || format === 'epoch-ms' || format === 'datetime') return 4;
-  const fields = partsOf(patternOf(format)).flatMap((part) => ('field' in part ? [part.field] : []));
-  return ['HH', 'mm', 'ss'].filter((field) => fields.some((one) => one === field)).length;
+  return isNumeric(format) || format === 'datetime' ? Infinity : precisionOf(patternOf(format));
+}
+
+/** The dates in a form that are texts, as a regular expression of JSON Schema. */
+export function dateSchemaPattern(format: string): string {
+  return schemaPattern(patternOf(format));
 }
 
 /** True for a format whose texts are JSON numbers. */
@@ -128,82 +134,58 @@ export function convertDate(text: string, from: DateForm, to: DateForm): string 
   return print(instant, to);
 }
 
-function isWord(format: string): boolean {
-  return format === 'date' || format === 'datetime' || isNumeric(format);
-}
-
 function patternOf(format: string): string {
-  return format === 'date' ? 'YYYY-MM-DD' : format;
+  return WORDS.get(format) ?? format;
 }
 
-function partsOf(pattern: string): readonly Part[] {
-  const parts: Part[] = [];
-  for (let at = 0; at < pattern.length;) {
-    const field = FIELDS.find((name) => pattern.startsWith(name, at));
-    const text = pattern[at] ?? '';
-    parts.push(field === undefined ? { text } : { field });
-    at += (field ?? text).length;
-  }
-  return parts;
+const readers = new Map<string, RegExp>([
+  ['datetime', DATETIME],
+  ['rfc-1123', MAIL_DATE],
+]);
+
+/** Formats come from the rule book alone: each is made once. */
+function readerFor(format: string): RegExp {
+  const reader = readers.get(format) ?? readerOf(patternOf(format));
+  readers.set(format, reader);
+  return reader;
 }
 
 function read(text: string, { format, zone, at }: DateForm): Instant | undefined {
   if (isNumeric(format)) return readEpoch(text, format === 'epoch' ? 0 : 3);
-  if (format === 'datetime') return readDatetime(text, zone);
-  const fields = readPattern(text, partsOf(patternOf(format)));
-  if (fields === undefined) return undefined;
-  const day = dayOf(fields.get('YYYY') ?? 0, fields.get('MM') ?? 0, fields.get('DD') ?? 0);
-  const hour = fields.get('HH');
-  const time = hour === undefined ? at : timeOf(hour, fields.get('mm') ?? 0, fields.get('ss') ?? 0);
-  if (day === undefined || time === undefined) return undefined;
-  const seconds = instantOf(day * DAY + time, zone, hour === undefined);
-  return seconds === undefined ? undefined : { seconds, fraction: '' };
-}
-
-function readPattern(text: string, parts: readonly Part[]): ReadonlyMap<Field, number> | undefined {
-  const fields = new Map<Field, number>();
-  let at = 0;
-  for (const part of parts) {
-    if ('text' in part) {
-      if (!text.startsWith(part.text, at)) return undefined;
-      at += part.text.length;
-      continue;
-    }
-    const digits = text.slice(at, at + part.field.length);
-    if (digits.length < part.field.length || !/^\d+$/.test(digits)) return undefined;
-    fields.set(part.field, Number(digits));
-    at += digits.length;
-  }
-  return at === text.length ? fields : undefined;
-}
-
-function readDatetime(text: string, zone: string): Instant | undefined {
-  const found = DATETIME.exec(text);
-  if (found === null) return undefined;
-  const [, year, , month, date, hour, , minute = '0', second = '0', fraction = '', offset, tags = ''] = found;
-  const day = dayOf(Number(year), Number(month), Number(date));
+  const groups = readerFor(format).exec(text)?.groups;
+  if (groups === undefined) return undefined;
+  const { y = '', M = '', d, H, h, m = '0', s = '0', S: fraction = '', a = '', z, tags = '' } = groups;
+  const year = y.length === 2 ? fullYear(Number(y)) : Number(y);
+  const month = Number(M) || MONTHS.findIndex((name) => name.toLowerCase().startsWith(M.toLowerCase())) + 1;
+  const day = dayOf(year, month, Number(d));
+  const hour = h === undefined ? H : hourOf(Number(h), a);
   // ISO 8601 calls midnight at the end of a day 24:00.
-  const isEnd = hour === '24' && /^0*$/.test(minute + second + fraction);
-  const time = isEnd ? DAY : timeOf(Number(hour), Number(minute), Number(second));
-  const place = zoneOf(offset?.trim(), tags) ?? zone;
+  const isEnd = hour === '24' && /^0*$/.test(m + s + fraction);
+  const time = hour === undefined ? at : isEnd ? DAY : timeOf(Number(hour), Number(m), Number(s));
+  const place = zoneOf(z, tags) ?? zone;
   if (day === undefined || time === undefined || place === '') return undefined;
-  const seconds = instantOf(day * DAY + time, place, false);
+  const seconds = instantOf(day * DAY + time, place, hour === undefined);
   return seconds === undefined ? undefined : { seconds, fraction: withoutZeros(fraction) };
 }
 
+/** The hour of the day for one of 12, as digits; one that there is not for another number. */
+function hourOf(hour: number, half: string): string {
+  return String(hour < 1 || hour > 12 ? 99 : (hour % 12) + (/^p/i.test(half) ? 12 : 0));
+}
+
 /** The zone that a text names: its offset, or else the name in brackets; undefined where it names none, and empty for an impossible one. */
-function zoneOf(offset: string | undefined, tags: string): string | undefined {
-  if (offset === undefined) {
+function zoneOf(text: string | undefined, tags: string): string | undefined {
+  if (text === undefined) {
     const [, name] = /^\[!?([^\]=]+)\]/.exec(tags) ?? [];
     return name === undefined ? undefined : (zoneName(name) ?? '');
   }
-  const digits = offset.replaceAll(/\D/g, '');
-  if (digits === '') return 'UTC';
-  const hours = digits.slice(0, 2);
-  const minutes = digits.slice(2) || '00';
+  const [, place = '', half = ''] = /([ECMP])([SD])T$/i.exec(text) ?? [];
+  if (place !== '') return `-0${'ECMP'.indexOf(place.toUpperCase()) + (/s/i.test(half) ? 5 : 4)}:00`;
+  const [, sign, hours = '', minutes = '00'] = /([+\u2212-])(\d\d?):?(\d\d)?$/.exec(text) ?? [];
+  if (hours === '') return 'UTC';
   // No clock is a day ahead: such an offset is a mistake.
   if (timeOf(Number(hours), Number(minutes), 0) === undefined) return '';
-  return `${offset.startsWith('+') ? '+' : '-'}${hours}:${minutes}`;
+  return `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}`;
 }
 
 /** `shift` is the number of digits by which the unit is smaller than a second. */
@@ -221,37 +203,32 @@ function readEpoch(text: string, shift: number): Instant | undefined {
 function print(instant: Instant, { format, zone }: DateForm): string | undefined {
   const { seconds, fraction } = instant;
   if (isNumeric(format)) return printEpoch(instant, format === 'epoch' ? 0 : 3);
-  const offset = format === 'datetime' && offsetAt(seconds, zone) % 60 !== 0 ? 0 : offsetAt(seconds, zone);
+  const pattern = patternOf(format);
+  const place = format === 'rfc-1123' ? 'UTC' : zone;
+  const clock = offsetAt(seconds, place);
+  // Clocks that went by the sun were ahead by seconds, which no text of a zone has.
+  const offset = clock % 60 !== 0 && hasZone(pattern) ? 0 : clock;
   const local = seconds + offset;
   if (local < FIRST_SECOND || local > LAST_SECOND) return undefined;
-  const pattern = format === 'datetime' ? 'YYYY-MM-DDTHH:mm:ss' : patternOf(format);
-  const text = printPattern(local, partsOf(pattern));
-  if (format !== 'datetime') return text;
-  return `${text}${fraction === '' ? '' : `.${fraction}`}${printOffset(offset, zone)}`;
-}
-
-function printPattern(local: number, parts: readonly Part[]): string {
   const day = Math.floor(local / DAY);
-  const time = local - day * DAY;
-  const { year, month, date } = dateOf(day);
-  const values: Readonly<Record<Field, number>> = {
-    YYYY: year,
-    MM: month,
-    DD: date,
-    HH: Math.floor(time / 3600),
-    mm: Math.floor(time / 60) % 60,
-    ss: time % 60,
-  };
-  return parts
-    .map((part) => ('text' in part ? part.text : String(values[part.field]).padStart(part.field.length, '0')))
-    .join('');
+  return writePattern(pattern, {
+    ...dateOf(day),
+    time: local - day * DAY,
+    fraction,
+    offset,
+    zoneName: () => shortName(seconds, place),
+  });
 }
 
-function printOffset(offset: number, zone: string): string {
-  if (offset === 0 && !OFFSET.test(zone)) return 'Z';
-  const minutes = Math.abs(offset) / 60;
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+/** A zone's short name, where it is one that is read; undefined for others. */
+function shortName(seconds: number, zone: string): string | undefined {
+  if (zone === 'UTC') return zone;
+  if (OFFSET.test(zone)) return undefined;
+  const name =
+    wallClock(zone)
+      .formatToParts(seconds * 1000)
+      .find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  return isZoneWord(name) ? name : undefined;
 }
 
 function printEpoch({ seconds, fraction }: Instant, shift: number): string {
@@ -280,9 +257,14 @@ function dayOf(year: number, month: number, date: number): number | undefined {
     : undefined;
 }
 
-function dateOf(day: number): { readonly year: number; readonly month: number; readonly date: number } {
+function dateOf(day: number): Pick<ClockTime, 'year' | 'month' | 'date' | 'weekday'> {
   const time = new Date(day * DAY * 1000);
-  return { year: time.getUTCFullYear(), month: time.getUTCMonth() + 1, date: time.getUTCDate() };
+  return {
+    year: time.getUTCFullYear(),
+    month: time.getUTCMonth() + 1,
+    date: time.getUTCDate(),
+    weekday: time.getUTCDay(),
+  };
 }
 
 /** Seconds of the day; a leap second is in no other form. */
@@ -327,6 +309,7 @@ export function wallClock(zone: string): Intl.DateTimeFormat {
       hour: 'numeric',
       minute: 'numeric',
       second: 'numeric',
+      timeZoneName: 'short',
     });
   clocks.set(zone, clock);
   return clock;

@@ -317,7 +317,7 @@ const text = z
   .refine((value) => value.isWellFormed(), 'has half of a surrogate pair');
 
 const format = checked(formatFault).describe(
-  'date, datetime (ISO 8601, written as RFC 3339), epoch, epoch-ms, or a pattern such as DD/MM/YYYY.',
+  'date, datetime (ISO 8601, written as RFC 3339), rfc-1123, epoch, epoch-ms, or a pattern in the letters of Unicode, such as dd/MM/yyyy or d MMM yyyy h:mm a.',
 );
 
 const dateParts = {

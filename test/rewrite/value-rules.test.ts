@@ -115,7 +115,13 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
   ['{ date: a, from: epoch, to: date }', '{"a":1738281600}', '{"a":"2025-01-31"}'],
   ['{ date: a, from: DD/MM/YYYY, to: date }', '{"a":"31/01/2025"}', '{"a":"2025-01-31"}'],
   ['{ date: a, from: DD/MM/YYYY, to: date }', '{"a":"31/02/2025"}', 'refused 422 unconvertible-value /a'],
-  ['{ date: a, from: epoch, to: date }', '{"a":"1738281600"}', 'refused 422 unconvertible-value /a'],
+  ['{ date: a, from: epoch, to: date }', '{"a":"1738281600"}', '{"a":"2025-01-31"}'],
+  ['{ date: a, from: epoch, to: date }', '{"a":"1738281600x"}', 'refused 422 unconvertible-value /a'],
+  [
+    '{ date: a, from: d MMM yyyy h:mm a, to: datetime, zone: Australia/Sydney }',
+    '{"a":"31 jan 2025 9:05 pm"}',
+    '{"a":"2025-01-31T21:05:00+11:00"}',
+  ],
   [
     '{ date: a, from: date, to: datetime, zone: Australia/Sydney, at: "09:30" }',
     '{"a":"2025-01-31"}',
@@ -201,6 +207,13 @@ describe('requests', () => {
 const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
   ['{ set: { a: 1 } }', '{"x":0,"a":2,"y":3}', '{"x":0,"y":3}'],
   ['{ default: { a: 1 } }', '{"x":0,"a":1}', '{"x":0}'],
+  ['{ unquote: a }, { date: a, from: epoch, to: date }', '{"a":"2025-01-31"}', '{"a":"1738281600"}'],
+  ['{ date: a, from: d MMM yyyy h:mm a, to: epoch }', '{"a":1738357500}', '{"a":"31 Jan 2025 9:05 PM"}'],
+  [
+    '{ date: a, from: rfc-1123, to: datetime }',
+    '{"a":"2025-01-31T11:00:00+01:00"}',
+    '{"a":"Fri, 31 Jan 2025 10:00:00 GMT"}',
+  ],
   ['{ default: { a: 1 } }', '{"x":0,"a":2}', '{"x":0,"a":2}'],
   ['{ default: { a: x } }', '{"a":"\\u0078"}', '{}'],
   [

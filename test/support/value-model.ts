@@ -279,8 +279,9 @@ function convert(conversion: Conversion, value: Value): Value | undefined {
         const isReal = isDay && !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
         return isReal ? { digits: String(time / 1000) } : undefined;
       }
-      if (!isDigits(value) || !/^-?\d{1,11}(?:\.\d+)?$/.test(value.digits)) return undefined;
-      return new Date(Math.floor(Number(value.digits)) * 1000).toISOString().slice(0, 10);
+      const digits = isDigits(value) ? value.digits : value;
+      if (typeof digits !== 'string' || !/^-?\d{1,11}(?:\.\d+)?$/.test(digits)) return undefined;
+      return new Date(Math.floor(Number(digits)) * 1000).toISOString().slice(0, 10);
     }
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '../description.ts';
 import { stringText } from '../../json/names.ts';
 import { type Conversion, converterOf } from '../../rules/conversion.ts';
-import { isNumeric } from '../../rules/date-format.ts';
+import { dateSchemaPattern, isNumeric } from '../../rules/date-format.ts';
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
 
@@ -319,15 +319,9 @@ function kindOf(conversion: Conversion, type: unknown, { pattern, format }: Json
       if (isNumeric(to)) return { type: 'integer' };
       if (to === 'date') return { type: 'string', format: 'date' };
       if (to === 'datetime') return { type: 'string', format: 'date-time' };
-      return { type: 'string', pattern: patternOfDate(to) };
+      return { type: 'string', pattern: dateSchemaPattern(to) };
     }
   }
-}
-
-/** The pattern of dates in a format such as `DD/MM/YYYY`. */
-function patternOfDate(format: string): string {
-  const fields = format.replaceAll(SPECIAL, String.raw`\$&`);
-  return `^${fields.replaceAll(/YYYY|MM|DD|HH|mm|ss/g, (field) => `[0-9]{${field.length}}`)}$`;
 }
 
 /** Bounds of numbers that stay numbers: every factor is above zero, so that the order stays. */

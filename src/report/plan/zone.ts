@@ -1,4 +1,5 @@
 import { isZone, wallClock } from '../../rules/date-format.ts';
+import { MONTHS, WEEKDAYS } from '../../rules/date-pattern.ts';
 import { readInstant } from '../../rules/rollout.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 
@@ -7,8 +8,6 @@ export const QUARTER_MS = 900_000;
 
 /** Maximum offsets that are remembered: those of three years. */
 const MAX_OFFSETS = 105_000;
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
 /**
  * Wall-clock time of one zone. A *local* time is wall-clock time in milliseconds since 1970 as if the clock showed UTC, so its days and
@@ -93,7 +92,7 @@ export class Zone {
 export function dayText(local: number): string {
   const date = new Date(local);
   const weekday = weekdayName(date.getUTCDay()).slice(0, 3);
-  return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+  return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]?.slice(0, 3)} ${date.getUTCFullYear()}`;
 }
 
 /** Prints the time of day of a local time as `09:00`. */
@@ -103,8 +102,7 @@ export function clockText(local: number): string {
 
 /** The name of a weekday from 0, Sunday. */
 export function weekdayName(weekday: number): string {
-  const names = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-  return names[weekday] ?? '';
+  return WEEKDAYS[weekday] ?? '';
 }
 
 /**
