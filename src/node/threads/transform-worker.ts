@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { callTransform, lineOf, type TransformJob, type TransformModule } from '../../migrate/transform.ts';
 import { hasOutsideHeap, limitBuffers } from './buffer-limit.ts';
+import { freezeRealm } from './frozen-realm.ts';
 import type { FromTransforms, TransformModules } from './thread-messages.ts';
 
 // The transform thread: it runs the code of rule books, and the gateway ends it if that takes too long.
@@ -18,6 +19,8 @@ const modules = new Map<string, TransformModule>();
 
 parentPort?.on('message', (job: TransformJob) => void respond(job));
 await warmUp();
+// Behind the gateway's own modules, and before those of the rule book.
+freezeRealm();
 await start();
 
 async function start(): Promise<void> {
