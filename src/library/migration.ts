@@ -597,12 +597,16 @@ function clientHead(
   return { status, headers: headerFieldsOf(fields) };
 }
 
-function linkPlaces({ prefixes, moves }: CompiledRuleBook, request: RequestOfResponse): LinkRewriting {
+function linkPlaces(
+  { prefixes, moves, linkFields }: CompiledRuleBook,
+  request: RequestOfResponse,
+): LinkRewriting {
   return {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
     prefix: prefixes.v2,
     clientPrefix: prefixes.v1,
+    fields: linkFields,
     gateway: 'same-origin',
     base: moves && { v1: request.v1.target, v2: request.target },
   };

@@ -224,7 +224,7 @@ function forward(note: Exclude<ResponseNote, 'response-too-large'> | undefined):
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? '';
-    if (kindOfName(name) === 'link') headers[at + 1] = rewrittenField(name, headers[at + 1] ?? '', places);
+    if (isLink(name, places.fields)) headers[at + 1] = rewrittenField(name, headers[at + 1] ?? '', places);
   }
 }
 
@@ -245,7 +245,10 @@ function rewrittenField(name: string, value: string, places: LinkRewriting): str
       return within(RESOURCE_METADATA);
     default:
       // Other fields of such a name may have no address at all: a place on the earth, for example.
-      return rewrittenLink(value, REFERENCES.has(lower) ? places : { ...places, base: undefined });
+      return rewrittenLink(
+        value,
+        REFERENCES.has(lower) || places.fields?.has(lower) === true ? places : { ...places, base: undefined },
+      );
   }
 }
 
@@ -268,10 +271,14 @@ const QUOTED = /(")([^"\\]+)/g;
 /** Where a client learns how to get a token (RFC 9728 §5.1). */
 const RESOURCE_METADATA = /(\bresource_metadata[ \t]*=[ \t]*"?)([^", \t]+)/gi;
 
-/** True when a response has any of these fields. */
-export function hasLinks(headers: HeaderList): boolean {
-  for (let at = 0; at < headers.length; at += 2) if (kindOfName(headers[at] ?? '') === 'link') return true;
+/** True when a response has any of these fields, or of a service's own. */
+export function hasLinks(headers: HeaderList, own: FieldNames | undefined): boolean {
+  for (let at = 0; at < headers.length; at += 2) if (isLink(headers[at] ?? '', own)) return true;
   return false;
+}
+
+function isLink(name: string, own: FieldNames | undefined): boolean {
+  return kindOfName(name) === 'link' || own?.has(name) === true;
 }
 
 /** A V1 client would never send a cookie back whose path is V2's (RFC 6265 §5.1.4). */

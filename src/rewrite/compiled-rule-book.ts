@@ -1,3 +1,4 @@
+import { FieldNames } from '../http/header-list.ts';
 import { Prefixes } from '../http/target.ts';
 import {
   mayHaveRules,
@@ -58,6 +59,8 @@ export class CompiledRuleBook {
   readonly webhooks: ReadonlyMap<string, Webhook> | undefined;
   /** The prefixes of both versions. */
   readonly prefixes: Prefixes;
+  /** The service's own response fields with an address; undefined without any. */
+  readonly linkFields: FieldNames | undefined;
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
@@ -84,6 +87,8 @@ export class CompiledRuleBook {
         Object.entries(ruleBook.webhooks).map(([name, webhook]) => [`${WEBHOOK_PATH}/${name}`, webhook]),
       );
     this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
+    const { linkFields } = ruleBook;
+    this.linkFields = linkFields && new FieldNames(linkFields.map((name) => name.toLowerCase()));
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
     this.formPlans = compileForms(ruleBook);

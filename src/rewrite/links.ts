@@ -1,3 +1,4 @@
+import type { FieldNames } from '../http/header-list.ts';
 import { bareHost } from '../http/request-head.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonWalker } from '../json/document.ts';
@@ -62,6 +63,8 @@ export interface LinkRewriting {
    * `same-origin` if the origin is addressed by the same scheme and host.
    */
   readonly gateway: string | undefined;
+  /** The service's own fields with an address. */
+  readonly fields?: FieldNames | undefined;
   /** Turns a link back to V1. */
   readonly restore?: (link: ApiLink) => ApiLink;
   /**

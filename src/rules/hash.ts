@@ -75,6 +75,7 @@ function targetMeaning({
   other,
   override,
   followsBodyLinks,
+  linkFields,
   operations,
 }: Omit<RuleBook, 'hash'>): readonly unknown[] {
   const isUsual = from === DEFAULT_PREFIXES.v1 && to === DEFAULT_PREFIXES.v2 && other === 'refuse';
@@ -85,6 +86,9 @@ function targetMeaning({
   return [
     ...drops,
     ...links,
+    ...(linkFields === undefined
+      ? []
+      : [{ linkFields: linkFields.map((name) => name.toLowerCase()).toSorted() }]),
     ...(isUsual ? [] : [{ from, to, other }]),
     ...(order === false ? [] : [{ order }]),
   ];

@@ -150,6 +150,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
     other,
     override,
     followsBodyLinks: followsBodyLinks(source, operations),
+    ...(source['link-fields'] === undefined ? {} : { linkFields: source['link-fields'] }),
     version,
     ...(versionField === undefined ? {} : { versionField }),
     ...(errors === undefined ? {} : { errors }),

@@ -3,6 +3,7 @@ import { inverseFactor } from './conversion.ts';
 import { formatFault, isZone, isZoneName, secondsOfDay } from './date-format.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
+import { kindOfName } from '../http/fields.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import { isReleaseDate } from './rule-book.ts';
 import { NAME_PATTERN, PATH_PATTERN, prefixFault, readPath } from './rule.ts';
@@ -607,6 +608,10 @@ const resource = z
 
 const field = checked(fieldFault);
 
+const linkField = checked((name) =>
+  kindOfName(name) === 'link' ? 'leads back to V1 without being named; remove it' : fieldFault(name),
+);
+
 const fieldValue = z
   .string()
   .refine(
@@ -847,6 +852,16 @@ export const ruleBookSource = strict({
   'body-links': optional(
     z.enum(['follow', 'leave']),
     'Links in bodies of responses: follow (back to V1) or leave; follow when absent and an operation has to, leave otherwise.',
+  ),
+  'link-fields': optional(
+    z
+      .array(linkField)
+      .nonempty()
+      .refine(
+        (names) => new Set(names.map((name) => name.toLowerCase())).size === names.length,
+        'names a field twice; name it once',
+      ),
+    "The service's own response fields whose value is an address or a path of V2; they lead back to V1 as Location does.",
   ),
   override: optional(
     z.enum(['follow', 'drop']),

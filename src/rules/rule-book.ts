@@ -160,6 +160,8 @@ export interface RuleBook {
   readonly other: 'refuse' | 'pass';
   /** True if the gateway turns links in the bodies of responses back, as it does those in header fields. */
   readonly followsBodyLinks: boolean;
+  /** The service's own response fields that the gateway leads back as it does `Location`. */
+  readonly linkFields?: readonly string[];
   /** How to handle a POST that asks for another method: apply the rules for that method, as V2 does, or hide it from V2. */
   readonly override: 'follow' | 'drop';
   /** The V2 release that the rules target, a day (`YYYY-MM-DD`) unless `versionField` says otherwise; undefined if no field names it. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FieldNames } from '../../src/http/header-list.ts';
 import {
   contentlessFields,
   decideResponse,
@@ -134,7 +135,7 @@ describe('fields with an address', () => {
     const headers = ['Accept', '/api/v2/', name, value];
     rewriteLinks(headers, PLACES);
     expect(headers).toEqual(['Accept', '/api/v2/', name, expected]);
-    expect(hasLinks(headers)).toBe(name !== 'X-Address' && name !== 'Locations');
+    expect(hasLinks(headers, undefined)).toBe(name !== 'X-Address' && name !== 'Locations');
   });
 
   test.each([
@@ -147,6 +148,27 @@ describe('fields with an address', () => {
     const base = { v1: '/api/v1/bills/7/lines', v2: '/api/v2/bills/7' };
     rewriteLinks(headers, { ...PLACES, base });
     expect(headers[1]).toBe(expected);
+  });
+});
+
+describe("a service's own fields", () => {
+  const base = { v1: '/api/v1/bills/7/lines', v2: '/api/v2/bills/7' };
+  const own = { ...PLACES, fields: new FieldNames(['x-poll-url', 'x-next']) };
+
+  test.each([
+    ['X-Poll-Url', 'https://captur3d.io/api/v2/jobs/1', 'https://gateway.example:8443/api/v1/jobs/1'],
+    ['x-poll-url', '/api/v2/jobs/1?x=%20', '/api/v1/jobs/1?x=%20'],
+    ['X-POLL-URL', '8', '/api/v1/bills/8'],
+    ['X-Next', '/api/v2/a', '/api/v1/a'],
+    ['X-Poll-Url', 'https://elsewhere.test/api/v2/a', 'https://elsewhere.test/api/v2/a'],
+    ['X-Poll-Url', '/status', '/status'],
+    ['X-Poll', '/api/v2/a', '/api/v2/a'],
+    ['Location', '/api/v2/a', '/api/v1/a'],
+  ])('%s: %s', (name, value, expected) => {
+    const headers = [name, value];
+    expect(hasLinks(headers, own.fields)).toBe(name !== 'X-Poll');
+    rewriteLinks(headers, { ...own, base });
+    expect(headers).toEqual([name, expected]);
   });
 });
 

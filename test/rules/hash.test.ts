@@ -121,6 +121,7 @@ describe('goes when the meaning does', () => {
     ['operations:', 'other: pass\noperations:'],
     ['operations:', 'override: drop\noperations:'],
     ['operations:', 'body-links: follow\noperations:'],
+    ['operations:', 'link-fields: [X-Poll-Url]\noperations:'],
     ['a: POST /a', 'a: { match: POST /a, to: POST /aa }'],
     ['a: POST /a', 'a: { match: POST /a, status: { 204: 200 } }'],
     ['match: "PATCH /b/{id}"', 'match: "PATCH /b/{id}", to: "PATCH /b?x={id}"'],

@@ -285,7 +285,7 @@ limits: { depth: 0 }
 `;
     expect(await faultsIn(text)).toEqual([
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
-      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, zone, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
+      '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, link-fields, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, zone, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
@@ -309,6 +309,15 @@ limits: { depth: 0 }
     from: /api/v%31
       from "/api/v%31" must have only letters, digits and -._~ in its segments: everything else has several spellings
     other: drop → other must be refuse or pass, not "drop"
+    link-fields: X-Poll-Url → link-fields must be a list, not "X-Poll-Url"
+    link-fields: [] → link-fields is an empty list; name at least one, or leave the line out
+    link-fields: [a b] → link-fields[0] "a b" is not the name of a header field; write a name such as X-Account
+    link-fields: [Operation-Location]
+      link-fields[0] "Operation-Location" leads back to V1 without being named; remove it
+    link-fields: [Date] → link-fields[0] "Date" is a field that the gateway itself sends; remove it
+    link-fields: [Content-Digest]
+      link-fields[0] "Content-Digest" describes the body, which the gateway reads and writes; remove it
+    link-fields: [X-A, x-a] → link-fields names a field twice; name it once
     zone: Sydney → zone "Sydney" is not a time zone; write a name such as Australia/Sydney or UTC
     zone: '' → zone "" is not a time zone; write a name such as Australia/Sydney or UTC
     zone: '+10:00' → zone "+10:00" is not a time zone; write a name such as Australia/Sydney or UTC

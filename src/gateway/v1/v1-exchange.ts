@@ -607,7 +607,7 @@ export class V1Exchange
   }
 
   /** False where no field of V2's response changes but those of the hop. */
-  private changesFields({ status, lines }: ResponseHead): boolean {
+  private changesFields({ status, headers, lines }: ResponseHead): boolean {
     const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
     const isSignalled =
       this.gateway
@@ -615,6 +615,8 @@ export class V1Exchange
         ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
     if (this.decision.preflight !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
+    const { linkFields } = this.rules;
+    if (linkFields !== undefined && hasLinks(headers, linkFields)) return true;
     if (lines.kinds.includes('etag') && this.isFromV2 && this.marksTags) return true;
     return headerPlanOf(this.migration.facts, this.rules)?.hasResponseRules === true;
   }
@@ -656,7 +658,7 @@ export class V1Exchange
 
   /** Points the links of a response to V1 of the gateway, in place. */
   private rewriteLinks(headers: string[]): void {
-    if (!hasLinks(headers)) return;
+    if (!hasLinks(headers, this.rules.linkFields)) return;
     const places = this.linkPlaces;
     const { rules } = this;
     rewriteLinks(
@@ -676,6 +678,7 @@ export class V1Exchange
       upstreamPath: path,
       prefix: rules.prefixes[version === 'v1' ? 'v1' : 'v2'],
       clientPrefix: rules.prefixes.v1,
+      fields: rules.linkFields,
       gateway: gatewayAddress(this.received, this.gateway.trustedProxies),
       base:
         this.isFromV2 && rules.moves ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,

@@ -722,6 +722,14 @@ test.each([
   },
 );
 
+test("addresses in a service's own fields lead back as well", async () => {
+  const { send } = await served(ok('{}', 'X-Poll-Url: /api/v2/jobs/1\r\nX-Other: /api/v2/jobs/1\r\n'), {
+    ruleBook: { linkFields: ['x-poll-url'] },
+  });
+  const { text } = await send(post());
+  expect(text).toContain('X-Poll-Url: /api/v1/jobs/1\r\nX-Other: /api/v2/jobs/1\r\n');
+});
+
 test('addresses lead back to the gateway as the client addressed it', async () => {
   let origin = '';
   const v2 = await rawServer((socket) =>
