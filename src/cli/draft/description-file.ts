@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { buffer as bytesOf } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { decodeText, readText, TextFault } from '../../node/files.ts';
 import { openReferenceStore } from '../../node/reference.ts';
 import {
@@ -253,6 +253,30 @@ class UnreadableText {
  */
 const MAX_VALUES = 3_000_000;
 
+/** Maximum aliases: for the value of each, the parser looks at all that precede it. */
+const MAX_ALIASES = 20_000;
+
+/** Counts the values of a document with its aliases followed, also where `<<` merges them, without making any of them. */
+class Expansion {
+  aliases = 0;
+  private readonly sizes = new Map<string, number>();
+
+  sizeOf(node: unknown): number {
+    if (isAlias(node)) {
+      this.aliases += 1;
+      return this.sizes.get(node.source) ?? 1;
+    }
+    let size = 1;
+    if (isSeq(node)) for (const item of node.items) size += this.sizeOf(item);
+    if (isMap(node))
+      for (const { key, value } of node.items)
+        size += (isScalar(key) ? 0 : this.sizeOf(key)) + this.sizeOf(value);
+    if ((isScalar(node) || isSeq(node) || isMap(node)) && node.anchor !== undefined)
+      this.sizes.set(node.anchor, size);
+    return size;
+  }
+}
+
 /** Reads YAML 1.2 with the merge keys (`<<`) of YAML 1.1, which many descriptions use. */
 function readYamlText(text: string): unknown {
   try {
@@ -266,13 +290,12 @@ function readYamlText(text: string): unknown {
           .replace('Maximum call stack size exceeded', 'it is nested too deeply')
           .replace(/^Source contains multiple documents.*(?= at line)/, 'it has a second document'),
       );
-    // `withNumbers` counts an alias as its value.
-    const value: unknown = document.toJS({ maxAliasCount: -1 });
-    let values = 0;
-    return withNumbers(value, () => {
-      values += 1;
-      if (values > MAX_VALUES) throw new Error(`with its aliases it has more than ${MAX_VALUES} values`);
-    });
+    const expansion = new Expansion();
+    if (expansion.sizeOf(document.contents) > MAX_VALUES)
+      return new UnreadableText(`with its aliases it has more than ${MAX_VALUES} values`);
+    if (expansion.aliases > MAX_ALIASES)
+      return new UnreadableText(`it has more than ${MAX_ALIASES} aliases; write some of them out`);
+    return withNumbers(document.toJS({ maxAliasCount: -1 }));
   } catch (error) {
     if (error instanceof RangeError)
       return new UnreadableText('it is nested too deeply, or an alias is within its own anchor');
@@ -290,15 +313,12 @@ function aliasPlace(text: string, message: string): string {
   return ` at line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 }
 
-function withNumbers(value: unknown, count: () => void): unknown {
-  count();
+function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : exactInteger(String(value));
   }
-  if (Array.isArray(value)) return value.map((element: unknown) => withNumbers(element, count));
+  if (Array.isArray(value)) return value.map((element: unknown) => withNumbers(element));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inside]) => [name, withNumbers(inside, count)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, withNumbers(inside)]));
 }

@@ -21,9 +21,14 @@ export interface MergedRuleBook {
   readonly changes: number;
 }
 
+/** The value of a rule book without faults: what its aliases may add was bounded when it was read. */
+function valueOf(document: ReturnType<typeof parseDocument>): unknown {
+  return document.toJS({ maxAliasCount: -1 });
+}
+
 /** The V2 method and path of each operation that a rule book moves, by the shape of its V1 path. */
 export function saidMoves(text: string): SaidMoves {
-  const operations = objectIn(parseDocument(text).toJS(), 'operations');
+  const operations = objectIn(valueOf(parseDocument(text)), 'operations');
   return new Map(
     Object.values(operations).flatMap((declared) => {
       const [match, to] = ['match', 'to'].map((key) => memberOf(declared, key));
@@ -41,7 +46,7 @@ export function saidMoves(text: string): SaidMoves {
  */
 export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
   const document = parseDocument(text);
-  const value: unknown = document.toJS();
+  const value = valueOf(document);
   const known = new KnownRules(value);
   const ids = new Map(proposed.operations.map((operation) => [operation.id, known.idOf(operation)]));
   const fresh = proposed.operations.filter(({ id }) => ids.get(id) === undefined);

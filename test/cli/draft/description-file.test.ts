@@ -57,6 +57,17 @@ test.each([
     `a0: &a0 [1]\n${Array.from({ length: 9 }, (_, at) => `a${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(', ')}]`).join('\n')}\n`,
     'with its aliases it has more than 3000000 values',
   ],
+  // Merge keys copy what they merge, each time that they are read.
+  [
+    `a0: &a0 { x: 1 }\n${Array.from({ length: 24 }, (_, at) => `a${at + 1}: &a${at + 1} { <<: [*a${at}, *a${at}], y${at}: *a${at} }`).join('\n')}\n`,
+    'with its aliases it has more than 3000000 values',
+  ],
+  // A key that is a list of lists would be written out as text.
+  [
+    `a0: &a0 [1]\n${Array.from({ length: 9 }, (_, at) => `a${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(', ')}]`).join('\n')}\n? *a9 \n: 1\n`,
+    'with its aliases it has more than 3000000 values',
+  ],
+  [`a: &a 1\nb: [${'*a, '.repeat(20_001)}]\n`, 'it has more than 20000 aliases; write some of them out'],
   ['a: &a [*a]\n', 'it is nested too deeply, or an alias is within its own anchor'],
   ['['.repeat(20_000), 'nested too deeply'],
   ['openapi: 3.0.3\npaths:\n  /a: [1\n  b: 2\n', 'at line 4, column 3'],
