@@ -401,7 +401,13 @@ export function tail(command: Command): void {
       'filter as in the inspector: client:"Acme Media" status:4xx time:12:35; a running gateway also finds words in captured bodies',
       '',
     )
-    .option('-f, --follow', 'follow the file as it grows');
+    .option('-f, --follow', 'follow the file as it grows')
+    .option('--names <file>', 'YAML or JSON file of display names by client hash')
+    .addOption(
+      new Option('--rules <file>', 'rule book, for the names of its clients').env(
+        environmentName(table.rules),
+      ),
+    );
   addAdmin(command, 'show and follow a running gateway, such as http://127.0.0.1:8081');
   addFormat(command, ['text', 'json']).action(ending(async () => (await import('./logs/tail.ts')).runTail));
 }

@@ -34,9 +34,15 @@ const OUTCOME_STYLES: Readonly<Record<Outcome, Style>> = {
 
 const STATUS_STYLES = { ok: 'green', fault: 'yellow', failure: 'red' } as const;
 
+/** Digits of a client's hash that are shown. */
+const HASH_DIGITS = 6;
+
+/** Width of the column of clients where their names are known. */
+const NAME_WIDTH = 18;
+
 const COLUMNS = [
   ['time', 24],
-  ['client', 6],
+  ['client', HASH_DIGITS],
   ['mode', 7],
   ['sent to', 7],
   ['outcome', 16],
@@ -48,23 +54,30 @@ const COLUMNS = [
 const RIGHT: ReadonlySet<string> = new Set(['status', 'ms']);
 const GAP = '  ';
 
-/** The header row above entries. */
-export function entryHead(terminal: Terminal): string {
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
+/** The header row above entries; with `names`, it has room for them. */
+export function entryHead(terminal: Terminal, names: ReadonlyMap<string, string> = NO_NAMES): string {
   return flow(
     COLUMNS.map(([name]) => name),
     'request',
     terminal,
+    names,
   );
 }
 
 /** Formats an entry as a row with a failure's reason before the request, on several lines if the terminal is narrow. Times are UTC, as in the log. */
-export function entryRow(entry: Parameters<typeof reasonWords>[0], terminal: Terminal): string {
+export function entryRow(
+  entry: Parameters<typeof reasonWords>[0],
+  terminal: Terminal,
+  names: ReadonlyMap<string, string> = NO_NAMES,
+): string {
   const paint = painter(terminal);
   const { time, client, totalMs } = entry;
   const outcome = outcomeOf(entry);
   const cells = [
     paint('dim', terminalText(time.replace('T', ' '))),
-    terminalText(client?.slice(0, 6) ?? '-'),
+    clientCell(client, names),
     paint('dim', terminalText(modeOf(entry) ?? '-')),
     terminalText(sentToWords(entry)),
     paint(OUTCOME_STYLES[outcome] ?? 'dim', terminalText(OUTCOME_WORDS[outcome] ?? outcome)),
@@ -74,14 +87,34 @@ export function entryRow(entry: Parameters<typeof reasonWords>[0], terminal: Ter
   const reason = reasonWords(entry);
   const first = reason === undefined ? '' : `${paint('red', terminalText(reason))}${GAP}`;
   const text = `${first}${terminalText(requestOf(entry))}${paint('dim', terminalText(detailsOf(entry)))}`;
-  return flow(cells, text, terminal);
+  return flow(cells, text, terminal, names);
+}
+
+/** A client's name as far as it fits, or the first digits of its hash. */
+function clientCell(client: string | undefined, names: ReadonlyMap<string, string>): string {
+  const name = client === undefined ? undefined : names.get(client);
+  if (name === undefined) return terminalText(client?.slice(0, HASH_DIGITS) ?? '-');
+  const shown = terminalText(name);
+  if (widthOf(shown) <= NAME_WIDTH) return shown;
+  const characters = Array.from(shown);
+  while (widthOf(characters.join('')) >= NAME_WIDTH) characters.pop();
+  return `${characters.join('')}…`;
+}
+
+function widthIn(name: string, width: number, names: ReadonlyMap<string, string>): number {
+  return name === 'client' && names.size > 0 ? NAME_WIDTH : width;
 }
 
 /** Puts cells and text on one line, or on as few as fit; the lines after the first are indented. */
-function flow(cells: readonly string[], text: string, { columns }: Terminal): string {
+function flow(
+  cells: readonly string[],
+  text: string,
+  { columns }: Terminal,
+  names: ReadonlyMap<string, string>,
+): string {
   const padded = cells.map((cell, at) => {
     const [name, width] = COLUMNS[at] ?? ['', 0];
-    return pad(cell, width, RIGHT.has(name));
+    return pad(cell, widthIn(name, width, names), RIGHT.has(name));
   });
   const whole = [...padded, text].join(GAP);
   if (columns === undefined || widthOf(whole) <= columns) return whole;

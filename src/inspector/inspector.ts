@@ -1,3 +1,4 @@
+import { nameIn } from '../report/text.ts';
 import { Hono } from 'hono';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
 import {
@@ -111,7 +112,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
 function scopedNames({ rollout }: RuleBook, names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const scopes = [rollout?.gone, ...Object.values(rollout?.ends?.operations ?? {}).map(({ gone }) => gone)];
   const hashes = scopes.flatMap((scope) => [...(scope?.clients ?? []), ...(scope?.except ?? [])]);
-  return new Map(hashes.map((hash) => [hash, names.get(hash) ?? hash]));
+  return new Map(hashes.map((hash) => [hash, nameIn(names, hash)]));
 }
 
 /** The page must not make the gateway read its own files. */

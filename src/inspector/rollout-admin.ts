@@ -1,3 +1,4 @@
+import { nameIn } from '../report/text.ts';
 import type { Hono } from 'hono';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-checks.ts';
@@ -195,7 +196,7 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
       what: commandTitle({
         ...mode,
         ...(operation === undefined ? {} : { operation }),
-        ...(client === undefined ? {} : { client: names.get(client) ?? client }),
+        ...(client === undefined ? {} : { client: nameIn(names, client) }),
       }),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
@@ -299,8 +300,7 @@ function endOfV1(
   names: ReadonlyMap<string, string>,
 ): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone' | 'ends' | 'brownouts'> {
   const { since, sunset } = rollout?.signals ?? {};
-  const named = (hashes: readonly string[]): readonly string[] =>
-    hashes.map((hash) => names.get(hash) ?? hash);
+  const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
   const datesOf = (
     end: Pick<End, 'since' | 'sunset' | 'gone'>,
   ): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> => {

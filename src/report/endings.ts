@@ -1,6 +1,6 @@
 import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
-import { clientName, counted, countedClients, NO_KEY } from './text.ts';
+import { clientName, counted, countedClients, NO_KEY, nameIn } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */
@@ -189,7 +189,7 @@ function newClient(
   const pair =
     rotated === undefined
       ? ''
-      : `; its key ${rotated.isSettled ? 'seems to' : 'may'} be the rotated one of ${names.get(rotated.old) ?? rotated.old}: name it under clients, or in except`;
+      : `; its key ${rotated.isSettled ? 'seems to' : 'may'} be the rotated one of ${nameIn(names, rotated.old)}: name it under clients, or in except`;
   return {
     client: client.client,
     ...(name === undefined ? {} : { name }),

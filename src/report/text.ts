@@ -43,6 +43,12 @@ export function clientName({ client, name }: { readonly client: string; readonly
   return name ?? (client === NO_KEY ? 'requests without a key' : client);
 }
 
+/** How a client is shown where its name is looked up by its hash. */
+export function nameIn(names: ReadonlyMap<string, string>, client: string): string {
+  const name = names.get(client);
+  return clientName(name === undefined ? { client } : { client, name });
+}
+
 /** The first names of a list, and how many more there are: `a, b and 3 more`. */
 export function listed(names: readonly string[], most: number): string {
   const rest = names.length - most;

@@ -99,6 +99,8 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['check', '--config', '?'], SETTING],
   [['explain', LOG, '--operation', 'create_client', '--config', '?'], SETTING],
   [['tail', '--admin', NOBODY, '--config', '?'], SETTING],
+  [['tail', LOG, '--names', '?'], INPUT],
+  [['tail', LOG, '--rules', '?'], SETTING],
   [['check', '--client-names', '?'], MADE],
 ];
 

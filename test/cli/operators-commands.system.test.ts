@@ -274,6 +274,9 @@ describe('tail', () => {
         .split('\n')
         .every((line) => line.includes('"passed"')),
     ).toBe(true);
+    const { client = '' } = sampleEntry(1, 0);
+    const names = file('names.yaml', `${client}: Acme Media\n`);
+    expect((await run('tail', path, '--names', names)).out).toMatch(/^\S+ \S+ {2}Acme Media {10}/m);
     expect(await run('tail', path, '--filter', 'colour:red')).toMatchObject({ code: 2 });
     const misspelt = await run('tail', path, '--filter', 'verdict:refusd');
     expect(misspelt).toMatchObject({ code: 2 });

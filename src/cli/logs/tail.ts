@@ -1,11 +1,15 @@
 import { open, stat } from 'node:fs/promises';
 import { stderr, stdout } from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EntriesPage } from '../../inspector/api.ts';
+import type { ClientsView, EntriesPage } from '../../inspector/api.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
-import { type CommandFault, isFault, junk, unreadable } from '../command-fault.ts';
+import { type CommandFault, isFault, junk, openRuleBook, unreadable } from '../command-fault.ts';
+import { readClientNames } from '../../node/admin/names.ts';
+import { clientNames } from '../../rules/rule-book.ts';
+import { settings as table } from '../../settings/settings.ts';
+import { givenSetting } from '../settings-file.ts';
 import { noEntry } from '../../report/log-gaps.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
@@ -19,6 +23,10 @@ export interface TailOptions {
   readonly follow?: true;
   readonly admin?: string;
   readonly config?: string;
+  /** File of clients' names. */
+  readonly names?: string;
+  /** Rule book, whose clients have names. */
+  readonly rules?: string;
   readonly format: 'text' | 'json';
 }
 
@@ -36,11 +44,14 @@ export async function runTail(
     return { fault: 'Name a log file, or use --admin, not both.' };
   const client = options.admin === undefined ? undefined : await openAdmin(options.admin, options.config);
   if (client !== undefined && isFault(client)) return client;
+  const given = await namesOf(options);
+  if (isFault(given)) return given;
+  const names = client === undefined ? given : new Map([...(await namesAt(client)), ...given]);
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0, shown: 0 };
   let isHeadDue = options.format === 'text';
   const printHead = (): void => {
-    if (isHeadDue) stdout.write(`${entryHead(terminal)}\n`);
+    if (isHeadDue) stdout.write(`${entryHead(terminal, names)}\n`);
     isHeadDue = false;
   };
   // The first entry may take a while.
@@ -51,7 +62,8 @@ export async function runTail(
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
       printHead();
-      stdout.write(`${options.format === 'json' ? jsonText(entry) : entryRow(entry, terminal)}\n`);
+      stdout.write(`${options.format === 'json' ? jsonText(entry) : entryRow(entry, terminal, names)}
+`);
     }
   } catch (error) {
     if (error instanceof AdminRefusal) return { fault: error.message };
@@ -60,6 +72,32 @@ export async function runTail(
   }
   if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter));
   return junk(lines.entries === 0 && lines.others > 0 ? noEntry(file ?? '-', lines.others) : undefined);
+}
+
+type Names = ReadonlyMap<string, string>;
+
+/** The names of the clients in a log: those of the rule book and of the names file, as far as they are given. */
+async function namesOf({ names: path, rules, config }: TailOptions): Promise<Names | CommandFault> {
+  const setting = await givenSetting(table.clientNames, { 'client-names': path, config });
+  if ('faults' in setting) return { fault: setting.faults.join('\n') };
+  const given = setting.value === undefined ? new Map<string, string>() : readClientNames(setting.value);
+  if (isFault(given)) return given;
+  if (rules === undefined || rules === '') return given;
+  const book = await openRuleBook(rules);
+  return isFault(book) ? book : clientNames(book.rules.ruleBook, given);
+}
+
+/** The names that a running gateway knows; none where it does not tell them. */
+async function namesAt(client: AdminClient): Promise<Names> {
+  const response = await client.ask('/clients').catch(() => undefined);
+  if (response?.statusCode !== 200) {
+    await response?.body.dump();
+    return new Map();
+  }
+  const { clients }: ClientsView = JSON.parse(await response.body.text());
+  return new Map(
+    clients.flatMap(({ client: hash, name }) => (name === undefined ? [] : [[hash, name] as const])),
+  );
 }
 
 /** Says that no entry of a log matches, and where to find values that no log holds. */

@@ -209,7 +209,7 @@ async function printGuide(
   if (second !== undefined)
     return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
   const { ruleBook } = book.rules;
-  const document = guide.document(ruleBook, names.get(only));
+  const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only));
   if (into !== undefined) return writeSkill(document, into);
   await write(printedGuide(document, format));
   return undefined;

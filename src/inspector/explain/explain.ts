@@ -15,7 +15,7 @@ import {
 } from '../../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
-import { counted } from '../../report/text.ts';
+import { counted, nameIn } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
@@ -466,8 +466,7 @@ function namedScope(
   { clients, except }: Pick<Scope, 'clients' | 'except'>,
   names: ReadonlyMap<string, string>,
 ): Pick<Scope, 'clients' | 'except'> {
-  const named = (hashes: readonly string[]): readonly string[] =>
-    hashes.map((hash) => names.get(hash) ?? hash);
+  const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
   return {
     ...(clients === undefined ? {} : { clients: named(clients) }),
     ...(except === undefined ? {} : { except: named(except) }),

@@ -1,5 +1,5 @@
 import { endingSentence } from '../endings.ts';
-import { count, counted, lengthWords, markdownText, table, terminalText } from '../text.ts';
+import { count, counted, lengthWords, markdownText, table, terminalText, nameIn } from '../text.ts';
 import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
 import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
 import { Zone } from './zone.ts';
@@ -120,8 +120,10 @@ export function sunsetText({ gone, clients }: Pick<Plan, 'gone' | 'clients'>): s
 
 /** Lists clients by the names that they have in a plan. */
 function namedIn(clients: Plan['clients']): (hashes: readonly string[]) => string {
-  const names = new Map(clients.map(({ client, name = client }) => [client, name]));
-  return (hashes) => hashes.map((client) => names.get(client) ?? client).join(', ');
+  const names = new Map(
+    clients.flatMap(({ client, name }) => (name === undefined ? [] : [[client, name] as const])),
+  );
+  return (hashes) => hashes.map((client) => nameIn(names, client)).join(', ');
 }
 
 function scopeWords({ clients, except }: PlannedBrownout, named: ReturnType<typeof namedIn>): string {
