@@ -66,7 +66,7 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and lists gaps that the rules leave between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that lead nowhere, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout meets.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that lead nowhere, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
@@ -238,7 +238,7 @@ export function plan(command: Command): void {
   const make = command
     .command('make', { isDefault: true })
     .description(
-      "Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. It places each brownout where the clients that still use V1 are active, and no client's first one in its busiest hour; brownouts grow from minutes to hours. For each client it says when the client will notice, or why nobody can know. Without a file it reads stdin.",
+      'Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. For each time of the week it counts in how many of the last four weeks each client was active, and places brownouts, from 15 minutes to four hours, where they reach most clients that no notice has reached. Each line has its reason in counts. Without a file it reads stdin.',
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Dates:')
@@ -249,14 +249,20 @@ export function plan(command: Command): void {
     )
     .option(
       '--avoid <days>',
-      'day without a brownout, or a range with both days, such as 2026-12-24..2027-01-02; repeatable',
+      'day without a brownout, a range with both days, such as 2026-12-24..2027-01-02, or a weekday; repeatable',
       collected,
     )
+    .option('--holidays <file>', 'list of such days, one at the begin of each line')
     .option('--at <time>', 'day to plan from, such as 2026-11-22 (default: now)', pointInTime)
     .addOption(zoneOption())
     .optionsGroup('Clients:')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
-    .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14);
+    .option(
+      '--gone-after <days>',
+      'days at the end of the logs without a V1 request after which a client is left out',
+      days,
+      14,
+    );
   addRules(make, 'rule book whose dates are set already').addOption(
     new Option(
       '--into <file>',

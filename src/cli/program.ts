@@ -96,7 +96,7 @@ export const COMMANDS: readonly (readonly [name: keyof typeof commands, heading:
     ['draft', RULES, 'draft a rule book from two OpenAPI descriptions, or from recorded traffic'],
     ['openapi', RULES, "print V1's OpenAPI description, derived from V2's and the rule book"],
     ['report', CLIENTS, 'list the clients that still need V1, from the rewrite log'],
-    ['plan', CLIENTS, "plan the end of V1 from each client's rhythm, and rehearse brownouts"],
+    ['plan', CLIENTS, 'plan the end of V1 from the hours of its clients, and rehearse brownouts'],
     ['clients', CLIENTS, 'hash API keys, and give clients names'],
     ['tail', CLIENTS, 'print the rewrite log in a readable form'],
     ['rollout', ROLLOUT, 'show and change the mode of V1 traffic'],

@@ -57,7 +57,7 @@ interface RequestsWork {
 }
 
 /** A plan for the end of V1, from a log file and the rotated files beside it. */
-export interface PlanWork extends Omit<PlanOptions, 'zone' | 'gaps' | 'avoid'> {
+export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid'> {
   readonly kind: 'plan';
   readonly logFile: string;
   /** IANA name. */

@@ -32,11 +32,11 @@ export interface EndingClient {
 const MAX_NAMED = 3;
 
 /** The ends of operations and changes in the order of the rule book, with the clients of a report made at `now` (RFC 3339). */
-export function endingsOf(clients: readonly ClientReport[], ends: Ends, now: string): readonly Ending[] {
+export function endingsOf(clients: readonly PartUser[], ends: Ends, now: string): readonly Ending[] {
   return (['operation', 'change'] as const).flatMap((kind) =>
     Object.entries(ends[`${kind}s`]).map(([id, { since, sunset, gone }]) => {
       const users = clients.flatMap((client) => {
-        const uses: readonly EndingUse[] = kind === 'operation' ? client.operations : client.changes;
+        const uses = kind === 'operation' ? client.operations : client.changes;
         const use = uses.find((one) => (kind === 'operation' ? one.operation : one.change) === id);
         if (use === undefined || use.lastSeen < dayBefore(now, client.goneAfterDays)) return [];
         const { name } = client;
@@ -94,6 +94,12 @@ function namesOf(clients: readonly EndingClient[]): string {
   const names = clients.map(clientName);
   const more = names.length - MAX_NAMED;
   return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
+}
+
+/** What `endingsOf` reads of a client. */
+interface PartUser extends Pick<ClientReport, 'client' | 'name' | 'goneAfterDays'> {
+  readonly operations: readonly EndingUse[];
+  readonly changes: readonly EndingUse[];
 }
 
 interface EndingUse {
@@ -222,9 +228,8 @@ const OVERLAP_MS = 2 * DAY_MS;
 /** The longest time between both keys, for a client that comes often; a rare one may take its longest pause. */
 const LEAST_GAP_MS = 2 * DAY_MS;
 
-/** Least share of operations in common, and least likeness of their hours of the day: the cosine between both profiles. */
+/** Least share of operations in common. */
 const LEAST_OPERATIONS = 0.75;
-const LEAST_LIKENESS = 0.8;
 
 /** How much more often one key may come than the other, how much more it may send on a day, and the days below which neither is known. */
 const RARER = 3;
@@ -250,30 +255,19 @@ interface KeyUse {
   readonly days: DayRhythm;
   /** Silence after which the key is taken to be used no more. */
   readonly gap: number;
-  /** Requests by hour of the day, where that is known. */
-  readonly hours: Float64Array | undefined;
-}
-
-/** What a report does not say about its clients, each by its hash. */
-interface UseOfKeys {
-  /** How often it came; undefined for a client that the report does not have. */
-  readonly rhythmOf: (client: string) => DayRhythm | undefined;
-  /** Requests by hour of the day, where that is known. */
-  readonly hoursOf?: (client: string) => Float64Array | undefined;
 }
 
 /**
- * Pairs of keys where one begins as the other ends, with the same operations, as often and, where those are known, at the same hours
- * of the day. A key that fits several others is in no pair. Report and plan both find rotated keys by this rule; only the plan knows
- * the hours, and may tell two clients apart by them.
+ * Pairs of keys where one begins as the other ends, with the same operations and as often. A key that fits several others is in no
+ * pair. `rhythmOf` says how often a client came.
  */
 export function rotatedKeys(
   clients: readonly ClientReport[],
-  { rhythmOf, hoursOf = () => undefined }: UseOfKeys,
+  rhythmOf: (client: string) => DayRhythm | undefined,
 ): readonly RotatedKey[] {
   const all = clients
     .filter(({ client }) => client !== NO_KEY)
-    .map((client) => keyUse(client, rhythmOf(client.client) ?? ONCE, hoursOf(client.client)));
+    .map((client) => keyUse(client, rhythmOf(client.client) ?? ONCE));
   const byFirst = all.toSorted((one, other) => one.first - other.first);
   const end = all.reduce((latest, { last }) => Math.max(latest, last), 0);
   const pairs = all.flatMap((old) => {
@@ -293,11 +287,7 @@ export function rotatedKeys(
   return pairs.filter(({ old, young }) => olds.get(old) === 1 && youngs.get(young) === 1);
 }
 
-function keyUse(
-  { client, firstSeen, lastSeen, v1, operations }: ClientReport,
-  days: DayRhythm,
-  hours: Float64Array | undefined,
-): KeyUse {
+function keyUse({ client, firstSeen, lastSeen, v1, operations }: ClientReport, days: DayRhythm): KeyUse {
   return {
     client,
     first: Date.parse(firstSeen),
@@ -306,7 +296,6 @@ function keyUse(
     operations: new Set(operations.map(({ operation }) => operation)),
     days,
     gap: Math.max(LEAST_GAP_MS, 1.5 * days.longestPause * DAY_MS),
-    hours,
   };
 }
 
@@ -316,9 +305,7 @@ function seemsRotated(old: KeyUse, young: KeyUse): boolean {
   if (young.last <= old.last || young.last - old.last < old.last - young.first) return false;
   if (operationsInCommon(old, young) < LEAST_OPERATIONS) return false;
   if (!comesAsOften(old.days, young.days) || !comesAsOften(young.days, old.days)) return false;
-  if (!sendsAsMuch(old, young)) return false;
-  if (old.hours === undefined || young.hours === undefined) return true;
-  return hoursInCommon(old.hours, young.hours) >= LEAST_LIKENESS;
+  return sendsAsMuch(old, young);
 }
 
 /** Whether a client with the days of one key may come as often as the other; true for a key with few days. */
@@ -356,16 +343,4 @@ function timesNamed(names: readonly string[]): ReadonlyMap<string, number> {
 function operationsInCommon({ operations: one }: KeyUse, { operations: other }: KeyUse): number {
   const common = [...one].filter((operation) => other.has(operation)).length;
   return common / (one.size + other.size - common);
-}
-
-function hoursInCommon(one: Float64Array, other: Float64Array): number {
-  let product = 0;
-  let [lengthOfOne, lengthOfOther] = [0, 0];
-  for (let hour = 0; hour < 24; hour += 1) {
-    const [a, b] = [one[hour] ?? 0, other[hour] ?? 0];
-    product += a * b;
-    lengthOfOne += a * a;
-    lengthOfOther += b * b;
-  }
-  return product / Math.sqrt(lengthOfOne * lengthOfOther);
 }

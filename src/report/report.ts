@@ -211,7 +211,10 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
     ...(clients.some(({ newcomer }) => newcomer !== undefined)
       ? {
-          newcomers: newClientsOf(clients, rotatedKeys(clients, { rhythmOf: (hash) => rhythms.get(hash) })),
+          newcomers: newClientsOf(
+            clients,
+            rotatedKeys(clients, (hash) => rhythms.get(hash)),
+          ),
         }
       : {}),
     ...(options.logs === undefined ? {} : { logs: options.logs }),

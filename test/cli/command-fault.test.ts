@@ -76,6 +76,7 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['check', '--log', '?'], INPUT],
   [['plan', 'make', '?'], INPUT],
   [['plan', 'make', LOG, '--names', '?'], INPUT],
+  [['plan', 'make', LOG, '--holidays', '?'], INPUT],
   [['plan', 'make', LOG, '--rules', '?'], SETTING],
   [['plan', 'make', LOG, '--into', '?'], SETTING],
   [['plan', 'rehearse', '?', '--window', '2026-11-01T00:00/01:00'], INPUT],

@@ -1,14 +1,8 @@
 import { stdout } from 'node:process';
 import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
-import {
-  DEFAULT_LEAD_DAYS,
-  endWarnings,
-  makePlan,
-  type Plan,
-  PLAN_PREFIX,
-  PlanTally,
-} from '../../report/plan/plan.ts';
+import { PlanTally } from '../../report/plan/activity.ts';
+import { DEFAULT_LEAD_DAYS, endWarnings, makePlan, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
 import {
   planJson,
   planMarkdown,
@@ -23,11 +17,11 @@ import {
   type RehearsedBrownout,
   type RehearsedDay,
 } from '../../report/plan/rehearse.ts';
-import { readWindow, Zone } from '../../report/plan/zone.ts';
+import { readWindow, weekdayOf, Zone } from '../../report/plan/zone.ts';
 import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
-import { jsonText, terminalText } from '../../report/text.ts';
+import { counted, jsonText, terminalText } from '../../report/text.ts';
 import { readInstant } from '../../rules/rollout.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
@@ -41,6 +35,7 @@ import {
   unreadable,
 } from '../command-fault.ts';
 import { faultOfLogs } from '../../report/log-gaps.ts';
+import { readText } from '../../node/files.ts';
 import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 
@@ -58,6 +53,8 @@ export interface PlanCommandOptions extends LogOptions {
   readonly lead?: number;
   readonly goneAfter: number;
   readonly avoid?: readonly string[];
+  /** Path of a list of further days to avoid. */
+  readonly holidays?: string;
   readonly into?: string;
   readonly at?: string;
 }
@@ -73,32 +70,31 @@ export async function runPlan(
   given: readonly string[],
   options: PlanCommandOptions,
 ): Promise<CommandFault | undefined> {
-  const avoid = daysOf(options.avoid ?? []);
-  if ('fault' in avoid) return avoid;
+  const avoided = readAvoided(options);
+  if ('fault' in avoided) return avoided;
   // The rule book that gets the plan is the one whose dates it keeps, so that the file says what is printed.
   const opened = await openInputs({ ...options, rules: options.into ?? options.rules });
   if (isFault(opened)) return opened;
   const { names, book } = opened;
   const now = options.at ?? new Date().toISOString();
   const zone = zoneOf(options.zone ?? book.zone);
-  const counts = new PlanTally(zone);
+  const counts = new PlanTally(zone, book.rollout?.ends);
   const read = await readLogs(given, counts, now);
   if ('fault' in read) return read;
   const plan = makePlan(counts, {
     now: Date.parse(now),
-    zone,
     leadDays: options.lead ?? book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: options.goneAfter,
     names,
     rollout: book.rollout,
     gaps: read.gaps,
-    avoid,
+    avoid: (day) => avoided.days.has(day) || avoided.weekdays.has(weekdayOf(day)),
   });
   if (plan === undefined) {
     process.exitCode = FAILURE;
     return write(
       options.format,
-      'There is nothing to plan: no client with an API key still uses V1 in these logs.\n',
+      `There is nothing to plan: in the last ${counted(options.goneAfter, 'day')} of these logs no client for which V1 ends sent a request with an API key.\n`,
       { plan: null },
     );
   }
@@ -246,18 +242,17 @@ export async function warningsOfLogs(
 ): Promise<readonly string[] | CommandFault> {
   const { now } = when;
   const zone = zoneOf(when.zone ?? book.zone);
-  const counts = new PlanTally(zone);
+  const counts = new PlanTally(zone, book.rollout?.ends);
   const read = await readLogs(given, counts, new Date(now).toISOString());
   if ('fault' in read) return read;
   return endWarnings(counts, {
     now,
-    zone,
     leadDays: book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: 14,
     names: clientNames(book),
     rollout: book.rollout,
     gaps: read.gaps,
-    avoid: new Set(),
+    avoid: () => false,
   });
 }
 
@@ -275,28 +270,66 @@ function zoneOf(name: string | undefined): Zone {
 /** Most days of one range to avoid. */
 const MAX_AVOIDED = 366;
 
-/** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */
-function daysOf(texts: readonly string[]): ReadonlySet<number> | CommandFault {
-  const days = new Set<number>();
-  for (const text of texts) {
-    const fault = (why: string): CommandFault => ({
-      fault: `--avoid ${text}: ${why}; write 2026-12-25, or 2026-12-24..2027-01-02.`,
-    });
-    const [from = '', until = from, ...more] = text.split('..').map((day) => day.trim());
-    if (more.length > 0) return fault('a range has two days');
-    if (from === '' && until === '') return fault('it names no day');
-    // Without a last day there would be none for the sunset either.
-    if (until === '') return fault('the range has no last day');
-    if (from === '') return fault('the range has no first day');
-    const [first, last] = [dayIn(from), dayIn(until)];
-    if (first === undefined) return fault(`${from} is no day`);
-    if (last === undefined) return fault(`${until} is no day`);
-    if (last < first) return fault('the range ends before it begins');
-    if (last - first >= MAX_AVOIDED)
-      return fault(`the range has ${last - first + 1} days, and ${MAX_AVOIDED} at most can be avoided`);
-    for (let day = first; day <= last; day += 1) days.add(day);
+/** Days without a brownout: since 1970, and days of each week from 0, Monday. */
+interface Avoided {
+  readonly days: Set<number>;
+  readonly weekdays: Set<number>;
+}
+
+const OPTION = '--avoid ';
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+
+/** Reads the days of `--avoid`, and those of a file with one, or a range, at the begin of each line. */
+function readAvoided({ avoid = [], holidays }: PlanCommandOptions): Avoided | CommandFault {
+  const avoided: Avoided = { days: new Set(), weekdays: new Set() };
+  const listed = holidays === undefined ? [] : linesOf(holidays);
+  if ('fault' in listed) return listed;
+  const all = [...avoid.map((text) => ({ text, where: OPTION })), ...listed];
+  for (const { text, where } of all) {
+    const weekday = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.trim().toLowerCase());
+    if (weekday !== -1) avoided.weekdays.add(weekday);
+    else {
+      const range = rangeOf(text);
+      if ('fault' in range)
+        return {
+          isJunk: where !== OPTION,
+          fault: `${where}${text}: ${range.fault}; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.`,
+        };
+      for (let day = range.first; day <= range.last; day += 1) avoided.days.add(day);
+    }
   }
-  return days;
+  return avoided;
+}
+
+/** The days of a list of holidays: the first word of each line; blank lines and comments (`#`) have none. */
+function linesOf(path: string): readonly { readonly text: string; readonly where: string }[] | CommandFault {
+  let content;
+  try {
+    content = readText(path);
+  } catch (error) {
+    return unreadable('The list of holidays', error);
+  }
+  return content.split('\n').flatMap((line, at) => {
+    const [text = ''] = line.trim().split(/[\s,;]/);
+    return text === '' || text.startsWith('#') ? [] : [{ text, where: `${path}:${at + 1}: ` }];
+  });
+}
+
+/** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */
+function rangeOf(text: string): { readonly first: number; readonly last: number } | CommandFault {
+  const [from = '', until = from, ...more] = text.split('..').map((day) => day.trim());
+  if (more.length > 0) return { fault: 'a range has two days' };
+  if (from === '' && until === '') return { fault: 'it names no day' };
+  // Without a last day there would be none for the sunset either.
+  if (until === '') return { fault: 'the range has no last day' };
+  if (from === '') return { fault: 'the range has no first day' };
+  const [first, last] = [dayIn(from), dayIn(until)];
+  if (first === undefined) return { fault: `${from} is no day` };
+  if (last === undefined) return { fault: `${until} is no day` };
+  if (last < first) return { fault: 'the range ends before it begins' };
+  return last - first < MAX_AVOIDED
+    ? { first, last }
+    : { fault: `the range has ${last - first + 1} days, and ${MAX_AVOIDED} at most can be avoided` };
 }
 
 /** Reads a day, without a time, as days since 1970. */

@@ -15,16 +15,19 @@ const REFRESH = 10_000;
 /** A plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
-/** The operator's time zone. */
+/** The operator's time zone, and the names of all. */
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
+const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone')])];
 
 /** The end of V1: the dates in the rule book with their effects, and a plan proposed from the log. */
 export function EndView({ go }: { readonly go: Go }): VNode {
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   const [isSmall, setIsSmall] = useState(false);
+  // Empty until the reader chooses one: that of the rule book, or else of the browser.
+  const [zone, setZone] = useState('');
   const plan = useAsked<EndPlan>(
-    `plan?zone=${encodeURIComponent(ZONE.name)}`,
+    zone === '' ? `plan?own=${encodeURIComponent(ZONE.name)}` : `plan?zone=${encodeURIComponent(zone)}`,
     isSmall ? REFRESH : PLAN_REFRESH,
   );
   const exchanges = plan.response?.exchanges ?? SMALL_LOG;
@@ -36,9 +39,28 @@ export function EndView({ go }: { readonly go: Go }): VNode {
     el('h2', null, 'End of V1'),
     endCard(report, rollout),
     newcomersCard(report),
+    zoneField(zone, setZone),
     plan.response === undefined
       ? part(Loading, { failure: plan.failure, subject: 'a plan from the log' })
       : planOf(plan.response, go),
+  );
+}
+
+/** The choice of the zone in which the plan counts hours and shows times. */
+function zoneField(zone: string, choose: (zone: string) => void): VNode {
+  return el(
+    'label',
+    { class: 'field' },
+    el('span', null, 'Time zone of the plan'),
+    el(
+      'select',
+      {
+        value: zone,
+        onChange: ({ currentTarget }) => choose(currentTarget.value),
+      },
+      el('option', { value: '' }, `That of the rule book, or else ${ZONE.name}`),
+      ZONES.map((name) => el('option', { key: name, value: name }, name)),
+    ),
   );
 }
 
@@ -52,7 +74,9 @@ function planOf(plan: EndPlan, go: Go): readonly VNode[] {
       undefined,
       sentenceList([
         ...(dates === undefined && logFile !== undefined
-          ? ['There is nothing to plan: no client with an API key still uses V1 in this log.']
+          ? [
+              'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
+            ]
           : []),
         ...(dates?.sentences ?? []),
         ...made,

@@ -55,10 +55,13 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/plan', async (c) => {
-    const { zone = parts.rules().current.ruleBook.zone ?? 'UTC', lead } = c.req.query();
-    const fault = queryFault(c.req.query(), { zone: ZONE, lead: DAYS });
+    const { zone, own = 'UTC', lead } = c.req.query();
+    const fault = queryFault(c.req.query(), { zone: ZONE, own: ZONE, lead: DAYS });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
-    return await plans(zone, lead === undefined ? undefined : Number(lead));
+    return await plans(
+      zone ?? parts.rules().current.ruleBook.zone ?? own,
+      lead === undefined ? undefined : Number(lead),
+    );
   });
   app.get('/history', () => {
     const history: HistoryView = {

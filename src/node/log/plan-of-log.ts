@@ -3,8 +3,9 @@ import type { EndPlan } from '../../inspector/api.ts';
 import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
 import type { PlanWork } from '../../inspector/operator-work.ts';
 import { faultOfLogs, noEntry } from '../../report/log-gaps.ts';
-import { makePlan, PlanTally } from '../../report/plan/plan.ts';
-import { planParts, type PlanPart } from '../../report/plan/plan-text.ts';
+import { PlanTally } from '../../report/plan/activity.ts';
+import { makePlan } from '../../report/plan/plan.ts';
+import { planParts } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { count, counted } from '../../report/text.ts';
@@ -31,7 +32,7 @@ export async function planOfLog(
   limits: PlanLimits = LIMITS,
 ): Promise<OperatorResult> {
   const zone = new Zone(name);
-  const counts = new PlanTally(zone);
+  const counts = new PlanTally(zone, options.rollout?.ends);
   const now = new Date(options.now).toISOString();
   const lines = new LineTally(counts, () => now);
   const { parts, bytesRead, isWhole } = await newestParts(
@@ -47,7 +48,7 @@ export async function planOfLog(
       if (left < 0) lines.add(bytes, file);
     }
   }
-  const plan = makePlan(counts, { ...options, zone, gaps: lines.gaps, avoid: new Set() });
+  const plan = makePlan(counts, { ...options, gaps: lines.gaps, avoid: () => false });
   const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
   const entries = lines.coverage.reduce((sum, log) => sum + log.entries, 0);
   const fault = faultOfLogs(lines.coverage);
@@ -70,22 +71,10 @@ export async function planOfLog(
         ? []
         : ['The log has only failures, so it does not show when clients call: set the log level to info.']),
     ],
-    parts: plan === undefined ? [] : planParts(plan).map((one) => shortened(one, limits.rows)),
+    parts: plan === undefined ? [] : planParts(plan, limits.rows),
     clients: plan?.clients.slice(0, limits.rows).map(({ client }) => client) ?? [],
   };
   return { status: 200, value };
-}
-
-/** Shortens a part's table to its first rows, and adds a sentence about that. */
-function shortened(part: PlanPart, most: number): PlanPart {
-  const { table, sentences } = part;
-  if (table === undefined || table.rows.length <= most) return part;
-  const words = `The first ${count(most)} of ${count(table.rows.length)} are listed; capture-gateway plan lists all.`;
-  return {
-    ...part,
-    sentences: [...sentences, words],
-    table: { ...table, rows: table.rows.slice(0, most) },
-  };
 }
 
 /** Returns the newest files that fit into `most` bytes, the oldest first, and the end of the one that does not. */

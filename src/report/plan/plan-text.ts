@@ -1,8 +1,22 @@
 import { endingSentence } from '../endings.ts';
-import { count, counted, lengthWords, markdownText, table, terminalText, nameIn } from '../text.ts';
-import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
+import {
+  clientName,
+  count,
+  counted,
+  lengthWords,
+  listed,
+  markdownText,
+  nameIn,
+  table,
+  terminalText,
+} from '../text.ts';
+import { WEEKS } from './activity.ts';
+import type { Plan, PlannedClient } from './plan.ts';
 import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
-import { Zone } from './zone.ts';
+import { clockText, Zone } from './zone.ts';
+
+/** Maximum clients named in a sentence. */
+const MAX_NAMED = 3;
 
 /** A table of a document, whose cells are plain text. */
 export interface PlanTable {
@@ -17,18 +31,17 @@ export interface PlanPart {
   readonly table?: PlanTable;
 }
 
-/** The parts of a plan in reading order. Times are those of its zone. */
-export function planParts(plan: Plan): readonly PlanPart[] {
+/** The parts of a plan in reading order, with at most so many rows in a table. Times are those of its zone. */
+export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly PlanPart[] {
   const zone = new Zone(plan.zone);
-  const { brownouts, clients, rotated, endings, unknown } = plan;
-  const unmet = clients.filter(({ notices }) => notices === undefined);
-  const met = clients.length - unmet.length;
+  const { brownouts, clients, endings, unknown } = plan;
+  const left = clients.length - most;
   return [
     {
       title: 'The end of V1',
       sentences: [
         `Deprecation: ${zone.text(plan.deprecation)}. Sunset: ${zone.text(plan.sunset)}, ${plan.sunsetBecause}. All times are those of ${plan.zone}.`,
-        `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. ${metWords(met, unmet.length)}`,
+        ...reachSentences(plan),
       ],
       table: { head: ['when', 'what'], rows: datesOf(plan, zone) },
     },
@@ -36,32 +49,47 @@ export function planParts(plan: Plan): readonly PlanPart[] {
       title: 'Brownouts',
       sentences:
         brownouts.length > 0
-          ? []
+          ? [
+              `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer.`,
+            ]
           : [
-              `No brownout can be chosen: ${clients.some((client) => client.rhythm !== undefined) ? 'no client is surely awake on a day that is left for one' : 'no client has a known rhythm'}.`,
+              'No brownout is planned: no day is left for one, or the log covers no time of the week at which a client was active.',
             ],
       ...(brownouts.length === 0
         ? {}
         : {
             table: {
-              head: ['id', 'when', 'length', 'meets', 'for'],
+              head: ['id', 'when', 'length', 'reaches', 'first notice for', 'because'],
               rows: brownouts.map((brownout) => [
                 brownout.id,
                 windowText(brownout.from, brownout.until, zone),
                 lengthWords(brownout.until - brownout.from),
-                count(brownout.meets),
-                scopeWords(brownout, namedIn(clients)),
+                count(brownout.reaches),
+                count(brownout.first),
+                brownout.because,
               ]),
             },
           }),
     },
     {
       title: 'Clients',
-      sentences: [],
+      sentences:
+        left > 0
+          ? [
+              `The first ${count(most)} of ${count(clients.length)} are listed; capture-gateway plan lists all.`,
+            ]
+          : [],
       table: {
-        head: ['client', 'requests', 'awake', 'longest usual pause', 'will notice', 'because'],
-        rows: clients.map((client) => clientRow(client, zone)),
+        head: ['client', 'requests', 'first notice', 'because'],
+        rows: clients.slice(0, most).map((client) => clientRow(client, zone)),
       },
+    },
+    {
+      title: 'Hours of the week',
+      sentences: [
+        'The clients that a brownout of each hour would reach; – is an hour that the log does not cover.',
+      ],
+      table: hoursTable(plan),
     },
     ...(endings.length === 0
       ? []
@@ -73,32 +101,35 @@ export function planParts(plan: Plan): readonly PlanPart[] {
             ),
           },
         ]),
-    ...(rotated.length === 0
-      ? []
-      : [
-          {
-            title: 'Keys that seem rotated',
-            sentences: [
-              'The new key begins where the old one ends, with the same operations, as often and at the same hours; ask the owner.',
-            ],
-            table: {
-              head: ['old key', 'last used', 'new key', 'first used'],
-              rows: rotated.map(({ old, young, last, first }) => [
-                old,
-                zone.text(last),
-                young,
-                zone.text(first),
-              ]),
-            },
-          },
-        ]),
     ...(unknown.length === 0 ? [] : [{ title: 'Not known', sentences: unknown }]),
   ];
 }
 
-function metWords(met: number, unmet: number): string {
-  if (unmet === 0) return `A brownout will reach ${met === 1 ? 'it' : 'each of them'} by what the log shows.`;
-  return `A brownout will reach ${met} of them by what the log shows; for ${unmet} nobody can say.`;
+/** Says how many clients a notice reaches, and names those that none does. */
+function reachSentences({ clients }: Plan): readonly string[] {
+  const refused = clients.filter(({ notice }) => notice !== undefined && 'refused' in notice).length;
+  const planned = clients.filter(({ notice }) => notice !== undefined && 'weeks' in notice).length;
+  const unplanned = clients.filter(({ notice, isReachable }) => notice === undefined && isReachable);
+  const unreachable = clients.filter(({ isReachable }) => !isReachable);
+  const who = (list: Plan['clients']): string => listed(list.map(clientName), MAX_NAMED);
+  return [
+    `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A planned brownout is the first notice for ${ofThem(planned, clients.length)}.`,
+    ...(refused === 0 ? [] : [`By the log, ${ofThem(refused, clients.length)} had a notice before.`]),
+    ...(unreachable.length === 0
+      ? []
+      : [`No time of the week reaches ${counted(unreachable.length, 'client')}: ${who(unreachable)}.`]),
+    ...(unplanned.length === 0
+      ? []
+      : [
+          `${counted(unplanned.length, 'client')} ${unplanned.length === 1 ? 'is' : 'are'} active at times without a planned brownout: ${who(unplanned)}.`,
+        ]),
+  ];
+}
+
+function ofThem(some: number, all: number): string {
+  if (some === 0) return all === 1 ? 'nobody' : 'none of them';
+  if (some < all) return `${count(some)} of them`;
+  return all === 1 ? 'it' : 'each of them';
 }
 
 function datesOf(plan: Plan, zone: Zone): string[][] {
@@ -109,38 +140,48 @@ function datesOf(plan: Plan, zone: Zone): string[][] {
 }
 
 /** Says what happens at the sunset of a plan. */
-export function sunsetText({ gone, clients }: Pick<Plan, 'gone' | 'clients'>): string {
+export function sunsetText({ gone, clients, spared }: Pick<Plan, 'gone' | 'clients' | 'spared'>): string {
   if (gone === undefined)
     return 'The announced date of the end (after: serve): V1 requests are served as before. Write after: gone to refuse them with 410.';
-  const named = namedIn(clients);
+  const named = namedIn([...clients, ...spared]);
   const who = gone.clients === undefined ? '' : ` of ${named(gone.clients)}`;
   const but = gone.except === undefined ? '' : `, except those of ${named(gone.except)}`;
   return `V1 ends (after: gone): V1 requests${who} get 410${but}.`;
 }
 
 /** Lists clients by the names that they have in a plan. */
-function namedIn(clients: Plan['clients']): (hashes: readonly string[]) => string {
+function namedIn(clients: Plan['spared']): (hashes: readonly string[]) => string {
   const names = new Map(
     clients.flatMap(({ client, name }) => (name === undefined ? [] : [[client, name] as const])),
   );
   return (hashes) => hashes.map((client) => nameIn(names, client)).join(', ');
 }
 
-function scopeWords({ clients, except }: PlannedBrownout, named: ReturnType<typeof namedIn>): string {
-  if (clients !== undefined) return named(clients);
-  return except === undefined ? 'every client' : `every client but ${named(except)}`;
+function clientRow({ client, name, requests, notice, because }: PlannedClient, zone: Zone): string[] {
+  return [
+    name === undefined ? client : `${name} (${client})`,
+    count(requests),
+    notice === undefined ? '–' : `${zone.text(notice.at)} (${notice.by})`,
+    because,
+  ];
 }
 
-function clientRow(client: PlannedClient, zone: Zone): string[] {
-  const { notices, name, rhythm, usualPause, remarks } = client;
-  return [
-    name === undefined ? client.client : `${name} (${client.client})`,
-    count(client.requests),
-    rhythm ?? 'not known',
-    usualPause === undefined ? 'not known' : lengthWords(usualPause),
-    notices === undefined ? 'not known' : `${zone.text(notices.at)} (${notices.brownout})`,
-    [...(notices === undefined ? [] : [`${notices.because}.`]), ...remarks].join(' '),
-  ];
+/** A row for each hour of the day, and a column for each day of the week. */
+function hoursTable({ hours }: Plan): PlanTable {
+  const days = [...Map.groupBy(hours, ({ weekday }) => weekday)];
+  return {
+    head: ['hour', ...days.map(([weekday]) => weekday.slice(0, 3))],
+    // Hours without a client on any day say nothing.
+    rows: Array.from({ length: 24 }, (_, hour) => ({
+      hour,
+      cells: days.flatMap(([, all]) => all[hour] ?? []),
+    }))
+      .filter(({ cells }) => cells.some(({ clients }) => clients > 0))
+      .map(({ hour, cells }) => [
+        clockText(hour * 3_600_000),
+        ...cells.map(({ weeks, clients }) => (weeks === 0 ? '–' : count(clients))),
+      ]),
+  };
 }
 
 /** Prints a plan as Markdown. */
@@ -194,15 +235,10 @@ export function planJson(plan: Plan): object {
       from: time(from),
       until: time(until),
     })),
-    clients: plan.clients.map(({ notices, ...rest }) => ({
+    log: { since: time(plan.log.since), until: time(plan.log.until) },
+    clients: plan.clients.map(({ notice, ...rest }) => ({
       ...rest,
-      ...(notices === undefined ? {} : { notices: { ...notices, at: time(notices.at) } }),
-    })),
-    rotated: plan.rotated.map(({ old, young, last, first }) => ({
-      old,
-      young,
-      last: time(last),
-      first: time(first),
+      ...(notice === undefined ? {} : { notice: { ...notice, at: time(notice.at) } }),
     })),
   };
 }

@@ -1,26 +1,27 @@
 import type { Brownout, Rollout, Scope } from '../../rules/rollout.ts';
-import type { ClientReport } from '../client-report.ts';
-import { type Ending, type RotatedKey, rotatedKeys } from '../endings.ts';
+import { type Ending, endingsOf } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
-import { makeReport } from '../report.ts';
-import type { TallyEntry } from '../tally/tally-entry.ts';
-import { Tally } from '../tally/tally.ts';
+import type { Span } from '../tally/span.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { counted, lengthWords, listed, NO_KEY, percentWords } from '../text.ts';
-import { isOfV1 } from '../../rewrite-log/entry.ts';
-import { isPreflight } from '../../rollout/retirement.ts';
+import { counted, lengthWords, listed } from '../text.ts';
+import { type ClientActivity, type PlanTally, WEEKS } from './activity.ts';
 import {
-  Calendar,
-  CELLS_A_DAY,
-  ClientRhythm,
-  type Forecast,
-  Forecaster,
-  isWorkday,
-  observedTime,
-  weekdayOf,
-  type WindowCells,
-} from './rhythm.ts';
-import { QUARTER_MS, type Zone } from './zone.ts';
+  ClientSet,
+  countIn,
+  HOUR,
+  isReached,
+  LastWeeks,
+  leastOf,
+  nameOfDay,
+  type ReachingSlot,
+  reachingSlots,
+  type Slot,
+  slotsOf,
+  slotWords,
+  weekdayAt,
+  type WeekCount,
+} from './slots.ts';
+import { cellAt, CELLS_A_DAY, CELLS_A_WEEK, QUARTER_MS, slotOf, weekdayOf, type Zone } from './zone.ts';
 
 /** Days between the announcement and the end of V1, unless the operator sets others. */
 export const DEFAULT_LEAD_DAYS = 90;
@@ -28,8 +29,9 @@ export const DEFAULT_LEAD_DAYS = 90;
 /** Begins the ids of a plan's brownouts; a number follows. */
 export const PLAN_PREFIX = 'plan-';
 
-/** Lengths of the brownouts, round by round, in quarters of an hour: from minutes to hours. */
+/** Lengths of the brownouts, round by round, in quarters of an hour: from 15 minutes to four hours. */
 const ROUNDS = [1, 2, 4, 8, 16] as const;
+const LONGEST = 16;
 
 /** Maximum brownouts of a round. */
 const MAX_A_ROUND = 3;
@@ -38,81 +40,33 @@ const MAX_A_ROUND = 3;
 const QUIET_DAYS = 14;
 const QUIET_SHARE = 0.2;
 
-/** Brownouts come in the last days before the sunset: nobody acts years ahead, and each further day takes time to search. */
+/** Brownouts come in the last days before the sunset: nobody acts years ahead. */
 const BROWNOUT_DAYS = 400;
+
+/** Days among which the sunset is looked for: more than an operator may avoid in one range. */
+const SUNSET_DAYS = 800;
 
 /** The part of the time before the sunset that passes without a brownout. */
 const FIRST_SHARE = 0.25;
 
-/** A brownout of a share surely meets a client that it refuses at least once with this chance. */
-const SURE_CHANCE = 0.95;
-
-/** A client that is silent for longer than ever before, and for more days than these, may have stopped. */
-const LEAST_SILENCE_DAYS = 2;
-
-/** Lengths of brownouts for single clients, in quarters of an hour. */
-const OWN_LENGTHS = [4, 8, 16] as const;
-
-/** The longest brownout for a client without a rhythm, in quarters of an hour: two days. */
-const LONGEST_OWN = 2 * CELLS_A_DAY;
-
-/** Least requests and days that show a client's rhythm. */
-const LEAST = { requests: 5, days: 14 } as const;
-
-/** Maximum clients whose rhythm is kept; requests of others count as left out. */
-const MAX_CLIENTS = 20_000;
-
-const HALF_HOUR = 2;
-
 /** Maximum clients named in a sentence. */
 const MAX_NAMED = 3;
-
-/** Collects from a log what a plan needs: a tally for the report, and the rhythm of each client. */
-export class PlanTally {
-  readonly tally = new Tally();
-  readonly rhythms = new Map<string, ClientRhythm>();
-  /** V1 requests of clients beyond the limit. */
-  omitted = 0;
-  private readonly zone: Zone;
-
-  constructor(zone: Zone) {
-    this.zone = zone;
-  }
-
-  /** Adds an entry, in any order. */
-  add(entry: TallyEntry): void {
-    this.tally.add(entry);
-    const time = Date.parse(entry.time);
-    if (!isOfV1(entry) || Number.isNaN(time) || isPreflight(entry)) return;
-    const client = entry.client ?? NO_KEY;
-    let rhythm = this.rhythms.get(client);
-    if (rhythm === undefined) {
-      if (this.rhythms.size >= MAX_CLIENTS) {
-        this.omitted += 1;
-        return;
-      }
-      rhythm = new ClientRhythm();
-      this.rhythms.set(client, rhythm);
-    }
-    rhythm.add(time, this.zone.local(time));
-  }
-}
 
 /** An operator's choices for a plan. */
 export interface PlanOptions {
   /** Milliseconds since 1970 at which the plan is made. */
   readonly now: number;
-  readonly zone: Zone;
   /** Least days from the deprecation to the sunset. */
   readonly leadDays: number;
+  /** Days at the end of the log without a request after which a client is left out. */
   readonly goneAfterDays: number;
   /** Display names by client hash. */
   readonly names: ReadonlyMap<string, string>;
   /** The rollout of the rule book. */
   readonly rollout: Rollout | undefined;
   readonly gaps: readonly LogGap[];
-  /** Days without a brownout, such as public holidays: days since 1970 in the zone. */
-  readonly avoid: ReadonlySet<number>;
+  /** Whether a day must have no brownout, such as a public holiday: days since 1970 in the zone. */
+  readonly avoid: (day: number) => boolean;
 }
 
 /** One brownout of a plan. Times are milliseconds since 1970. */
@@ -120,38 +74,46 @@ export interface PlannedBrownout {
   readonly id: string;
   readonly from: number;
   readonly until: number;
-  /** The clients that it is for; every client when absent. */
+  /** The clients that it is for, and those that it spares: those of the sunset. */
   readonly clients?: readonly string[];
-  /** Clients that it spares: it would be their first one, in their busiest hour. */
   readonly except?: readonly string[];
-  /** Clients that are awake in it. */
-  readonly meets: number;
-}
-
-/** The brownout at which a client will notice. */
-export interface Notice {
-  /** The id of the brownout. */
-  readonly brownout: string;
-  readonly at: number;
-  /** The evidence: `it comes on Tuesdays, and was awake at that time on 8 of the last 8`. */
+  /** Weeks that the log covers at this time, and those of them in which a client that counts as reached was active at least. */
+  readonly weeks: number;
+  readonly least: number;
+  /** Clients that it reaches, and those of them that no notice before it reaches. */
+  readonly reaches: number;
+  readonly first: number;
+  /** The reason in counts. */
   readonly because: string;
 }
 
-/** A client that still uses V1, with the brownouts that will meet it. */
+/** The first notice of a client: a refusal in the log, or a planned brownout that reaches it. */
+export type Notice =
+  | { readonly by: string; readonly at: number; readonly refused: number }
+  | ({ readonly by: string; readonly at: number } & WeekCount);
+
+/** A client that still uses V1. */
 export interface PlannedClient {
   readonly client: string;
   readonly name?: string;
+  /** V1 requests in the log. */
   readonly requests: number;
-  /** When it is awake, in words; absent where that is not known. */
-  readonly rhythm?: string;
-  /** Usual longest pause in milliseconds; absent where it is not known. */
-  readonly usualPause?: number;
-  /** The first brownout in which it is surely awake; absent where none is known to be. */
-  readonly notices?: Notice;
-  /** Number of brownouts in which it is surely awake. */
+  /** Absent where nothing reaches it. */
+  readonly notice?: Notice;
+  /** Planned brownouts that reach it. */
   readonly brownouts: number;
-  /** Why that is not known, and special cases, in sentences. */
-  readonly remarks: readonly string[];
+  /** False where it was active at no time of the week in enough weeks, whatever brownout is planned. */
+  readonly isReachable: boolean;
+  /** The reason in counts. */
+  readonly because: string;
+}
+
+/** An hour of the week. */
+export interface HourOfWeek extends Pick<WeekCount, 'weeks'> {
+  readonly weekday: string;
+  readonly hour: number;
+  /** Clients that a brownout of this hour would reach. */
+  readonly clients: number;
 }
 
 /** A task of the operator on a day before the sunset. */
@@ -163,7 +125,10 @@ export interface Announcement {
 /** A plan for the end of V1. Times are milliseconds since 1970. */
 export interface Plan {
   readonly at: number;
+  /** The zone of its hours and days. */
   readonly zone: string;
+  /** Times of the first and the last entry of the log. */
+  readonly log: { readonly since: number; readonly until: number };
   readonly leadDays: number;
   readonly deprecation: number;
   readonly sunset: number;
@@ -173,44 +138,36 @@ export interface Plan {
   readonly gone?: Scope;
   readonly announcements: readonly Announcement[];
   readonly brownouts: readonly PlannedBrownout[];
-  /** Clients that still use V1, those that no brownout meets first, then by requests. */
+  /** The hours of the week, Monday 00:00 first. */
+  readonly hours: readonly HourOfWeek[];
+  /** Clients that still use V1, those that nothing reaches first, then by requests. */
   readonly clients: readonly PlannedClient[];
-  readonly rotated: readonly RotatedKey[];
+  /** Clients that use V1 beyond its sunset, by the rule book. */
+  readonly spared: readonly Pick<PlannedClient, 'client' | 'name'>[];
   /** Operations and changes that end before V1 does, by the rule book. */
   readonly endings: readonly Ending[];
-  /** What the plan cannot know, in sentences. */
+  /** What the log does not show, in sentences. */
   readonly unknown: readonly string[];
 }
 
-/** A client while the plan is made. */
-interface Planning {
-  readonly report: ClientReport;
-  readonly rhythm: ClientRhythm;
-  readonly forecaster: Forecaster;
-  /** Its busiest hour, which its first window spares; undefined when it is awake in no other. */
-  readonly spareHour: number | undefined;
-  readonly isKnown: boolean;
-  readonly replaced: string | undefined;
-}
-
 /** Makes the plan from the counts of a log; undefined when no client with a key still uses V1. */
-export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefined {
-  const { now, zone, leadDays, rollout } = options;
-  const planned = planningOf(counts, options);
-  if (planned.clients.length === 0) return undefined;
-  const { clients, rotated, endings, observedDays } = planned;
+export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefined {
+  const { now, leadDays, rollout, names } = options;
+  const { zone } = tally;
+  const groups = groupsOf(tally, options);
+  const { clients } = groups;
+  if (clients.length === 0) return undefined;
   const deprecation =
     rollout?.signals?.since ?? zone.utcFrom((Math.floor(zone.local(now) / DAY_MS) + 1) * DAY_MS);
-  const pause = longestUsualPause(clients);
-  const { sunset, because } = sunsetOf(deprecation, pause, options);
-  const windows = chooseWindows(clients, deprecation, sunset, options);
-  const brownouts = windows.map(({ window, meets, ...rest }, at) => {
-    const { from, until } = timesOf(window, zone);
-    return { id: `${PLAN_PREFIX}${at + 1}`, from, until, ...rest, meets };
-  });
+  const { sunset, because } = sunsetOf(deprecation, zone, options);
+  const weeks = new LastWeeks(tally, options.gaps);
+  const days = daysOfRounds(Math.max(deprecation, now), sunset, zone, options);
+  const chosen = chooseBrownouts(clients, weeks, days, zone);
+  const brownouts = plannedBrownouts(chosen, clients, zone, rollout?.gone);
   return {
     at: now,
     zone: zone.name,
+    log: { since: tally.since, until: tally.until },
     leadDays,
     deprecation,
     sunset,
@@ -218,81 +175,49 @@ export function makePlan(counts: PlanTally, options: PlanOptions): Plan | undefi
     ...goneOf(rollout),
     announcements: announcements(Math.max(deprecation, now), sunset, brownouts),
     brownouts,
+    hours: hoursOf(clients, weeks),
     clients: clients
-      .map((client) => plannedClient(client, windows, brownouts, rollout))
+      .map((client, at) => plannedClient(client, at, { chosen, brownouts, weeks, names, zone }))
       .sort(
         (one, other) =>
-          Math.min(one.brownouts, 1) - Math.min(other.brownouts, 1) || other.requests - one.requests,
+          Number(one.notice !== undefined) - Number(other.notice !== undefined) ||
+          Number(one.isReachable) - Number(other.isReachable) ||
+          other.requests - one.requests,
       ),
-    rotated,
-    endings,
-    unknown: unknownParts(counts, options, observedDays),
+    spared: groups.spared.map((client) => namedClient(client, names)),
+    endings: endingsIn(groups, options),
+    unknown: unknownParts(tally, brownouts, groups, options),
   };
 }
 
-/** Clients that still use V1, each with its forecast; both keys of a rotation are one client. */
-function planningOf(
-  counts: PlanTally,
-  options: PlanOptions,
-): {
-  readonly clients: readonly Planning[];
-  readonly rotated: readonly RotatedKey[];
-  readonly endings: readonly Ending[];
-  readonly observedDays: number;
-} {
-  const { now, goneAfterDays, names, gaps, zone, rollout } = options;
-  const report = makeReport(counts.tally, {
-    now: new Date(now).toISOString(),
-    goneAfterDays,
-    names,
-    ends: rollout?.ends,
-  });
-  const since = Date.parse(report.since ?? '');
-  const until = Date.parse(report.until ?? '');
-  if (Number.isNaN(since) || Number.isNaN(until))
-    return { clients: [], rotated: [], endings: [], observedDays: 0 };
-  const calendar = new Calendar(observedTime(since, until, gaps, zone));
-  // A key that may only pause is still somebody's.
-  const pairs = rotatedKeys(report.clients, {
-    rhythmOf: (client) => counts.tally.clients.get(client)?.days.rhythm,
-    hoursOf: (client) => counts.rhythms.get(client)?.hours,
-  });
-  const rotated = pairs.filter(({ isSettled }) => isSettled);
-  const before = new Map(rotated.map(({ old, young }) => [young, old]));
-  const replaced = new Set(rotated.map(({ old }) => old));
-  const clients = report.clients.flatMap((client): Planning[] => {
-    const own = counts.rhythms.get(client.client);
-    if (own === undefined || client.client === NO_KEY || client.class === 'gone') return [];
-    if (replaced.has(client.client)) return [];
-    const old = before.get(client.client);
-    const past = old === undefined ? undefined : counts.rhythms.get(old);
-    const rhythm = past === undefined ? own : ClientRhythm.of(past, own);
-    const forecaster = new Forecaster(rhythm, calendar);
-    const isKnown = rhythm.requests >= LEAST.requests && rhythm.last - rhythm.first >= LEAST.days * DAY_MS;
-    const spareHour = rhythm.hasOneHour ? undefined : rhythm.busiestHour;
-    return [{ report: client, rhythm, forecaster, spareHour, isKnown, replaced: old }];
-  });
-  const { endings = [] } = report;
-  return { clients, rotated, endings, observedDays: Math.floor((until - since) / DAY_MS) };
+interface ClientGroups {
+  /** Those that still use V1, and for which it ends. */
+  readonly clients: readonly ClientActivity[];
+  /** Those that have been silent for long, and those that the sunset of the rule book spares. */
+  readonly silent: readonly ClientActivity[];
+  readonly spared: readonly ClientActivity[];
 }
 
-function longestUsualPause(clients: readonly Planning[]): number {
-  return clients.reduce(
-    (longest, { forecaster, isKnown }) => Math.max(longest, isKnown ? forecaster.usualPause : 0),
-    0,
-  );
+function groupsOf({ clients: all, until }: PlanTally, { goneAfterDays, rollout }: PlanOptions): ClientGroups {
+  const clients: ClientActivity[] = [];
+  const silent: ClientActivity[] = [];
+  const spared: ClientActivity[] = [];
+  const { gone = {} } = rollout ?? {};
+  for (const client of all.values())
+    if (client.last < until - goneAfterDays * DAY_MS) silent.push(client);
+    else (isFor(gone, client.client) ? clients : spared).push(client);
+  return { clients, silent, spared };
 }
 
 /** The first midnight of a Tuesday, Wednesday or Thursday that is late enough, or the rule book's sunset if that is later. */
 function sunsetOf(
   deprecation: number,
-  pause: number,
-  { now, zone, leadDays, avoid, rollout }: PlanOptions,
+  zone: Zone,
+  { now, leadDays, avoid, rollout }: PlanOptions,
 ): { readonly sunset: number; readonly because: string } {
-  const byLead = Math.max(deprecation, now) + leadDays * DAY_MS;
-  const byPause = now + 2 * pause;
-  let day = Math.floor(zone.local(Math.max(byLead, byPause)) / DAY_MS) + 1;
-  while (weekdayOf(day) < 2 || weekdayOf(day) > 4 || avoid.has(day)) day += 1;
+  const first = dayOf(Math.max(deprecation, now) + leadDays * DAY_MS, zone) + 1;
+  const days = Array.from({ length: SUNSET_DAYS }, (_, later) => first + later).filter((day) => !avoid(day));
+  const day = days.find((one) => weekdayOf(one) >= 1 && weekdayOf(one) <= 3) ?? days[0] ?? first;
   const earliest = zone.utcFrom(day * DAY_MS);
   const declared = rollout?.signals?.sunset;
   // Clients that know the day rely on it.
@@ -302,11 +227,7 @@ function sunsetOf(
       because: `the day that the rule book declares; it could be ${zone.text(earliest)}`,
     };
   const since = deprecation < now ? 'from now' : 'after the deprecation';
-  const because =
-    byPause > byLead
-      ? `later than twice the longest usual pause of a client, which is ${lengthWords(pause)}`
-      : `at least ${counted(leadDays, 'day')} ${since}${pause === 0 ? '' : `, and later than twice the longest usual pause, which is ${lengthWords(pause)}`}`;
-  return { sunset: earliest, because };
+  return { sunset: earliest, because: `at least ${counted(leadDays, 'day')} ${since}` };
 }
 
 /** A sunset that the rule book declares stays what it is, an end or an announcement; a new one ends V1. */
@@ -315,291 +236,196 @@ function goneOf(rollout: Rollout | undefined): { readonly gone?: Scope } {
   return rollout.gone === undefined ? {} : { gone: rollout.gone };
 }
 
-interface ChosenWindow {
-  readonly window: WindowCells;
-  readonly clients?: readonly string[];
-  readonly except?: readonly string[];
-  readonly meets: number;
-}
-
-/** Chooses the brownouts: rounds of growing length for everybody, then windows for single clients that none of them meets. */
-function chooseWindows(
-  all: readonly Planning[],
-  deprecation: number,
+/** The days on which a brownout of each round may be: equal parts of the days that are left. */
+function daysOfRounds(
+  start: number,
   sunset: number,
-  { now, zone, avoid }: PlanOptions,
-): readonly ChosenWindow[] {
-  const clients = all.filter(({ isKnown }) => isKnown);
-  const start = Math.max(deprecation, now);
+  zone: Zone,
+  { avoid }: PlanOptions,
+): readonly (readonly number[])[] {
   const quiet = Math.min(QUIET_DAYS, Math.floor(((sunset - start) / DAY_MS) * QUIET_SHARE));
   const last = dayOf(sunset, zone) - quiet;
   const first = Math.max(dayOf(start + (sunset - start) * FIRST_SHARE, zone), last - BROWNOUT_DAYS);
   const days: number[] = [];
-  for (let day = first; day < last; day += 1) if (!avoid.has(day)) days.push(day);
-  const chooser = new WindowChooser(clients, zone);
-  for (const [round, length] of ROUNDS.entries()) {
-    const from = Math.floor((days.length * round) / ROUNDS.length);
-    const until = Math.floor((days.length * (round + 1)) / ROUNDS.length);
-    chooser.addRound(days.slice(from, until), length);
-  }
-  chooser.addForSingle(days);
-  return chooser.chosen();
-}
-
-function dayOf(time: number, zone: Zone): number {
-  return Math.floor(zone.local(time) / DAY_MS);
-}
-
-/** Chooses windows greedily: each time the one that meets the most clients for the first time. */
-class WindowChooser {
-  private readonly clients: readonly Planning[];
-  private readonly zone: Zone;
-  private readonly windows: ChosenWindow[] = [];
-  /** The begin, in cells since 1970, of the first window that surely meets each client. */
-  private readonly met = new Map<Planning, number>();
-  private readonly busyDays = new Set<number>();
-
-  constructor(clients: readonly Planning[], zone: Zone) {
-    this.clients = clients;
-    this.zone = zone;
-  }
-
-  /** The windows in order of time. */
-  chosen(): readonly ChosenWindow[] {
-    return this.windows.toSorted((one, other) => beginOf(one.window) - beginOf(other.window));
-  }
-
-  /** Adds the windows of one length. Each round has one at least, even if all clients were met before: reminders get longer. */
-  addRound(days: readonly number[], length: number): void {
-    const inRound = new Set<Planning>();
-    for (let count = 0; count < MAX_A_ROUND; count += 1) {
-      let best: { readonly window: WindowCells; readonly score: number } | undefined;
-      for (const day of days) {
-        if (this.busyDays.has(day)) continue;
-        for (let start = 0; start + length <= CELLS_A_DAY; start += stepOf(length)) {
-          const window = { day, start, length };
-          const score = this.score(window, inRound, best?.score ?? 0);
-          if (score > (best?.score ?? 0) && isOnClock(window, this.zone)) best = { window, score };
-        }
-      }
-      if (best === undefined) return;
-      this.take(best.window, inRound);
-    }
-  }
-
-  /** Adds windows for the clients that no window surely meets, each for as many clients as possible. */
-  addForSingle(days: readonly number[]): void {
-    // Short windows before long ones, and days before the clocks change before others: some jobs go by UTC.
-    const offset = (day: number): number => this.zone.local(day * DAY_MS);
-    const [now = 0] = days;
-    const ordered = days.toSorted(
-      (one, other) =>
-        Number(offset(one) - one * DAY_MS !== offset(now) - now * DAY_MS) -
-          Number(offset(other) - other * DAY_MS !== offset(now) - now * DAY_MS) || one - other,
-    );
-    for (const length of OWN_LENGTHS) {
-      for (;;) {
-        const unmet = this.clients.filter((client) => !this.met.has(client));
-        if (unmet.length === 0) return;
-        const best = this.bestFor(unmet, ordered, length);
-        if (best === undefined) break;
-        this.takeFor(best.window, best.clients);
-      }
-    }
-    for (const client of this.clients) {
-      if (this.met.has(client)) continue;
-      const { longestPause } = client.forecaster;
-      const length = Math.ceil(longestPause / QUARTER_MS / 4 + 1) * 4;
-      const day = ordered.find((one) => isWorkday(one));
-      if (length > LONGEST_OWN || day === undefined) continue;
-      const window = { day: day - Math.floor(length / CELLS_A_DAY), start: 8 * 4, length };
-      if (this.isSure(client, window)) this.takeFor(window, [client]);
-    }
-  }
-
-  private bestFor(
-    unmet: readonly Planning[],
-    days: readonly number[],
-    length: number,
-  ): { readonly window: WindowCells; readonly clients: readonly Planning[] } | undefined {
-    let best: { readonly window: WindowCells; readonly clients: readonly Planning[] } | undefined;
-    for (const day of days) {
-      for (let start = 0; start + length <= CELLS_A_DAY; start += stepOf(length)) {
-        const window = { day, start, length };
-        const sure = unmet.filter((client) => this.isSure(client, window));
-        if (sure.length === 0) continue;
-        const spared = sure.filter((client) => !this.isFirstInBusiestHour(client, window));
-        // A client that is awake in hardly any other hour is not spared.
-        const clients = spared.length > 0 ? spared : sure;
-        if (clients.length > (best?.clients.length ?? 0) && isOnClock(window, this.zone))
-          best = { window, clients };
-      }
-    }
-    return best;
-  }
-
-  private score(window: WindowCells, inRound: ReadonlySet<Planning>, beat: number): number {
-    let score = 0;
-    let left = this.clients.length;
-    for (const client of this.clients) {
-      left -= 1;
-      // Even if it met all others for the first time, it would not be better.
-      if (score + (left + 1) * 10 <= beat) return 0;
-      if (inRound.has(client)) continue;
-      const { sight } = client.forecaster.forecast(window);
-      if (sight === 'never') continue;
-      if (this.isFirstInBusiestHour(client, window)) score -= 0.5;
-      else if (sight === 'sure') score += this.met.has(client) ? 1 : 10;
-    }
-    // Somebody should be there to see who complains.
-    const isOfficeTime = window.start >= 8 * 4 && window.start + window.length <= 18 * 4;
-    return score * (isWorkday(window.day) ? 1 : 0.9) * (isOfficeTime ? 1 : 0.95);
-  }
-
-  private take(window: WindowCells, inRound: Set<Planning>): void {
-    const spared: string[] = [];
-    const met: Planning[] = [];
-    for (const client of this.clients) {
-      const { sight } = client.forecaster.forecast(window);
-      if (sight === 'never') continue;
-      if (this.isFirstInBusiestHour(client, window)) spared.push(client.report.client);
-      else if (sight === 'sure') met.push(client);
-    }
-    for (const client of met) {
-      inRound.add(client);
-      this.meet(client, window);
-    }
-    this.busyDays.add(window.day);
-    this.windows.push({
-      window,
-      ...(spared.length === 0 ? {} : { except: spared }),
-      meets: met.length,
-    });
-  }
-
-  private takeFor(window: WindowCells, clients: readonly Planning[]): void {
-    for (const client of clients) this.meet(client, window);
-    const hashes = clients.flatMap(({ report, replaced }) =>
-      replaced === undefined ? [report.client] : [report.client, replaced],
-    );
-    this.windows.push({ window, clients: hashes, meets: clients.length });
-  }
-
-  private meet(client: Planning, window: WindowCells): void {
-    const begin = beginOf(window);
-    const before = this.met.get(client);
-    if (before === undefined || begin < before) this.met.set(client, begin);
-  }
-
-  private isSure({ forecaster }: Planning, window: WindowCells): boolean {
-    return forecaster.forecast(window).sight === 'sure';
-  }
-
-  /** Whether the window would be the client's first one, in its busiest hour, although it has other hours. */
-  private isFirstInBusiestHour(client: Planning, window: WindowCells): boolean {
-    const { spareHour } = client;
-    if (spareHour === undefined || !coversHour(window, spareHour)) return false;
-    const before = this.met.get(client);
-    return before === undefined || before >= beginOf(window);
-  }
-}
-
-/** Windows begin at full hours, short ones at half hours as well. */
-function stepOf(length: number): number {
-  return Math.max(HALF_HOUR, Math.min(4, length));
-}
-
-function beginOf({ day, start }: WindowCells): number {
-  return day * CELLS_A_DAY + start;
-}
-
-/** Whether a window overlaps an hour of the day. */
-export function coversHour({ start, length }: Omit<WindowCells, 'day'>, hour: number): boolean {
-  if (length >= CELLS_A_DAY) return true;
-  const begins = (from: number): boolean => start < from + 4 && start + length > from;
-  return begins(hour * 4) || begins(hour * 4 + CELLS_A_DAY);
-}
-
-/** Whether daylight saving neither skips nor repeats an end of a window, nor changes its length. */
-function isOnClock(window: WindowCells, zone: Zone): boolean {
-  const [begin, end] = [beginOf(window), beginOf(window) + window.length].map((cell) => cell * QUARTER_MS);
-  if (begin === undefined || end === undefined) return false;
-  const [from, until] = [zone.utc(begin), zone.utc(end)];
-  return (
-    from !== undefined &&
-    until !== undefined &&
-    until - from === end - begin &&
-    !zone.isTwice(begin) &&
-    !zone.isTwice(end)
+  for (let day = first; day < last; day += 1) if (!avoid(day)) days.push(day);
+  return ROUNDS.map((_, round) =>
+    days.slice(
+      Math.floor((days.length * round) / ROUNDS.length),
+      Math.floor((days.length * (round + 1)) / ROUNDS.length),
+    ),
   );
 }
 
-function timesOf(window: WindowCells, zone: Zone): { readonly from: number; readonly until: number } {
-  const begin = beginOf(window) * QUARTER_MS;
-  return { from: zone.utcFrom(begin), until: zone.utcFrom(begin + window.length * QUARTER_MS) };
+interface ChosenSlot {
+  readonly slot: ReachingSlot;
+  readonly day: number;
 }
 
-function plannedClient(
-  client: Planning,
-  windows: readonly ChosenWindow[],
-  brownouts: readonly PlannedBrownout[],
-  rollout: Rollout | undefined,
-): PlannedClient {
-  const { report, rhythm, forecaster, isKnown, replaced } = client;
-  const remarks: string[] = [];
-  const days = Math.floor((rhythm.last - rhythm.first) / DAY_MS);
-  if (!isKnown)
-    remarks.push(
-      `Its rhythm is not known: it was seen with ${counted(rhythm.requests, 'request')} in ${daysWords(days)}.`,
-    );
-  if (replaced !== undefined)
-    remarks.push(`Its key seems to be the rotated one of ${replaced}; both are taken as one client.`);
-  let notices: Notice | undefined;
-  let met = 0;
-  let missing = 1;
-  for (const [at, chosen] of windows.entries()) {
-    const brownout = brownouts[at];
-    if (brownout === undefined || !isKnown || !isFor(chosen, report.client)) continue;
-    const forecast = forecaster.forecast(chosen.window);
-    missing *= 1 - (forecast.trials === 0 ? 0 : forecast.hits / forecast.trials);
-    if (forecast.sight !== 'sure') continue;
-    met += 1;
-    if (notices !== undefined) continue;
-    notices = { brownout: brownout.id, at: brownout.from, because: because(forecast) };
-    if (rhythm.hasOneHour && coversHour(chosen.window, rhythm.busiestHour))
-      remarks.push('It is awake in only one hour of the day, so the brownout falls into that hour.');
+/**
+ * Chooses the brownouts, in order of time. Each round has the slot that reaches most clients for the first time, and further ones while
+ * they reach somebody for the first time; one at least, since reminders get longer.
+ */
+function chooseBrownouts(
+  clients: readonly ClientActivity[],
+  weeks: LastWeeks,
+  daysOfRound: readonly (readonly number[])[],
+  zone: Zone,
+): readonly ChosenSlot[] {
+  const chosen: ChosenSlot[] = [];
+  const unmet = unmetIn(clients);
+  for (const [round, length] of ROUNDS.entries()) {
+    const free = new Set(daysOfRound[round]);
+    const dayFor = ({ start }: Slot): number | undefined =>
+      [...free].find(
+        (day) => weekdayOf(day) === weekdayAt(start) && isOnClock(cellOn(day, start), length, zone),
+      );
+    const slots = reachingSlots(clients, weeks, length);
+    for (let count = 0; count < MAX_A_ROUND; count += 1) {
+      const best = bestOf(slots, unmet, (slot) => dayFor(slot) !== undefined);
+      const day = best && dayFor(best.slot);
+      if (best === undefined || day === undefined || (count > 0 && best.first === 0)) break;
+      free.delete(day);
+      unmet.remove(best.slot.reached);
+      chosen.push({ slot: best.slot, day });
+    }
   }
-  if (isKnown && met === 0)
-    remarks.push(
-      `When it will notice is not known: no brownout could be chosen in which it is surely awake${missing < 0.999 ? `; it is awake in one of them with a chance of about ${percentWords(Math.round((1 - missing) * 100) / 100)}` : ''}.`,
-    );
-  if (isKnown && forecaster.longestPause > 2 * forecaster.usualPause)
-    remarks.push(`It paused for ${lengthWords(forecaster.longestPause)} once, as in a holiday.`);
-  const { silence, longestPause } = forecaster;
-  if (isKnown && silence > Math.max(longestPause, LEAST_SILENCE_DAYS * DAY_MS))
-    remarks.push(
-      `It has been silent for ${lengthWords(silence)}, longer than ever before in the logs: it may be gone.`,
-    );
-  if (rollout?.gone !== undefined && !isFor(rollout.gone, report.client))
-    remarks.push("The rule book's sunset spares it.");
+  return chosen.sort((one, other) => beginOf(one) - beginOf(other));
+}
+
+/**
+ * The slot that reaches most clients for the first time; among equals the one that reaches most clients, then with most active weeks
+ * of all clients, then within office hours, so that somebody is there to see who complains, then the first one of the week.
+ */
+function bestOf(
+  slots: readonly ReachingSlot[],
+  unmet: ClientSet,
+  isPossible: (slot: Slot) => boolean,
+): { readonly slot: ReachingSlot; readonly first: number } | undefined {
+  return slots
+    .filter(({ active }) => active > 0)
+    .map((slot) => {
+      const first = slot.reached.countIn(unmet);
+      return { slot, first, rank: [first, slot.reached.size, slot.active, Number(isOfficeTime(slot))] };
+    })
+    .sort((one, other) => other.rank.map((value, at) => value - (one.rank[at] ?? 0)).find(Boolean) ?? 0)
+    .find(({ slot }) => isPossible(slot));
+}
+
+function isOfficeTime({ start, length }: Slot): boolean {
+  const begin = start % CELLS_A_DAY;
+  return weekdayAt(start) < 5 && begin >= 8 * HOUR && begin + length <= 18 * HOUR;
+}
+
+function plannedBrownouts(
+  chosen: readonly ChosenSlot[],
+  clients: readonly ClientActivity[],
+  zone: Zone,
+  { clients: only, except }: Scope = {},
+): readonly PlannedBrownout[] {
+  const unmet = unmetIn(clients);
+  return chosen.map(({ slot, day }, at) => {
+    const begin = cellOn(day, slot.start) * QUARTER_MS;
+    const first = slot.reached.countIn(unmet);
+    const reaches = slot.reached.size;
+    unmet.remove(slot.reached);
+    const weeks = slot.begins.length;
+    const least = leastOf(weeks);
+    const many = least < weeks ? `${least} or more` : String(least);
+    return {
+      id: `${PLAN_PREFIX}${at + 1}`,
+      from: zone.utcFrom(begin),
+      until: zone.utcFrom(begin + slot.length * QUARTER_MS),
+      ...(only === undefined ? {} : { clients: only }),
+      ...(except === undefined ? {} : { except }),
+      weeks,
+      least,
+      reaches,
+      first,
+      because: `${reaches} of ${counted(clients.length, 'client')} ${reaches === 1 ? 'was' : 'were'} active in ${many} of ${slotWords(slot)}`,
+    };
+  });
+}
+
+function hoursOf(clients: readonly ClientActivity[], weeks: LastWeeks): readonly HourOfWeek[] {
+  const reaching = new Map(
+    reachingSlots(clients, weeks, HOUR).map(({ start, reached }) => [start, reached.size]),
+  );
+  return Array.from({ length: CELLS_A_WEEK / HOUR }, (_, at) => ({
+    weekday: nameOfDay(at * HOUR),
+    hour: at % 24,
+    weeks: weeks.begins(at * HOUR, HOUR).length,
+    clients: reaching.get(at * HOUR) ?? 0,
+  }));
+}
+
+/** What is said of a client: the notices, past and planned, and the counts. */
+interface Said {
+  readonly chosen: readonly ChosenSlot[];
+  readonly brownouts: readonly PlannedBrownout[];
+  readonly weeks: LastWeeks;
+  readonly names: ReadonlyMap<string, string>;
+  readonly zone: Zone;
+}
+
+function plannedClient(client: ClientActivity, at: number, said: Said): PlannedClient {
   return {
-    client: report.client,
-    ...(report.name === undefined ? {} : { name: report.name }),
-    requests: rhythm.requests,
-    ...(isKnown ? { rhythm: forecaster.words(rhythm), usualPause: forecaster.usualPause } : {}),
-    ...(notices === undefined ? {} : { notices }),
-    brownouts: met,
-    remarks,
+    ...namedClient(client, said.names),
+    requests: client.requests,
+    brownouts: said.chosen.filter(({ slot }) => slot.reached.has(at)).length,
+    ...noticeOf(client, at, said),
   };
 }
 
-function isFor({ clients, except }: Pick<Brownout, 'clients' | 'except'>, client: string): boolean {
-  return (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
+function namedClient(
+  { client }: ClientActivity,
+  names: ReadonlyMap<string, string>,
+): Pick<PlannedClient, 'client' | 'name'> {
+  const name = names.get(client);
+  return name === undefined ? { client } : { client, name };
 }
 
-function because({ hits, trials, like, isLonger }: Forecast): string {
-  if (isLonger === true) return 'the brownout is longer than any of its pauses';
-  return `it comes ${like === 'every day' ? like : `on ${like}`}, and was awake at that time on ${Math.round(hits)} of the last ${trials}`;
+function noticeOf(
+  client: ClientActivity,
+  at: number,
+  { chosen, brownouts, weeks, zone }: Said,
+): Pick<PlannedClient, 'notice' | 'isReachable' | 'because'> {
+  const { refusals } = client;
+  if (refusals !== undefined) {
+    const { by, last, requests: refused } = refusals;
+    const because = `${by} refused ${counted(refused, 'request')}, ${refused === 1 ? '' : 'the last '}on ${zone.text(last)}`;
+    return { notice: { by, at: last, refused }, isReachable: true, because };
+  }
+  const first = chosen.findIndex(({ slot }) => slot.reached.has(at));
+  const [slot, brownout] = [chosen[first]?.slot, brownouts[first]];
+  if (slot !== undefined && brownout !== undefined) {
+    const count = countIn(client, slot, weeks);
+    return {
+      notice: { by: brownout.id, at: brownout.from, ...count },
+      isReachable: true,
+      because: `active in ${count.active} of ${slotWords(slot)}`,
+    };
+  }
+  return { ...bestTimeOf(client, weeks) };
+}
+
+/** The time of the week at which a client that nothing reaches was active in most weeks. */
+function bestTimeOf(
+  client: ClientActivity,
+  weeks: LastWeeks,
+): Pick<PlannedClient, 'isReachable' | 'because'> {
+  let best: { readonly slot: Slot; readonly count: WeekCount } | undefined;
+  for (const slot of slotsOf(weeks, LONGEST)) {
+    const count = countIn(client, slot, weeks);
+    if (count.active / count.weeks > (best === undefined ? 0 : best.count.active / best.count.weeks))
+      best = { slot, count };
+  }
+  if (best === undefined)
+    return { isReachable: false, because: 'not active in the last weeks that the log covers' };
+  const { slot, count } = best;
+  const words = `${count.active} of ${slotWords(slot)}`;
+  return isReached(count)
+    ? { isReachable: true, because: `active in ${words}, but no brownout is planned then` }
+    : { isReachable: false, because: `active in ${words}, and in no more of any other four hours` };
 }
 
 /** What to tell the clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */
@@ -623,66 +449,116 @@ function announcements(
   return all.filter(({ at }) => at >= start).sort((one, other) => one.at - other.at);
 }
 
-function daysWords(days: number): string {
-  return days === 0 ? 'less than a day' : counted(days, 'day');
+function endingsIn(
+  { clients, spared }: ClientGroups,
+  { now, names, rollout, goneAfterDays }: PlanOptions,
+): readonly Ending[] {
+  if (rollout?.ends === undefined) return [];
+  const users = [...clients, ...spared].map((client) => ({
+    ...namedClient(client, names),
+    goneAfterDays,
+    operations: usesOf(client.uses, 'operation').map(([operation, use]) => ({ operation, ...use })),
+    changes: usesOf(client.uses, 'change').map(([change, use]) => ({ change, ...use })),
+  }));
+  return endingsOf(users, rollout.ends, new Date(now).toISOString());
+}
+
+function usesOf(
+  uses: ReadonlyMap<string, Span> | undefined,
+  kind: Ending['kind'],
+): readonly (readonly [id: string, use: { readonly count: number; readonly lastSeen: string }])[] {
+  return [...(uses ?? [])]
+    .filter(([use]) => use.startsWith(`${kind} `))
+    .map(([use, { count, last }]) => [use.slice(kind.length + 1), { count, lastSeen: last }]);
 }
 
 function unknownParts(
-  { tally, rhythms, omitted }: PlanTally,
-  { gaps }: PlanOptions,
-  observedDays: number,
+  { keyless, omitted, since, until, zone }: PlanTally,
+  brownouts: readonly PlannedBrownout[],
+  { silent, spared }: ClientGroups,
+  { now, gaps, goneAfterDays, names }: PlanOptions,
 ): readonly string[] {
-  const keyless = rhythms.get(NO_KEY);
+  const days = Math.floor((until - since) / DAY_MS);
+  const covers = `The log covers ${days < 1 ? 'less than a day' : counted(days, 'day')}`;
+  const moved = brownouts.find(({ from }) => zone.local(from) - from !== zone.local(until) - until);
   return [
-    ...(observedDays < 92
-      ? [
-          `The logs cover ${daysWords(observedDays)}: a client that comes once in a ${observedDays < 28 ? 'month' : 'quarter'} or more rarely may not be in them.`,
-        ]
-      : []),
-    ...(keyless === undefined
+    ...(days < 7
+      ? [`${covers}: no count is of more than one week, and other times of the week have none.`]
+      : days < 92
+        ? [
+            `${covers}: a client that comes once in a ${days < 28 ? 'month' : 'quarter'} or more rarely may not be in it.`,
+          ]
+        : []),
+    ...(now - until < DAY_MS
+      ? []
+      : [`The log ends on ${zone.text(until)}, ${lengthWords(now - until)} before this plan.`]),
+    ...(silent.length === 0
       ? []
       : [
-          `${counted(keyless.requests, 'request')} had no API key, so the log does not show which clients sent them.`,
+          `${counted(silent.length, 'client')} sent nothing in the last ${counted(goneAfterDays, 'day')} of the log and ${silent.length === 1 ? 'is' : 'are'} left out: ${namesIn(silent, names)}.`,
         ]),
-    ...(omitted + tally.omittedClients === 0
+    ...(spared.length === 0
       ? []
       : [
-          `The plan leaves out ${counted(omitted + tally.omittedClients, 'request')} from clients beyond its limit.`,
+          `The sunset of the rule book spares ${counted(spared.length, 'client')}, so the plan does: ${namesIn(spared, names)}.`,
         ]),
+    ...(keyless === 0
+      ? []
+      : [
+          `${counted(keyless, 'request')} had no API key, so the log does not show which clients sent ${keyless === 1 ? 'it' : 'them'}.`,
+        ]),
+    ...(omitted === 0
+      ? []
+      : [`The plan leaves out ${counted(omitted, 'request')} from clients beyond its limit.`]),
     ...(gaps.length === 0
       ? []
       : [
-          `The logs lack ${counted(gaps.length, 'part')} of the time, so they do not show which clients were awake then.`,
+          `The log lacks ${counted(gaps.length, 'part')} of the time: weeks in which one falls do not count then.`,
+        ]),
+    ...(moved === undefined
+      ? []
+      : [
+          `The clocks of ${zone.name} change before ${moved.id}: a client that goes by UTC then comes at another hour than in the log.`,
         ]),
   ];
 }
 
 /** The warnings of `check` about the end of V1 in a rule book; empty where it is sound, or there is none. */
-export function endWarnings(counts: PlanTally, options: PlanOptions): readonly string[] {
-  const { rollout, now, zone, leadDays } = options;
+export function endWarnings(tally: PlanTally, options: PlanOptions): readonly string[] {
+  const { rollout, now, leadDays, names, gaps } = options;
+  const { zone } = tally;
   const sunset = rollout?.signals?.sunset;
   const isAhead = sunset !== undefined && sunset > now;
   if (rollout === undefined || (!isAhead && rollout.ends === undefined)) return [];
-  const { clients: all, endings } = planningOf(counts, options);
-  const { gone } = rollout;
-  const clients = all.filter(({ report }) => gone === undefined || isFor(gone, report.client));
-  const warnings = endings.flatMap((ending) => endingWarning(ending, options));
+  const groups = groupsOf(tally, options);
+  const { clients } = groups;
+  const warnings = endingsIn(groups, options).flatMap((ending) => endingWarning(ending, options));
   if (clients.length === 0 || !isAhead) return warnings;
   if (sunset < now + leadDays * DAY_MS)
     warnings.push(
-      `sunset: ${zone.text(sunset)} (${zone.name}) is in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${named(clients)}; choose a later day`,
+      `sunset: ${zone.text(sunset)} (${zone.name}) is in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${namesIn(clients, names)}; choose a later day`,
     );
-  const coming = rollout.brownouts.filter(({ from = now, until = sunset }) => until > now && from < sunset);
-  const known = clients.filter(({ isKnown }) => isKnown);
-  const unmet = known.filter((client) => !coming.some((brownout) => meets(client, brownout, options)));
+  const weeks = new LastWeeks(tally, gaps);
+  const coming = rollout.brownouts.flatMap((brownout) => {
+    const from = Math.max(brownout.from ?? now, now);
+    const until = Math.min(brownout.until ?? sunset, sunset);
+    const begin = cellAt(from, zone);
+    // A week shows as much as a longer window.
+    const length = Math.min(cellAt(until, zone) - begin, CELLS_A_WEEK);
+    if (from >= until || length < 1 || brownout.operations !== undefined) return [];
+    const start = slotOf(begin);
+    return [{ brownout, slot: { start, length, begins: weeks.begins(start, length) } }];
+  });
+  const unmet = clients.filter(
+    (client) =>
+      client.refusals === undefined &&
+      !coming.some(
+        ({ brownout, slot }) => isFor(brownout, client.client) && isReached(countIn(client, slot, weeks)),
+      ),
+  );
   if (unmet.length > 0)
     warnings.push(
-      `brownouts: none before the sunset is known to meet ${counted(unmet.length, 'client')}: ${named(unmet)}; capture-gateway plan chooses a window for each client whose rhythm has one`,
-    );
-  const unknown = clients.length - known.length;
-  if (unknown > 0)
-    warnings.push(
-      `brownouts: whether one meets ${counted(unknown, 'more client')} is not known: the logs do not show their rhythm`,
+      `brownouts: none for all operations before the sunset is at a time of the week at which ${counted(unmet.length, 'client')} ${unmet.length === 1 ? 'was' : 'were'} active in most of the last ${WEEKS} weeks: ${namesIn(unmet, names)}; capture-gateway plan chooses such times`,
     );
   return warnings;
 }
@@ -700,37 +576,45 @@ function endingWarning(
   ];
 }
 
-/** Whether a brownout of a rule book surely refuses a request of a client before the sunset. */
-function meets(
-  { report, rhythm, forecaster }: Planning,
-  { share, operations, ...brownout }: Brownout,
-  { now, zone, rollout }: PlanOptions,
-): boolean {
-  const sunset = rollout?.signals?.sunset ?? now;
-  const { from = now, until = sunset } = brownout;
-  if (!isFor(brownout, report.client)) return false;
-  // A rhythm does not say when the client calls which operation.
-  if (operations !== undefined && !report.operations.every(({ operation }) => operations.includes(operation)))
-    return false;
-  const begin = Math.ceil(zone.local(Math.max(from, now)) / QUARTER_MS);
-  const length = Math.floor(zone.local(Math.min(until, sunset)) / QUARTER_MS) - begin;
-  if (length < 1) return false;
-  const day = Math.floor(begin / CELLS_A_DAY);
-  // A week shows as much as a longer window.
-  const window = { day, start: begin - day * CELLS_A_DAY, length: Math.min(length, 7 * CELLS_A_DAY) };
-  if (forecaster.forecast(window).sight !== 'sure') return false;
-  if (share === 100) return true;
-  const inHours = rhythm.hours.reduce(
-    (sum, requests, hour) => sum + (coversHour(window, hour) ? requests : 0),
-    0,
-  );
-  const expected = inHours / forecaster.days.length;
-  return 1 - (1 - share / 100) ** expected >= SURE_CHANCE;
+function isFor({ clients, except }: Pick<Brownout, 'clients' | 'except'>, client: string): boolean {
+  return (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
 }
 
-function named(clients: readonly Planning[]): string {
+function namesIn(clients: readonly ClientActivity[], names: ReadonlyMap<string, string>): string {
   return listed(
-    clients.map(({ report }) => report.name ?? report.client),
+    clients.map(({ client }) => names.get(client) ?? client),
     MAX_NAMED,
   );
+}
+
+function dayOf(time: number, zone: Zone): number {
+  return Math.floor(zone.local(time) / DAY_MS);
+}
+
+function cellOn(day: number, start: number): number {
+  return day * CELLS_A_DAY + (start % CELLS_A_DAY);
+}
+
+function beginOf({ slot, day }: ChosenSlot): number {
+  return cellOn(day, slot.start);
+}
+
+/** Whether daylight saving neither skips nor repeats an end of a window, nor changes its length. */
+function isOnClock(cell: number, length: number, zone: Zone): boolean {
+  const [begin, end] = [cell * QUARTER_MS, (cell + length) * QUARTER_MS];
+  const [from, until] = [zone.utc(begin), zone.utc(end)];
+  return (
+    from !== undefined &&
+    until !== undefined &&
+    until - from === end - begin &&
+    !zone.isTwice(begin) &&
+    !zone.isTwice(end)
+  );
+}
+
+/** The clients that no notice in the log has reached. */
+function unmetIn(clients: readonly ClientActivity[]): ClientSet {
+  const unmet = new ClientSet(clients.length);
+  for (const [at, { refusals }] of clients.entries()) if (refusals === undefined) unmet.add(at);
+  return unmet;
 }

@@ -6,6 +6,10 @@ import { DAY_MS } from '../tally/time-slots.ts';
 /** Length of a quarter of an hour in milliseconds: every zone's offset changes at such a time. */
 export const QUARTER_MS = 900_000;
 
+/** Quarters of an hour, called cells here, in a day and in a week. */
+export const CELLS_A_DAY = 96;
+export const CELLS_A_WEEK = 7 * CELLS_A_DAY;
+
 /** Maximum offsets that are remembered: those of three years. */
 const MAX_OFFSETS = 105_000;
 
@@ -98,6 +102,23 @@ export function dayText(local: number): string {
 /** Prints the time of day of a local time as `09:00`. */
 export function clockText(local: number): string {
   return new Date(local).toISOString().slice(11, 16);
+}
+
+/** The cell of a time in milliseconds since 1970: the number of quarters of an hour since 1970 by the clock of a zone. */
+export function cellAt(time: number, zone: Zone): number {
+  return Math.floor(zone.local(time) / QUARTER_MS);
+}
+
+/** The place of a cell in its week, from 0, Monday 00:00. */
+export function slotOf(cell: number): number {
+  // 1970 began on a Thursday.
+  const slot = (cell + 3 * CELLS_A_DAY) % CELLS_A_WEEK;
+  return slot < 0 ? slot + CELLS_A_WEEK : slot;
+}
+
+/** The weekday of a day since 1970, from 0, Monday. */
+export function weekdayOf(day: number): number {
+  return Math.floor(slotOf(day * CELLS_A_DAY) / CELLS_A_DAY);
 }
 
 /** The name of a weekday from 0, Sunday. */

@@ -4,18 +4,21 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
+import type { RehearsedWindow } from '../../../src/report/plan/rehearse.ts';
 import { entryAt } from '../../report/plan/fleet.ts';
 import { commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
 const at = (text: string): number => Date.parse(text);
+const COUNTS = { weeks: 4, least: 3, reaches: 3, first: 1, because: '' };
 const PLAN: Plan = {
   at: at('2026-11-25T00:00Z'),
   zone: 'Australia/Sydney',
   leadDays: 90,
   deprecation: at('2026-11-25T13:00Z'),
   sunset: at('2027-03-01T13:00Z'),
+  log: { since: at('2026-10-25T00:00Z'), until: at('2026-11-24T23:59Z') },
   sunsetBecause: '',
   gone: {},
   announcements: [],
@@ -24,19 +27,20 @@ const PLAN: Plan = {
       id: 'plan-1',
       from: at('2027-01-11T22:00Z'),
       until: at('2027-01-11T22:15Z'),
-      meets: 3,
+      ...COUNTS,
       except: ['1234567890123456'],
     },
     {
       id: 'plan-2',
       from: at('2027-01-20T22:00Z'),
       until: at('2027-01-20T23:00Z'),
-      meets: 1,
+      ...COUNTS,
       clients: ['aaaaaaaaaaaaaaaa'],
     },
   ],
+  hours: [],
   clients: [],
-  rotated: [],
+  spared: [],
   endings: [],
   unknown: [],
 };
@@ -135,7 +139,7 @@ links: { deprecation: https://x.test/ }
   });
 });
 
-test('check --log warns of a hasty sunset and of clients that no brownout meets', async () => {
+test('check --log warns of a hasty sunset and of clients that no brownout reaches', async () => {
   writeFileSync(path, `${SHIPPED}\nsunset: { at: 2026-12-20, after: serve, lead: 45 }\n`);
   const loaded = await loadRuleBook(path);
   if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
@@ -159,19 +163,22 @@ test('check --log warns of a hasty sunset and of clients that no brownout meets'
     expect.stringMatching(
       /^sunset: Sun 20 Dec 2026 00:00 \(UTC\) is in 24 days, nearer than the lead time of 45 days, and 1 client still calls: aaaa/,
     ),
-    expect.stringMatching(/^brownouts: none before the sunset is known to meet 1 client: aaaa/),
+    expect.stringMatching(
+      /^brownouts: none for all operations before the sunset is at a time .* 1 client was active .*: aaaa/,
+    ),
   ]);
   expect(await warningsOfLogs([join(path, 'none')], loaded.rules.ruleBook, when)).toHaveProperty('fault');
 });
 
-/** The newest 480 hours of a client that calls once an hour, in a log. */
+/** The newest 480 hours of two clients that call once an hour, in a log. */
 function hourlyLog(now: number): string {
   const log = join(path, '..', 'rewrite.log');
   writeFileSync(
     log,
     Array.from({ length: 480 }, (_, hour) =>
-      entryAt(now - (480 - hour) * 3_600_000, 'a'.repeat(16), 'create_client'),
+      ['a', 'b'].map((letter) => entryAt(now - (480 - hour) * 3_600_000, letter.repeat(16), 'create_client')),
     )
+      .flat()
       .map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`)
       .join(''),
   );
@@ -228,6 +235,57 @@ describe('what plan prints of the sunset is what --into writes', () => {
   });
 });
 
+test('what --into writes, check finds sound, and plan rehearse refuses those that the plan counts', async () => {
+  writeFileSync(path, `${SHIPPED}\nzone: Europe/Berlin\n`);
+  // The clocks change in the log on 25 October, and before the last brownouts on 28 March.
+  const now = at('2026-11-12T00:00Z');
+  const times: [string, number[]][] = [
+    ['a', [0, 24, 48, 72, 96].map((hours) => hours + 9)],
+    ['b', [33]],
+    ['c', [75, 76]],
+    ['d', Array.from({ length: 168 }, (_, hour) => hour)],
+  ];
+  const monday = at('2026-10-04T22:00Z');
+  const entries = times.flatMap(([letter, hours]) =>
+    [0, 1, 2, 3, 4, 5].flatMap((week) =>
+      hours.map((hour) =>
+        entryAt(monday + (week * 168 + hour) * 3_600_000, letter.repeat(16), 'create_client'),
+      ),
+    ),
+  );
+  const log = join(path, '..', 'rewrite.log');
+  const lines = entries
+    .filter(({ time }) => Date.parse(time) < now)
+    .toSorted((one, other) => (one.time < other.time ? -1 : 1));
+  writeFileSync(
+    log,
+    lines.map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`).join(''),
+  );
+  const made = await commandRun(
+    ['plan', log, '--at', '2026-11-12', '--rules', path, '--into', path, '--format', 'json', '--lead', '160'],
+    {},
+  );
+  expect([made.code, made.err]).toEqual([0, '']);
+  const plan = JSON.parse(made.out) as Plan;
+  expect(plan.clients.filter(({ notice }) => notice === undefined)).toEqual([]);
+  const loaded = await loadRuleBook(path);
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  expect(await warningsOfLogs([log], loaded.rules.ruleBook, { zone: undefined, now })).toEqual([]);
+  const played = await commandRun(['plan', 'rehearse', log, '--rules', path, '--format', 'json'], {});
+  const { zone, windows } = JSON.parse(played.out) as { zone: string; windows: RehearsedWindow[] };
+  expect(zone).toBe('Europe/Berlin');
+  expect(windows.map(({ id }) => id)).toEqual([...plan.brownouts.map(({ id }) => id), 'sunset']);
+  // Who was active in each week was so in the one that is played.
+  const always = plan.clients.filter(
+    ({ notice }) => notice !== undefined && 'weeks' in notice && notice.active === notice.weeks,
+  );
+  expect(always.length).toBeGreaterThan(1);
+  for (const { client, notice } of always) {
+    const refused = windows.find(({ id }) => id === notice?.by)?.clients;
+    expect(refused?.map((one) => one.client)).toContain(client);
+  }
+});
+
 describe('plan --avoid', () => {
   test.each([
     ['2026-12-24..', 'the range has no last day'],
@@ -246,16 +304,59 @@ describe('plan --avoid', () => {
     ['2026-12-24/2026-12-25', '2026-12-24/2026-12-25 is no day'],
     ['24.12.2026', '24.12.2026 is no day'],
     ['Christmas', 'Christmas is no day'],
+    ['Fri', 'Fri is no day'],
+    ['Friday..Sunday', 'Friday is no day'],
   ])('%j is refused before the log is read: %s', async (days, why) => {
     const { code, err, out } = await commandRun(['plan', '/no/such.log', '--avoid', days], {});
     expect([code, err, out]).toEqual([
       2,
-      `--avoid ${days}: ${why}; write 2026-12-25, or 2026-12-24..2027-01-02.\n`,
+      `--avoid ${days}: ${why}; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.\n`,
       '',
     ]);
   });
 
+  test('a list of holidays is kept, and a line that is no day is refused', async () => {
+    const list = join(path, '..', 'holidays.txt');
+    writeFileSync(path, SHIPPED);
+    const log = hourlyLog(at('2026-11-25T12:00Z'));
+    const run = async (text: string) => {
+      writeFileSync(list, text);
+      const options = ['--at', '2026-11-25T12:00:00Z', '--zone', 'UTC', '--rules', path, '--format', 'json'];
+      return commandRun(['plan', log, ...options, '--holidays', list], {});
+    };
+    const days = (out: string): string[] =>
+      (JSON.parse(out).brownouts as { from: string }[]).map(({ from }) => from.slice(0, 10));
+    const free = days((await run('\uFEFF# None\r\n\r\n')).out);
+    const kept = days(
+      (
+        await run(
+          `${free.map((day) => `${day} Some day`).join('\n')}\n2026-12-24..2027-01-02, the holidays\n`,
+        )
+      ).out,
+    );
+    expect([free.length, kept.length]).toEqual([5, 5]);
+    expect(kept.filter((day) => free.includes(day) || (day >= '2026-12-24' && day <= '2027-01-02'))).toEqual(
+      [],
+    );
+    const { code, err } = await run('2026-12-25\nChristmas 2026-12-25\n');
+    expect([code, err]).toEqual([
+      1,
+      `${list}:2: Christmas: Christmas is no day; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.\n`,
+    ]);
+    const none = await commandRun(['plan', log, '--rules', path, '--holidays', join(path, '..', 'none')], {});
+    expect([none.code, none.err]).toEqual([
+      2,
+      expect.stringMatching(/^The list of holidays cannot be read: .*none/),
+    ]);
+  });
+
   test.each([
+    ['weekdays', ['monday', 'Tuesday', ' Wednesday '], ['Mon', 'Tue', 'Wed']],
+    [
+      'all weekdays but one',
+      ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Sunday'],
+      ['Mon', 'Tue', 'Fri'],
+    ],
     ['a day', ['2027-01-13'], ['13 Jan']],
     ['a range of one day', ['2027-01-13..2027-01-13'], ['13 Jan']],
     ['a range', ['2027-01-12..2027-01-14'], ['12 Jan', '13 Jan', '14 Jan']],
@@ -282,7 +383,7 @@ describe('plan --avoid', () => {
     );
     expect(code).toBe(0);
     const brownouts = out.split('\n').filter((line) => line.includes('plan-'));
-    for (const day of days) expect(brownouts.filter((line) => line.includes(` ${day}`))).toEqual([]);
+    for (const day of days) expect(brownouts.filter((line) => line.includes(` ${day} `))).toEqual([]);
   });
 });
 

@@ -5,7 +5,8 @@ import { beforeAll, expect, test } from 'vitest';
 import type { EndPlan } from '../../../src/inspector/api.ts';
 import type { PlanWork } from '../../../src/inspector/operator-work.ts';
 import { planOfLog } from '../../../src/node/log/plan-of-log.ts';
-import { makePlan, PlanTally } from '../../../src/report/plan/plan.ts';
+import { PlanTally } from '../../../src/report/plan/activity.ts';
+import { makePlan } from '../../../src/report/plan/plan.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
@@ -51,7 +52,7 @@ test('a plan is made of a log and its rotated files, as of their entries', async
   const counts = new PlanTally(ZONE);
   for (const entry of entries) counts.add(entry);
   const { kind: _, logFile: __, zone: ___, ...options } = work;
-  const plan = makePlan(counts, { ...options, zone: ZONE, gaps: [], avoid: new Set() });
+  const plan = makePlan(counts, { ...options, gaps: [], avoid: () => false });
   const { parts, clients, made } = await planned();
   expect(parts).toEqual(planParts(plan ?? expect.fail('a plan')));
   expect(clients).toEqual(plan?.clients.map(({ client }) => client));

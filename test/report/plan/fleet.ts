@@ -27,18 +27,6 @@ export type Kind =
   | 'gone'
   | 'newcomer';
 
-/** Kinds with a rhythm that a log of half a year shows. */
-export const REGULAR: ReadonlySet<Kind> = new Set<Kind>([
-  'office',
-  'holiday',
-  'around-the-clock',
-  'nightly',
-  'nightly-utc',
-  'weekly',
-  'monthly',
-  'rotated',
-]);
-
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -156,11 +144,6 @@ export function entryAt(time: number, client: string | undefined, operation: str
     status: 201,
     edits: [],
   };
-}
-
-/** True when the client sends a request in a window. */
-export function isAwake({ times }: SimulatedClient, from: number, until: number): boolean {
-  return times.some((time) => time >= from && time < until);
 }
 
 /** Numbers from 0 up to 1 (mulberry32). */

@@ -1,415 +1,598 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { endWarnings, makePlan, type PlanOptions, PlanTally } from '../../../src/report/plan/plan.ts';
+import type { LogGap } from '../../../src/report/log-gaps.ts';
+import { PlanTally } from '../../../src/report/plan/activity.ts';
+import { endWarnings, makePlan, type Plan, type PlanOptions } from '../../../src/report/plan/plan.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
-import { makeReport } from '../../../src/report/report.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
-import { type Brownout, readInstant } from '../../../src/rules/rollout.ts';
-import { fuzzRuns } from '../../support/fuzz.ts';
-import { entryAt, isAwake, REGULAR, type SimulatedClient, simulatedFleet } from './fleet.ts';
+import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
+import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
+import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
+import { entryAt, simulatedFleet } from './fleet.ts';
 
-const DAY = 86_400_000;
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const QUARTER = HOUR / 4;
+const UTC = new Zone('UTC');
+const NOW = Date.parse('2026-11-25T00:00:00Z');
+const [A, B, Z] = ['a', 'b', 'z'].map((letter) => letter.repeat(16)) as [string, string, string];
+const NONE: Rollout = { clients: {}, brownouts: [], pins: [] };
 
-function optionsFor(zone: Zone, now: number, more: Partial<PlanOptions> = {}): PlanOptions {
-  return {
-    now,
-    zone,
-    leadDays: 90,
-    goneAfterDays: 14,
-    names: new Map(),
-    rollout: undefined,
-    gaps: [],
-    avoid: new Set(),
+function optionsAt(now: number, more: Partial<PlanOptions> = {}): PlanOptions {
+  const none = { names: new Map(), rollout: undefined, gaps: [], avoid: () => false };
+  return { now, leadDays: 90, goneAfterDays: 14, ...none, ...more };
+}
+
+function tallied(zone: Zone, entries: readonly TallyEntry[], rollout?: Rollout): PlanTally {
+  const tally = new PlanTally(zone, rollout?.ends);
+  for (const entry of entries) tally.add(entry);
+  return tally;
+}
+
+/** Entries of one client at these times in UTC, as in `2026-11-03 10:05`. */
+function at(
+  client: string | undefined,
+  times: readonly string[],
+  more: Partial<TallyEntry> = {},
+): TallyEntry[] {
+  return times.map((time) => ({
+    ...entryAt(Date.parse(`${time.replace(' ', 'T')}Z`), client, 'bill'),
     ...more,
-  };
+  }));
 }
 
-function tallied(clients: readonly SimulatedClient[], zone: Zone, now: number): PlanTally {
-  const counts = new PlanTally(zone);
-  for (const { times, hash, operation } of clients)
-    for (const time of times) if (time < now) counts.add(entryAt(time, hash, operation));
-  return counts;
+function gap(from: string, until: string): LogGap {
+  const [begin, end] = [from, until].map((time) => `${time.replace(' ', 'T')}:00.000Z`);
+  return { log: 'x', kind: 'silent', from: begin ?? '', until: end ?? '', sentence: '' };
 }
 
-// Berlin's clocks change within the log and before the sunset, Sydney's within the log, the other way round.
-describe.each([
-  ['Europe/Berlin', '2027-01-10T12:00:00Z', 1],
-  ['Australia/Sydney', '2026-11-25T01:00:00Z', 2],
-])('a plan for 300 simulated clients in %s', (name, at, seed) => {
-  const zone = new Zone(name);
-  const now = Date.parse(at);
-  const fleet = simulatedFleet(seed, zone, { since: now - 150 * DAY, now, end: now + 130 * DAY });
-  const counts = tallied(fleet, zone, now);
-  const options = optionsFor(zone, now, { avoid: new Set([Math.floor(Date.parse('2027-02-17') / DAY)]) });
-  const plan = makePlan(counts, options);
-  if (plan === undefined) throw new Error('there is a plan');
-  const byHash = new Map(fleet.map((client) => [client.hash, client]));
-  const planned = plan.clients.map((client) => {
-    const truth = byHash.get(client.client);
-    if (truth === undefined) throw new Error(`${client.client} is nobody`);
-    const meant = plan.brownouts.filter(
-      ({ clients, except }) =>
-        (clients === undefined || clients.includes(truth.hash)) && except?.includes(truth.hash) !== true,
+/** A client that says from when until when the log goes: it is active at no time of the week twice. */
+const LOG = at(Z, ['2026-10-25 00:03', '2026-11-24 23:59']);
+
+function planned(entries: readonly TallyEntry[], more: Partial<PlanOptions> = {}, zone = UTC): Plan {
+  return makePlan(tallied(zone, entries, more.rollout), optionsAt(NOW, more)) ?? expect.fail('a plan');
+}
+
+const TUESDAYS = ['2026-11-03 10:05', '2026-11-10 10:05', '2026-11-17 10:14', '2026-11-24 10:00'];
+const BROWNOUT = { verdict: 'refused', status: 410, failure: 'brownout', note: 'first' } as const;
+
+describe('what is said of a client', () => {
+  test.each<[string, TallyEntry[], LogGap[], string, Zone?]>([
+    ['each of the last four weeks', at(A, TUESDAYS), [], 'active in 4 of 4 Tuesdays, 10:00 to 10:15'],
+    ['five weeks', at(A, ['2026-10-27 10:05', ...TUESDAYS]), [], 'active in 4 of 4 Tuesdays, 10:00 to 10:15'],
+    ['three of four', at(A, TUESDAYS.slice(1)), [], 'active in 3 of 4 Tuesdays, 10:00 to 10:15'],
+    [
+      'a week that the log lacks is not silence',
+      at(A, TUESDAYS.toSpliced(1, 1)),
+      [gap('2026-11-10 10:10', '2026-11-10 10:20')],
+      'active in 3 of 3 Tuesdays, 10:00 to 10:15; the log does not cover one',
+    ],
+    [
+      'two weeks that it lacks',
+      at(A, TUESDAYS.slice(2)),
+      [gap('2026-11-02 00:00', '2026-11-16 00:00')],
+      'active in 2 of 2 Tuesdays, 10:00 to 10:15; the log does not cover 2',
+    ],
+    [
+      'a gap at another time counts for nothing',
+      at(A, TUESDAYS.slice(1)),
+      [gap('2026-11-03 10:15', '2026-11-03 12:00')],
+      'active in 3 of 4 Tuesdays, 10:00 to 10:15',
+    ],
+    [
+      'two of four',
+      at(A, TUESDAYS.slice(2)),
+      [],
+      'active in 2 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+    ],
+    [
+      'at another hour each week',
+      at(A, ['2026-11-03 08:00', '2026-11-10 09:30', '2026-11-17 10:00', '2026-11-24 11:59']),
+      [],
+      'active in 4 of 4 Tuesdays, 08:00 to 12:00',
+    ],
+    [
+      'once a month',
+      at(A, ['2026-11-24 10:05']),
+      [],
+      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+    ],
+    [
+      'many times in one week',
+      at(
+        A,
+        Array.from({ length: 15 }, (_, n) => `2026-11-24 10:${10 + n}`),
+      ),
+      [],
+      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+    ],
+    [
+      'a brownout of the log',
+      [...at(A, TUESDAYS), ...at(A, ['2026-11-12 12:00', '2026-11-12 12:01'], BROWNOUT)],
+      [],
+      'brownout first refused 2 requests, the last on Thu 12 Nov 2026 12:01',
+    ],
+    [
+      'the end of an operation',
+      [
+        ...at(A, TUESDAYS),
+        ...at(A, ['2026-11-12 12:00'], { ...BROWNOUT, failure: 'sunset', note: undefined }),
+      ],
+      [],
+      'the sunset refused 1 request, on Thu 12 Nov 2026 12:00',
+    ],
+    [
+      'a brownout that would have refused it is no notice',
+      at(A, TUESDAYS, { would: { verdict: 'refused', failure: 'brownout' } }),
+      [],
+      'active in 4 of 4 Tuesdays, 10:00 to 10:15',
+    ],
+    [
+      'a Deprecation field is no notice, nor is a refusal for another reason',
+      at(A, TUESDAYS, { deprecated: ['suburb'], verdict: 'refused', status: 400, failure: 'bad-request' }),
+      [],
+      'active in 4 of 4 Tuesdays, 10:00 to 10:15',
+    ],
+    [
+      'a zone whose hours begin at a quarter of others',
+      at(A, ['2026-11-03 04:20', '2026-11-10 04:20', '2026-11-17 04:20', '2026-11-24 04:20']),
+      [],
+      'active in 4 of 4 Tuesdays, 10:00 to 10:15',
+      new Zone('Asia/Kathmandu'),
+    ],
+    [
+      'a day that has begun elsewhere',
+      at(A, ['2026-10-30 23:50', '2026-11-06 23:50', '2026-11-13 23:50', '2026-11-20 23:50']),
+      [],
+      'active in 4 of 4 Saturdays, 10:45 to 11:00',
+      new Zone('Australia/Sydney'),
+    ],
+  ])('%s', (_, entries, gaps, because, zone) => {
+    const { clients } = planned([...LOG, ...entries], { gaps }, zone);
+    expect(clients.find(({ client }) => client === A)?.because).toBe(because);
+    // The order of a log, which may be of several replicas, is of no importance.
+    expect(planned([...LOG, ...entries].reverse(), { gaps }, zone).clients).toEqual(
+      expect.arrayContaining([...clients]),
     );
-    return { client, truth, met: meant.filter(({ from, until }) => isAwake(truth, from, until)) };
   });
 
-  test('names who still uses V1, and nobody else; the pairs of rotated keys are those that were rotated', () => {
-    const living = fleet.filter(({ kind }) => kind !== 'gone').map(({ hash }) => hash);
-    expect(plan.clients.map(({ client }) => client).sort()).toEqual(living.sort());
-    const rotated = fleet.flatMap(({ hash, rotatedFrom }) =>
-      rotatedFrom === undefined ? [] : [`${rotatedFrom} ${hash}`],
+  test.each<[string, string, string[], string]>([
+    [
+      // 00:30 and 01:30 in UTC are both 02:30 on 25 October, and 01:30 is 02:30 from then on.
+      'the hour that comes twice is one hour of one week',
+      '2026-11-13T00:00:00Z',
+      ['2026-10-18 00:30', '2026-10-25 00:30', '2026-10-25 01:30', '2026-11-01 01:30', '2026-11-08 01:30'],
+      'active in 4 of 4 Sundays, 02:30 to 02:45',
+    ],
+    [
+      'a job that goes by UTC has another hour on the wall',
+      '2026-11-13T00:00:00Z',
+      ['2026-10-18 01:30', '2026-10-25 01:30', '2026-11-01 01:30', '2026-11-08 01:30'],
+      'active in 3 of 4 Sundays, 02:30 to 02:45',
+    ],
+    [
+      'the hour that is skipped is no silence',
+      '2027-04-09T00:00:00Z',
+      ['2027-03-14 01:30', '2027-03-21 01:30', '2027-04-04 00:30'],
+      'active in 3 of 3 Sundays, 02:30 to 02:45; the log does not cover one',
+    ],
+  ])('in Berlin, %s', (_, now, times, because) => {
+    const end = Date.parse(now);
+    const log = [end - 32 * DAY, end - 60_000].map((time) => entryAt(time, Z, 'bill'));
+    const tally = tallied(new Zone('Europe/Berlin'), [...log, ...at(A, times)]);
+    const plan = makePlan(tally, optionsAt(end));
+    expect(plan?.clients.find(({ client }) => client === A)?.because).toBe(because);
+    for (const { from, until } of plan?.brownouts ?? [])
+      expect([1, 2, 4, 8, 16]).toContain((until - from) / QUARTER);
+  });
+
+  test.each<[string, TallyEntry[], string, string]>([
+    [
+      'three days',
+      [...at(Z, ['2026-11-22 00:00', '2026-11-24 23:59']), ...at(A, ['2026-11-24 10:05'])],
+      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log does not cover 3',
+      'The log covers 2 days: no count is of more than one week, and other times of the week have none.',
+    ],
+    [
+      'ten minutes',
+      at(A, ['2026-11-24 10:05', '2026-11-24 10:14']),
+      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log does not cover 3',
+      'The log covers less than a day: no count is of more than one week, and other times of the week have none.',
+    ],
+    [
+      'a month',
+      [...LOG, ...at(A, TUESDAYS)],
+      'active in 4 of 4 Tuesdays, 10:00 to 10:15',
+      'The log covers 30 days: a client that comes once in a quarter or more rarely may not be in it.',
+    ],
+  ])('by a log of %s', (_, entries, because, unknown) => {
+    const plan = planned(entries);
+    expect(plan.clients.find(({ client }) => client === A)?.because).toBe(because);
+    expect(plan.unknown).toContain(unknown);
+  });
+});
+
+test('the text of a plan names each client and count, and those that nothing reaches', () => {
+  const names = new Map([[A, 'Acme']]);
+  const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS.slice(2)), ...at(undefined, TUESDAYS)];
+  const quiet = at('e'.repeat(16), ['2026-10-30 10:00']);
+  const plan = planned([...entries, ...quiet], { names });
+  const [dates, brownouts, clients, hours, unknown] = planParts(plan);
+  expect(dates?.sentences).toEqual([
+    'Deprecation: Thu 26 Nov 2026 00:00. Sunset: Thu 25 Feb 2027 00:00, at least 90 days after the deprecation. All times are those of UTC.',
+    '3 clients still use V1. A planned brownout is the first notice for 1 of them.',
+    `No time of the week reaches 2 clients: ${Z}, ${B}.`,
+  ]);
+  expect(brownouts?.table?.rows[0]).toEqual([
+    'plan-1',
+    'Tue 22 Dec 2026, 10:00 to 10:15',
+    '15 minutes',
+    '1',
+    '1',
+    '1 of 3 clients was active in 3 or more of 4 Tuesdays, 10:00 to 10:15',
+  ]);
+  expect(brownouts?.table?.rows.map((row) => row[2])).toEqual([
+    '15 minutes',
+    '30 minutes',
+    '60 minutes',
+    '2 hours',
+    '4 hours',
+  ]);
+  expect(clients?.table?.rows.at(-1)).toEqual([
+    `Acme (${A})`,
+    '4',
+    'Tue 22 Dec 2026 10:00 (plan-1)',
+    'active in 4 of 4 Tuesdays, 10:00 to 10:15',
+  ]);
+  expect(hours?.table).toEqual({
+    head: ['hour', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'],
+    rows: [['10:00', '0', '1', '0', '0', '0', '0', '0']],
+  });
+  expect(unknown?.sentences.slice(1)).toEqual([
+    `1 client sent nothing in the last 14 days of the log and is left out: ${'e'.repeat(16)}.`,
+    '4 requests had no API key, so the log does not show which clients sent them.',
+  ]);
+  expect(planParts(plan, 2)[2]).toMatchObject({
+    sentences: ['The first 2 of 3 are listed; capture-gateway plan lists all.'],
+    table: { rows: [{ length: 4 }, { length: 4 }] },
+  });
+});
+
+test('each round has the slot that reaches most clients without a notice, and a client that had one still counts as reached', () => {
+  // Three on Tuesdays, two of them also on Mondays; one of these two, and two more, of which one had a notice, on Fridays.
+  const [c, d, e] = ['c', 'd', 'e'].map((letter) => letter.repeat(16));
+  const shifted = (days: number): string[] =>
+    TUESDAYS.map(
+      (time) => `2026-11-${String(Number(time.slice(8, 10)) + days).padStart(2, '0')}${time.slice(10)}`,
     );
-    expect(plan.rotated.map(({ old, young }) => `${old} ${young}`).sort()).toEqual(rotated.sort());
-  });
+  const entries = [
+    ...[A, B, c].flatMap((client) => at(client, TUESDAYS)),
+    ...[A, B].flatMap((client) => at(client, shifted(-1))),
+    ...[A, d, e].flatMap((client) =>
+      at(client, ['2026-10-30 16:40', '2026-11-06 16:40', '2026-11-13 16:40', '2026-11-20 16:40']),
+    ),
+    ...at(d, ['2026-11-12 12:00'], BROWNOUT),
+  ];
+  const { brownouts } = planned([...LOG, ...entries]);
+  expect(brownouts.slice(0, 3).map(({ reaches, first, because }) => [reaches, first, because])).toEqual([
+    [3, 2, '3 of 6 clients were active in 3 or more of 4 Fridays, 16:30 to 16:45'],
+    [3, 2, '3 of 6 clients were active in 3 or more of 4 Tuesdays, 10:00 to 10:15'],
+    [3, 0, '3 of 6 clients were active in 3 or more of 4 Tuesdays, 10:00 to 10:30'],
+  ]);
+});
 
-  test('says of every client with a rhythm when it will notice, and of nobody else', () => {
-    for (const { client, truth } of planned)
-      expect([truth.kind, client.notices !== undefined]).toEqual([truth.kind, REGULAR.has(truth.kind)]);
-    for (const { client } of planned.filter(({ truth }) => truth.kind === 'newcomer'))
-      expect(client.remarks.join(' ')).toMatch(/^Its rhythm is not known: it was seen with/);
-  });
+test.each([5, 10, 16, 30, 90, 4000])(
+  'a lead time of %d days has brownouts, announced before, in its last part',
+  (leadDays) => {
+    const hourly = Array.from({ length: 24 * 35 }, (_, hour) =>
+      entryAt(NOW - (hour + 0.5) * HOUR, A, 'bill'),
+    );
+    const { announcements, brownouts, clients, deprecation, sunset } = planned(hourly, { leadDays });
+    expect(clients[0]?.notice).toBeDefined();
+    const told = announcements.find(({ text }) => text.startsWith('Announce the brownouts'));
+    expect(told?.at).toBeGreaterThanOrEqual(deprecation);
+    for (const { from, until } of brownouts) {
+      expect(told?.at).toBeLessThan(from);
+      expect(until).toBeLessThan(sunset);
+      expect(from).toBeGreaterThan(sunset - 420 * DAY);
+    }
+  },
+);
 
-  test('what it says comes true: clients are awake when it says, and in one brownout at least', () => {
-    const regular = planned.filter(({ truth }) => REGULAR.has(truth.kind));
-    const right = regular.filter(({ client, truth }) => {
-      const brownout = plan.brownouts.find(({ id }) => id === client.notices?.brownout);
-      return brownout !== undefined && isAwake(truth, brownout.from, brownout.until);
+test('where no day is left there is no brownout, and what clients do is said all the same', () => {
+  const plan = planned([...LOG, ...at(A, TUESDAYS)], { avoid: (day) => day < NOW / DAY + 120 });
+  expect(plan.brownouts).toEqual([]);
+  expect(plan.clients.at(-1)?.because).toBe(
+    'active in 4 of 4 Tuesdays, 07:00 to 11:00, but no brownout is planned then',
+  );
+  expect(JSON.stringify(planParts(plan))).toContain(
+    `1 client is active at times without a planned brownout: ${A}.`,
+  );
+});
+
+test('dates of the rule book: a later sunset stays, and one that is over is not counted from', () => {
+  const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS)];
+  const with_ = (since: number, sunset?: number): Plan =>
+    planned(entries, {
+      rollout: {
+        ...NONE,
+        gone: { except: [A] },
+        signals: { since, attributes: true, links: [], ...(sunset !== undefined && { sunset }) },
+      },
     });
-    expect(right.length / regular.length).toBeGreaterThan(0.93);
-    expect(regular.filter(({ met }) => met.length > 0).length / regular.length).toBeGreaterThan(0.98);
-  });
-
-  test('nobody who has another hour meets the first brownout in the busiest one', () => {
-    const spreadOut = new Set(['office', 'holiday', 'rotated', 'around-the-clock']);
-    for (const { truth, met } of planned) {
-      const [first] = met;
-      if (first === undefined || !spreadOut.has(truth.kind)) continue;
-      const begin = (zone.local(first.from) / HOUR) % 24;
-      const end = begin + (first.until - first.from) / HOUR;
-      const isBusy = [truth.peak, truth.peak + 24].some((hour) => begin < hour + 1 && end > hour);
-      expect([truth.hash, isBusy]).toEqual([truth.hash, false]);
-    }
-  });
-
-  test('dates are in order, windows for all grow from minutes to hours, and avoided days have none', () => {
-    const forAll = plan.brownouts.filter(({ clients }) => clients === undefined);
-    const lengths = forAll.map(({ from, until }) => until - from);
-    expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
-    expect(lengths[0]).toBeLessThan(HOUR);
-    expect(lengths.at(-1)).toBeGreaterThan(HOUR);
-    expect(plan.sunset).toBeGreaterThan(plan.deprecation + 90 * DAY);
-    const pauses = plan.clients.map(({ usualPause = 0 }) => usualPause);
-    expect(plan.sunset).toBeGreaterThan(now + 2 * Math.max(...pauses));
-    for (const { from, until } of plan.brownouts) {
-      expect(from).toBeGreaterThan(plan.deprecation);
-      expect(until).toBeLessThan(plan.sunset);
-      expect(zone.text(from)).not.toContain('17 Feb 2027');
-    }
-    expect((zone.local(plan.sunset) / HOUR) % 24).toBe(0);
-  });
-
-  test('its brownouts name the clients that they are for, or leave out', () => {
-    const [one, other] = plan.clients;
-    const [brownout] = plan.brownouts;
-    if (one === undefined || other === undefined || brownout === undefined) throw new Error('no plan');
-    const named = { ...plan, clients: [{ ...one, name: 'Acme' }, other] };
-    const { clients: _, except: __, ...window } = brownout;
-    const brownouts = [
-      { ...window, clients: [one.client, other.client] },
-      { ...window, except: [one.client] },
-      window,
-    ];
-    const part = planParts({ ...named, brownouts }).find(({ title }) => title === 'Brownouts');
-    expect(part?.table?.rows.map((row) => row.at(-1))).toEqual([
-      `Acme, ${other.client}`,
-      'every client but Acme',
-      'every client',
-    ]);
-  });
-
-  test('its text has every client and every brownout, and what is not known', () => {
-    const text = JSON.stringify(planParts(plan));
-    for (const { client } of plan.clients) expect(text).toContain(client);
-    for (const { id } of plan.brownouts) expect(text).toContain(`"${id}"`);
-    expect(text).toContain('not known');
-    expect(text).not.toContain('..');
-  });
-
-  test('check finds nothing in the plan itself but the clients without a rhythm, and much in a hasty end', () => {
-    const rollout = {
-      clients: {},
-      pins: [],
-      brownouts: plan.brownouts.map((brownout) => ({ ...brownout, share: 100, status: 410 as const })),
-      signals: { since: plan.deprecation, sunset: plan.sunset, attributes: true, links: [] },
-    };
-    const [unmet, ...others] = endWarnings(counts, { ...options, rollout });
-    expect(unmet).toMatch(/^brownouts: none before the sunset is known to meet 20 clients: /);
-    expect(others).toEqual([
-      expect.stringMatching(/^brownouts: whether one meets 10 more clients is not known/),
-    ]);
-    const hasty = { ...rollout, brownouts: [], signals: { ...rollout.signals, sunset: now + 20 * DAY } };
-    const warnings = endWarnings(counts, { ...options, rollout: hasty });
-    expect(warnings[0]).toMatch(
-      /in 20 days, nearer than the lead time of 90 days, and 290 clients still call/,
-    );
-    expect(warnings[1]).toMatch(/known to meet 280 clients/);
-    expect(endWarnings(new PlanTally(zone), { ...options, rollout: hasty })).toEqual([]);
-  });
+  const late = with_(NOW - 30 * DAY, NOW + 200 * DAY);
+  expect(late.sunset).toBe(NOW + 200 * DAY);
+  expect(late.sunsetBecause).toBe('the day that the rule book declares; it could be Wed 24 Feb 2027 00:00');
+  const soon = with_(NOW - 30 * DAY, NOW + 20 * DAY);
+  expect(soon.sunset).toBe(Date.parse('2027-02-24T00:00:00Z'));
+  expect(soon.sunsetBecause).toBe('at least 90 days from now');
+  expect(with_(NOW + DAY).sunsetBecause).toBe('at least 90 days after the deprecation');
+  for (const { at: time } of soon.announcements) expect(time).toBeGreaterThanOrEqual(NOW);
+  // Whom the sunset spares, the plan does.
+  expect(soon.clients.map(({ client }) => client).sort()).toEqual([B, Z]);
+  expect(soon.unknown).toContain(`The sunset of the rule book spares 1 client, so the plan does: ${A}.`);
+  for (const { except } of soon.brownouts) expect(except).toEqual([A]);
 });
 
-test('report and plan find the rotated keys that there are, and no others, by one rule', () => {
-  // The shorter the log, the more keys begin in it that took nobody's place: monthly jobs, and clients where another one is on holiday.
-  const logs = [
-    [4, 90, 'America/New_York', '2026-12-15T12:00:00Z'],
-    [1, 90, 'Europe/Berlin', '2027-01-10T12:00:00Z'],
-    [1, 150, 'Europe/Berlin', '2027-01-10T12:00:00Z'],
-    [5, 90, 'America/New_York', '2026-12-15T12:00:00Z'],
-  ] as const;
-  for (const [seed, days, name, at] of logs.slice(0, fuzzRuns(logs.length))) {
-    const zone = new Zone(name);
-    const now = Date.parse(at);
-    const fleet = simulatedFleet(seed, zone, { since: now - days * DAY, now, end: now + 130 * DAY });
-    const counts = new PlanTally(zone);
-    for (const { times, hash, operation, rotatedFrom, kind } of fleet)
-      for (const time of times.filter((one) => one < now)) {
-        const isNew = rotatedFrom !== undefined || kind === 'newcomer';
-        counts.add({ ...entryAt(time, hash, operation), ...(isNew ? { newcomer: 'would' as const } : {}) });
-      }
-    const { newcomers = [] } = makeReport(counts.tally, { now: new Date(now).toISOString() });
-    const told = newcomers.filter(({ sentence }) => sentence.includes('seems to be the rotated one'));
-    const planned = makePlan(counts, optionsFor(zone, now))?.rotated ?? [];
-    const truth = fleet.flatMap(({ hash, rotatedFrom }) => (rotatedFrom ? [`${rotatedFrom} ${hash}`] : []));
-    expect(told.map(({ client, replaces }) => `${replaces} ${client}`).sort()).toEqual(truth.sort());
-    expect(planned.map(({ old, young }) => `${old} ${young}`).sort()).toEqual(truth.sort());
-  }
+test('nobody, only requests without a key, or only clients that are silent: there is no plan', () => {
+  for (const entries of [
+    [],
+    at(undefined, TUESDAYS),
+    [...at(A, ['2026-10-01 10:00']), ...at(undefined, TUESDAYS)],
+  ])
+    expect(makePlan(tallied(UTC, entries), optionsAt(NOW))).toBeUndefined();
 });
 
-test.each<[string, old: number[], young: number[], string, boolean]>([
-  ['days after the end of the other', [40, 39, 38, 37, 36, 35], [34, 33, 32, 31, 30], 'seems to be', true],
-  // Its weekend is not over.
-  ['and the other may only pause', [14, 13, 12, 11, 7, 5, 4, 3], [2, 1.9, 1.8, 1.7, 1.6], 'may be', false],
-  ['while the other is still in use', [14, 13, 12, 11, 10, 2, 1], [9, 8, 7, 6, 5], 'first came', false],
-  ['long after the end of the other', [40, 39, 38, 37, 36, 35], [25, 24, 23, 22, 21], 'first came', false],
-])(
-  'a key that begins %s is told so by the report, and merged by the plan where that is settled',
-  (_, old, young, words, isMerged) => {
-    const zone = new Zone('UTC');
-    const now = Date.parse('2027-01-10T12:00:00Z');
-    const counts = new PlanTally(zone);
-    // Somebody else, so that the log goes on.
-    for (let day = 60; day >= 0; day -= 1) counts.add(entryAt(now - day * DAY, 'c'.repeat(16), 'other'));
-    for (const day of old) counts.add(entryAt(now - day * DAY, 'a'.repeat(16), 'bill'));
-    for (const day of young)
-      counts.add({ ...entryAt(now - day * DAY, 'b'.repeat(16), 'bill'), newcomer: 'would' });
-    const { newcomers } = makeReport(counts.tally, { now: new Date(now).toISOString() });
-    expect(newcomers?.[0]?.sentence).toContain(words);
-    expect(newcomers?.[0]?.replaces).toBe(words === 'first came' ? undefined : 'a'.repeat(16));
-    const plan = makePlan(counts, optionsFor(zone, now, { goneAfterDays: 60 }));
-    expect(plan?.rotated.map(({ young: client }) => client)).toEqual(isMerged ? ['b'.repeat(16)] : []);
-    expect(plan?.clients.map(({ client }) => client[0]).sort()).toEqual(
-      isMerged ? ['b', 'c'] : ['a', 'b', 'c'],
+test('a log that is old is planned from its own end, and that is said', () => {
+  const plan = makePlan(tallied(UTC, [...LOG, ...at(A, TUESDAYS)]), optionsAt(NOW + 60 * DAY));
+  expect(plan?.clients.at(-1)?.because).toBe('active in 4 of 4 Tuesdays, 10:00 to 10:15');
+  expect(plan?.unknown).toContain('The log ends on Tue 24 Nov 2026 23:59, 60 days before this plan.');
+});
+
+test('clocks that change before a brownout are said', () => {
+  const plan = planned([...LOG, ...at(A, TUESDAYS)], { leadDays: 200 }, new Zone('Europe/Berlin'));
+  expect(plan.unknown.at(-1)).toMatch(
+    /^The clocks of Europe\/Berlin change before plan-\d: a client that goes by UTC then comes at another hour than in the log\.$/,
+  );
+});
+
+/** A log at random, and what a reader with pencil and paper counts in it. */
+const anyLog = fc.record({
+  zone: fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe', 'Asia/Kathmandu'),
+  // Berlin's and Lord Howe's clocks change in the weeks before these days.
+  now: fc.constantFrom('2026-11-10T09:20:00Z', '2027-04-10T23:50:00Z', '2026-08-01T00:00:00Z'),
+  days: fc.integer({ min: 0, max: 40 }),
+  clients: fc.array(
+    fc.record({
+      // Times of the week in quarters of an hour, kept so often, and some odd ones.
+      weekly: fc.array(fc.nat(671), { maxLength: 4 }),
+      share: fc.constantFrom(0.4, 0.8, 1),
+      odd: fc.array(fc.nat(40 * 96), { maxLength: 5 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  gaps: fc.array(fc.tuple(fc.nat(40 * 96), fc.integer({ min: 1, max: 300 })), { maxLength: 2 }),
+  avoided: fc.array(fc.nat(6), { maxLength: 3 }),
+  seed: fc.nat(),
+});
+
+test(
+  'every count of a plan is what a reader counts in the log, and no brownout is on an avoided day',
+  fuzzTime(),
+  () => {
+    fc.assert(
+      fc.property(anyLog, ({ zone: name, now: text, days, clients, gaps: spans, avoided, seed }) => {
+        const zone = new Zone(name);
+        const now = Date.parse(text);
+        const end = Math.floor(now / QUARTER);
+        const since = end - days * 96;
+        const isKept = (quarter: number, share: number): boolean =>
+          ((quarter * 7919 + seed) % 101) / 101 < share;
+        const times = clients.map(({ weekly, share, odd }) => {
+          const regular = weekly.flatMap((slot) =>
+            Array.from({ length: 6 }, (_, week) => end - week * 672 - slot).filter((one) =>
+              isKept(one, share),
+            ),
+          );
+          return [...regular, ...odd.map((one) => end - one)].filter((one) => one >= since);
+        });
+        const gaps = spans.map(([from, length]) =>
+          gap(
+            ...([end - from, end - from + length].map((one) =>
+              new Date(one * QUARTER).toISOString().slice(0, 16),
+            ) as [string, string]),
+          ),
+        );
+        const avoid = (day: number): boolean => avoided.includes(day % 7);
+        const hash = (at: number): string => String(at).padStart(16, '0');
+        const entries = [entryAt(since * QUARTER, undefined, 'x'), entryAt(end * QUARTER, undefined, 'x')];
+        for (const [at, quarters] of times.entries())
+          for (const quarter of quarters) entries.push(entryAt(quarter * QUARTER + 1000, hash(at), 'x'));
+        const options = optionsAt(now, { goneAfterDays: 60, gaps, avoid });
+        const plan = makePlan(tallied(zone, entries), options);
+        if (plan === undefined) {
+          expect(times.flat()).toEqual([]);
+          return;
+        }
+        expect(makePlan(tallied(zone, entries.toReversed()), options)?.brownouts).toEqual(plan.brownouts);
+
+        // Pencil and paper: the quarters of the log by the clock on the wall, without its gaps.
+        const cellOf = (quarter: number): number => Math.floor(zone.local(quarter * QUARTER) / QUARTER);
+        const all = Array.from({ length: end - since + 1 }, (_, at) => since + at);
+        const isInGap = (quarter: number): boolean =>
+          gaps.some(
+            ({ from, until }) =>
+              quarter * QUARTER >= Date.parse(from) && quarter * QUARTER < Date.parse(until),
+          );
+        const lacking = new Set(all.filter(isInGap).map(cellOf));
+        const covered = new Set(all.map(cellOf).filter((cell) => !lacking.has(cell)));
+        const last = Math.max(...all.map(cellOf));
+        const awake = times.map((quarters) => new Set(quarters.map(cellOf)));
+        const countsAt = (from: number, until: number): { weeks: number; active: number[] } => {
+          const [begin, length] = [Math.floor(zone.local(from) / QUARTER), (until - from) / QUARTER];
+          let latest = begin;
+          while (latest + length - 1 > last) latest -= 672;
+          const cells = (week: number): number[] =>
+            Array.from({ length }, (_, at) => latest - week * 672 + at);
+          const weeks = [0, 1, 2, 3].filter((week) => cells(week).every((cell) => covered.has(cell)));
+          const active = awake.map(
+            (one) => weeks.filter((week) => cells(week).some((cell) => one.has(cell))).length,
+          );
+          return { weeks: weeks.length, active };
+        };
+        const reached = new Set<number>();
+        for (const [at, { from, until, weeks, reaches, first, least }] of plan.brownouts.entries()) {
+          const counts = countsAt(from, until);
+          const clientsReached = counts.active.flatMap((active, client) =>
+            active > 0 && active >= least ? [client] : [],
+          );
+          expect([weeks, least, reaches]).toEqual([
+            counts.weeks,
+            Math.ceil(weeks * 0.75),
+            clientsReached.length,
+          ]);
+          expect(first).toBe(clientsReached.filter((client) => !reached.has(client)).length);
+          for (const client of clientsReached) reached.add(client);
+          expect([1, 2, 4, 8, 16]).toContain((until - from) / QUARTER);
+          expect(until - from).toBeGreaterThanOrEqual(
+            (plan.brownouts[at - 1]?.until ?? 0) - (plan.brownouts[at - 1]?.from ?? 0),
+          );
+          expect(
+            avoid(Math.floor(zone.local(from) / DAY)) || avoid(Math.floor((zone.local(until) - 1) / DAY)),
+          ).toBe(false);
+          expect(from > plan.deprecation && until < plan.sunset).toBe(true);
+        }
+        for (const { client, notice, brownouts } of plan.clients) {
+          const at = Number(client);
+          const meeting = plan.brownouts.filter(({ from, until, least }) => {
+            const active = countsAt(from, until).active[at] ?? 0;
+            return active > 0 && active >= least;
+          });
+          expect(brownouts).toBe(meeting.length);
+          expect(notice?.by).toBe(meeting[0]?.id);
+          if (notice === undefined || !('weeks' in notice)) continue;
+          const counts = countsAt(notice.at, meeting[0]?.until ?? 0);
+          expect([notice.active, notice.weeks]).toEqual([counts.active[at], counts.weeks]);
+        }
+      }),
+      { numRuns: fuzzRuns(60) },
     );
   },
 );
 
-test('a client that comes once a quarter moves the sunset beyond twice its pause', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const times = ['2025-10-15', '2026-01-15', '2026-04-15', '2026-07-15', '2026-10-15'].flatMap((day) =>
-    [0, 1, 2].map((minute) => (readInstant(`${day}T06:10:00Z`) ?? 0) + minute * 60_000),
+test('of 300 simulated clients the plan names those that are alive, and check misses in it those that it names as not reached', () => {
+  const zone = new Zone('Europe/Berlin');
+  const now = Date.parse('2027-01-10T12:00:00Z');
+  const fleet = simulatedFleet(1, zone, { since: now - 60 * DAY, now, end: now });
+  const tally = tallied(
+    zone,
+    fleet.flatMap(({ times, hash, operation }) => times.map((time) => entryAt(time, hash, operation))),
   );
-  const client: SimulatedClient = {
-    hash: '00000000000000aa',
-    kind: 'monthly',
-    peak: 6,
-    times,
-    operation: 'bill',
-  };
-  const plan = makePlan(tallied([client], zone, now), optionsFor(zone, now));
-  expect(plan?.sunset).toBeGreaterThan(now + 182 * DAY);
-  const [only] = plan?.clients ?? [];
-  expect(only?.rhythm).toContain('the 15th of a month of each quarter');
-  expect(only?.notices?.at).toBeGreaterThan(Date.parse('2027-01-15T05:00:00Z'));
-  expect(only?.notices?.at).toBeLessThan(Date.parse('2027-01-15T07:00:00Z'));
-  expect(plan?.brownouts).toContainEqual(expect.objectContaining({ id: only?.notices?.brownout, meets: 1 }));
-});
-
-test('of a sunset that is decades away, the brownouts come in the last 400 days', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const sunset = Date.parse('2099-06-30T00:00:00Z');
-  const counts = new PlanTally(zone);
-  for (let hour = 1; hour < 24 * 60; hour += 1)
-    counts.add(entryAt(now - hour * 3_600_000, '00000000000000aa', 'bill'));
-  const rollout = { clients: {}, brownouts: [], pins: [], signals: { sunset, links: [], attributes: false } };
-  const plan = makePlan(counts, optionsFor(zone, now, { rollout }));
-  expect(plan?.sunset).toBe(sunset);
-  expect(plan?.brownouts.length).toBeGreaterThan(0);
-  for (const { from } of plan?.brownouts ?? []) expect(from).toBeGreaterThan(sunset - 420 * DAY);
-});
-
-test('a log of an hour is less than a day, and shows no rhythm', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(zone);
-  for (const minutes of [50, 10]) counts.add(entryAt(now - minutes * 60_000, '00000000000000aa', 'bill'));
-  const plan = makePlan(counts, optionsFor(zone, now));
-  expect(plan?.clients[0]?.remarks).toEqual([
-    'Its rhythm is not known: it was seen with 2 requests in less than a day.',
-  ]);
-  expect(plan?.unknown).toContainEqual(expect.stringMatching(/^The logs cover less than a day: /));
-});
-
-/** A client with a hash of `letter` alone, seen in these hours (UTC) of each of the last days. */
-function daily(counts: PlanTally, now: number, letter: string, hours: readonly number[], last = 1): void {
-  for (let day = 100; day >= last; day -= 1)
-    for (const hour of hours)
-      counts.add(entryAt(now - day * DAY + hour * HOUR + 600_000, letter.repeat(16), 'bill'));
-}
-
-const OFFICE = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
-
-test.each([5, 10, 16, 30, 90])('a lead time of %d days has brownouts, announced before', (leadDays) => {
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(new Zone('UTC'));
-  daily(counts, now, 'a', OFFICE);
-  const plan = makePlan(counts, optionsFor(new Zone('UTC'), now, { leadDays }));
-  const { announcements = [], brownouts = [], clients = [], deprecation = 0, sunset = 0 } = plan ?? {};
-  expect(clients[0]?.notices).toBeDefined();
-  const told = announcements.find(({ text }) => text.startsWith('Announce the brownouts'));
-  expect(told?.at).toBeGreaterThanOrEqual(deprecation);
-  for (const { from, until } of brownouts) {
-    expect(told?.at).toBeLessThan(from);
-    expect(until).toBeLessThan(sunset);
-  }
-});
-
-test('where no day is left for a brownout, the reason is not the rhythm of a client', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(zone);
-  daily(counts, now, 'a', OFFICE);
-  const today = now / DAY;
-  const plan = makePlan(
-    counts,
-    optionsFor(zone, now, { avoid: new Set(Array.from({ length: 120 }, (_, day) => today + day)) }),
+  const plan = makePlan(tally, optionsAt(now, { goneAfterDays: 32 })) ?? expect.fail('a plan');
+  const living = fleet.filter(({ times }) => (times.at(-1) ?? 0) >= now - 32 * DAY);
+  expect(plan.clients.map(({ client }) => client).sort()).toEqual(living.map(({ hash }) => hash).sort());
+  const kindsOf = (list: Plan['clients']): Set<string | undefined> =>
+    new Set(list.map(({ client }) => fleet.find(({ hash }) => hash === client)?.kind));
+  // Who comes each day or week at its hour is reached; who comes once a month, or as chance wants, is not.
+  const isMet = ({ notice }: Plan['clients'][number]): boolean => notice !== undefined;
+  for (const kind of ['office', 'around-the-clock', 'nightly', 'weekly'])
+    expect(kindsOf(plan.clients.filter(isMet))).toContain(kind);
+  const unmet = plan.clients.filter((client) => !isMet(client));
+  expect(kindsOf(unmet.filter(({ isReachable }) => !isReachable))).toContain('monthly');
+  const brownouts = plan.brownouts.map((one) => ({ ...one, share: 100, status: 410 as const }));
+  const signals = { since: now, sunset: plan.sunset, links: [], attributes: false };
+  const warnings = endWarnings(
+    tally,
+    optionsAt(now, { goneAfterDays: 32, rollout: { ...NONE, brownouts, signals } }),
   );
-  const text = JSON.stringify(plan && planParts(plan));
-  expect(text).toContain(
-    'No brownout can be chosen: no client is surely awake on a day that is left for one.',
-  );
-  expect(text).toContain('no brownout could be chosen in which it is surely awake');
-  expect(text).not.toContain('no rhythm');
-});
-
-test('dates of the rule book: a later sunset stays, and one that is over is not counted from', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(zone);
-  daily(counts, now, 'a', OFFICE);
-  daily(counts, now, 'b', OFFICE, 10);
-  const planned = (since: number, sunset?: number) =>
-    makePlan(
-      counts,
-      optionsFor(zone, now, {
-        rollout: {
-          clients: {},
-          pins: [],
-          brownouts: [],
-          gone: { except: ['a'.repeat(16)] },
-          signals: { since, attributes: true, links: [], ...(sunset !== undefined && { sunset }) },
-        },
-      }),
-    );
-  const late = planned(now - 30 * DAY, now + 200 * DAY);
-  expect(late?.sunset).toBe(now + 200 * DAY);
-  expect(late?.sunsetBecause).toBe('the day that the rule book declares; it could be Wed 24 Feb 2027 00:00');
-  const soon = planned(now - 30 * DAY, now + 20 * DAY);
-  expect(soon?.sunset).toBe(Date.parse('2027-02-24T00:00:00Z'));
-  expect(soon?.sunsetBecause).toMatch(/^at least 90 days from now, /);
-  expect(planned(now + DAY)?.sunsetBecause).toMatch(/^at least 90 days after the deprecation, /);
-  for (const { at } of soon?.announcements ?? []) expect(at).toBeGreaterThanOrEqual(now);
-  expect(soon?.clients.map(({ client, remarks }) => [client[0], remarks])).toEqual([
-    ['a', ["The rule book's sunset spares it."]],
-    ['b', ['It has been silent for 9 days, longer than ever before in the logs: it may be gone.']],
+  expect(warnings).toEqual([
+    expect.stringContaining(` ${unmet.length} clients were active in most of the last 4 weeks: `),
   ]);
 });
 
-const NIGHT = { from: 50 * DAY + 2 * HOUR, until: 50 * DAY + 6 * HOUR };
+describe('check names the clients', () => {
+  // The office calls ten times a day, and the job of the night once; the sunset is in a hundred days.
+  const [office, night] = [[8, 9, 10, 11, 12, 13, 14, 15, 16, 17], [3]].map((hours, client) =>
+    Array.from({ length: 40 }, (_, day) => hours.map((hour) => NOW - (day + 1) * DAY + hour * HOUR + 600_000))
+      .flat()
+      .map((time) => entryAt(time, client === 0 ? A : B, 'bill')),
+  );
+  const entries = [...(office ?? []), ...(night ?? [])];
+  const NIGHT = { from: 50 * DAY + 2 * HOUR, until: 50 * DAY + 6 * HOUR };
 
-// The office calls ten times a day, and the job of the night once; the sunset is in a hundred days.
-test.each<[string, Partial<Brownout>, string[]]>([
-  ['at night', NIGHT, ['a']],
-  ['in the day', { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR }, ['b']],
-  ['after the sunset', { from: 110 * DAY, until: 112 * DAY }, ['a', 'b']],
-  ['that begins after the sunset would be', { from: 101 * DAY }, ['a', 'b']],
-  ['that begins before the sunset and goes on', { from: 98 * DAY, until: 120 * DAY }, []],
-  ['without an end', {}, []],
-  ['of their operation', { ...NIGHT, operations: ['bill', 'other'] }, ['a']],
-  ['of another operation', { ...NIGHT, operations: ['other'] }, ['a', 'b']],
-  ['of half of the requests, at night', { ...NIGHT, share: 50 }, ['a', 'b']],
-  [
-    'of half of the requests, in the day',
-    { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR, share: 50 },
-    ['b'],
-  ],
-  ['of a hundredth', { from: 50 * DAY, until: 51 * DAY, share: 1 }, ['a', 'b']],
-])('check names whom a brownout %s may miss', (_, { from, until, ...more }, missed) => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(zone);
-  daily(counts, now, 'a', OFFICE);
-  daily(counts, now, 'b', [3]);
-  const times = { ...(from && { from: now + from }), ...(until && { until: now + until }) };
-  const rollout = {
-    clients: {},
-    pins: [],
-    brownouts: [{ id: 'x', share: 100, status: 410 as const, ...more, ...times }],
-    signals: { since: now, sunset: now + 100 * DAY, attributes: true, links: [] },
-  };
-  const [warning = ''] = endWarnings(counts, optionsFor(zone, now, { rollout }));
-  expect(['a', 'b'].filter((letter) => warning.includes(letter.repeat(16)))).toEqual(missed);
-  // Whom the sunset spares, nothing ends for.
-  const spared = { ...rollout, gone: { except: ['a'.repeat(16), 'b'.repeat(16)] } };
-  expect(endWarnings(counts, optionsFor(zone, now, { rollout: spared }))).toEqual([]);
-});
-
-test('nobody, or only requests without a key: there is no plan', () => {
-  const zone = new Zone('UTC');
-  const counts = new PlanTally(zone);
-  expect(makePlan(counts, optionsFor(zone, 0))).toBeUndefined();
-  counts.add(entryAt(DAY, undefined, 'bill'));
-  expect(makePlan(counts, optionsFor(zone, 2 * DAY))).toBeUndefined();
+  test.each<[string, Partial<Brownout>, string[]]>([
+    ['at night', NIGHT, [A]],
+    ['in the day', { from: 50 * DAY + 8 * HOUR, until: 50 * DAY + 18 * HOUR }, [B]],
+    ['over midnight', { from: 50 * DAY + 22 * HOUR, until: 51 * DAY + 9 * HOUR }, []],
+    ['after the sunset', { from: 110 * DAY, until: 112 * DAY }, [A, B]],
+    ['that begins after the sunset would be', { from: 101 * DAY }, [A, B]],
+    ['that begins before the sunset and goes on', { from: 98 * DAY, until: 120 * DAY }, []],
+    ['without an end', {}, []],
+    ['for one of them', { clients: [A] }, [B]],
+    ['that spares one of them', { except: [A] }, [A]],
+    [
+      'of some operations, which a count of hours does not tell apart',
+      { ...NIGHT, operations: ['bill'] },
+      [A, B],
+    ],
+    ['of half of the requests, at night', { ...NIGHT, share: 50 }, [A]],
+  ])('that no brownout %s is for', (_, { from, until, ...more }, missed) => {
+    const times = { ...(from && { from: NOW + from }), ...(until && { until: NOW + until }) };
+    const rollout = {
+      ...NONE,
+      brownouts: [{ id: 'x', share: 100, status: 410 as const, ...more, ...times }],
+      signals: { since: NOW, sunset: NOW + 100 * DAY, attributes: true, links: [] },
+    };
+    const [warning = ''] = endWarnings(tallied(UTC, entries), optionsAt(NOW, { rollout }));
+    expect([A, B].filter((client) => warning.includes(client))).toEqual(missed);
+    // Whom a brownout has refused already needs no other one.
+    const refused = [A, B].flatMap((client) => at(client, ['2026-11-12 12:00'], BROWNOUT));
+    expect(endWarnings(tallied(UTC, [...entries, ...refused]), optionsAt(NOW, { rollout }))).toEqual([]);
+    // Whom the sunset spares, nothing ends for.
+    const spared = { ...rollout, gone: { except: [A, B] } };
+    expect(endWarnings(tallied(UTC, entries), optionsAt(NOW, { rollout: spared }))).toEqual([]);
+  });
 });
 
 test('an operation that ends first is in the plan, and check warns while its clients still use it', () => {
-  const zone = new Zone('UTC');
-  const now = Date.parse('2026-11-25T00:00:00Z');
-  const counts = new PlanTally(zone);
-  for (let day = 1; day < 30; day += 1) counts.add(entryAt(now - day * DAY, '00000000000000aa', 'bill'));
-  const withSunset = (sunset: number): Partial<PlanOptions> => ({
-    rollout: {
-      clients: {},
-      brownouts: [],
-      pins: [],
-      ends: { operations: { bill: { sunset, links: [] }, other: { sunset, links: [] } }, changes: {} },
-    },
+  const entries = Array.from({ length: 29 }, (_, day) => entryAt(NOW - (day + 1) * DAY, A, 'bill'));
+  const withSunset = (sunset: number): Rollout => ({
+    ...NONE,
+    ends: { operations: { bill: { sunset, links: [] }, other: { sunset, links: [] } }, changes: {} },
   });
-  const soon = optionsFor(zone, now, withSunset(now + 20 * DAY));
-  expect(endWarnings(counts, soon)).toEqual([
-    'operations.bill.sunset: it ends on 2026-12-15, in 20 days, nearer than the lead time of 90 days, and 1 client still uses it: 00000000000000aa; choose a later day',
+  const warningsFor = (sunset: number): readonly string[] => {
+    const rollout = withSunset(sunset);
+    return endWarnings(tallied(UTC, entries, rollout), optionsAt(NOW, { rollout }));
+  };
+  expect(warningsFor(NOW + 20 * DAY)).toEqual([
+    `operations.bill.sunset: it ends on 2026-12-15, in 20 days, nearer than the lead time of 90 days, and 1 client still uses it: ${A}; choose a later day`,
   ]);
-  expect(endWarnings(counts, optionsFor(zone, now, withSunset(now + 91 * DAY)))).toEqual([]);
-  expect(endWarnings(counts, optionsFor(zone, now, withSunset(now - DAY)))).toEqual([]);
-  const plan = makePlan(counts, soon);
-  expect(plan?.endings.map(({ sentence }) => sentence)).toEqual([
-    'Operation bill ends on 2026-12-15T00:00:00Z; 1 client still uses it: 00000000000000aa.',
+  expect(warningsFor(NOW + 91 * DAY)).toEqual([]);
+  expect(warningsFor(NOW - DAY)).toEqual([]);
+  const rollout = withSunset(NOW + 20 * DAY);
+  expect(planned(entries, { rollout }).endings.map(({ sentence }) => sentence)).toEqual([
+    `Operation bill ends on 2026-12-15T00:00:00Z; 1 client still uses it: ${A}.`,
     'Operation other ends on 2026-12-15T00:00:00Z; no client uses it any more.',
   ]);
   // In the zone of the plan, as all of its times.
-  const berlin = makePlan(counts, { ...soon, zone: new Zone('Europe/Berlin') });
-  expect(berlin && JSON.stringify(planParts(berlin))).toContain(
+  expect(JSON.stringify(planParts(planned(entries, { rollout }, new Zone('Europe/Berlin'))))).toContain(
     'Operation bill ends on Tue 15 Dec 2026 01:00;',
   );
+});
+
+test('a change that ends first is used by requests and by responses that it edits', () => {
+  const edits = [{ change: 'suburb', rule: 'nest' }] as unknown as TallyEntry['edits'];
+  const responseEdits = [
+    { change: 'city', rule: 'flatten', path: '/data/city' },
+  ] as unknown as TallyEntry['responseEdits'];
+  const end = { sunset: NOW + 20 * DAY, links: [] };
+  const rollout = { ...NONE, ends: { operations: {}, changes: { suburb: end, city: end, street: end } } };
+  const entries = [...at(A, TUESDAYS, { edits }), ...at(B, TUESDAYS, { responseEdits })];
+  expect(
+    planned(entries, { rollout }).endings.map(({ id, clients }) => [id, clients.map(({ client }) => client)]),
+  ).toEqual([
+    ['suburb', [A]],
+    ['city', [B]],
+    ['street', []],
+  ]);
 });
