@@ -1,12 +1,12 @@
-import type { Exchange, ExchangeHandler } from '../gateway/exchange.ts';
+import type { BodyParts, ClientFault, Exchange, ExchangeHandler } from '../gateway/exchange.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
-import { type HeaderList, readDecimal, requestHeaders, toHeaders } from '../http/header-list.ts';
+import { type HeaderList, headerValue, readDecimal, requestHeaders, toHeaders } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/target.ts';
 import { failure, type Failure } from '../migrate/failure.ts';
 import { gatewayFailure } from '../gateway/failures.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
-import { fixedLength, reusesMemory } from './upstream.ts';
+import { identityStream, ownBytes, PartReader, PhaseTimer, READ_BYTES } from './streams.ts';
 
 /** Options shared by every exchange of a worker. */
 interface EdgeExchangeOptions {
@@ -64,7 +64,7 @@ export class EdgeExchange implements Exchange {
             request.body,
             length === null ? undefined : readDecimal(length),
             options.bodyTimeout,
-            (error) => this.fault(error),
+            (fault) => this.fault(fault),
           );
   }
 
@@ -76,9 +76,17 @@ export class EdgeExchange implements Exchange {
     return this.body?.bytes ?? 0;
   }
 
+  /** Between the request and the response only the signal tells; a part that is read or written fails by itself. */
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  get isGone(): boolean {
+    return this.request.signal.aborted;
+  }
+
   attach(handler: ExchangeHandler): void {
     this.handler = handler;
-    this.request.signal.addEventListener('abort', () => this.disconnect());
     this.response.attach({
       isHead: this.method === 'HEAD',
       drained: () => handler.drained(),
@@ -96,12 +104,22 @@ export class EdgeExchange implements Exchange {
         (whole) => {
           if (whole !== undefined) handler.onWholeBody(whole);
         },
-        (error: unknown) => this.fault(error),
+        () => this.fault('bad-framing'),
       );
   }
 
   open(): void {
-    this.handler?.onBody(this.body ?? null);
+    const { body, handler } = this;
+    if (handler === undefined) return;
+    if (body?.isShort !== true) {
+      handler.onBody(body ?? null);
+      return;
+    }
+    // Most short ones come in one piece, which costs less as bytes than as a stream, and can be sent again.
+    body.begin().then(
+      (whole) => handler.onBody(whole ?? body),
+      () => this.fault('bad-framing'),
+    );
   }
 
   /** Ignored: a `Response` cannot carry informational responses. */
@@ -115,9 +133,13 @@ export class EdgeExchange implements Exchange {
     return this.response.data(chunk);
   }
 
+  pass(body: ReadableStream<Uint8Array>): Promise<void> | undefined {
+    return this.response.pass(body);
+  }
+
   end(): void {
     this.response.end();
-    this.body?.cancel();
+    this.body?.close();
   }
 
   /** Ignored: the platform manages connections. */
@@ -125,13 +147,13 @@ export class EdgeExchange implements Exchange {
 
   reset(): void {
     this.response.reset();
-    this.body?.cancel();
+    this.body?.close();
     this.disconnect();
   }
 
   /** Workers report a client that has gone in the same way as invalid framing; where a front end checks the framing, it is the former. */
-  private fault(error: unknown): void {
-    if (error instanceof Error && error.message === 'client-timeout') {
+  private fault(fault: ClientFault): void {
+    if (fault === 'client-timeout') {
       this.handler?.onClientFault('client-timeout');
       return;
     }
@@ -185,8 +207,8 @@ const HIGH_WATER_BYTES = 64 * 1024;
 const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * A response that is written in chunks and returned as a `Response`: buffered when it ends within the same turn of the event
- * loop, otherwise as a stream.
+ * A response that is written in chunks and returned as a `Response`: from its bytes when it is short, or ends within the same turn of
+ * the event loop, otherwise as a stream.
  */
 class EdgeResponse {
   readonly response: Promise<Response>;
@@ -194,8 +216,14 @@ class EdgeResponse {
   private readonly resolve: (response: Response) => void;
   private owner: EdgeResponseOwner | undefined = undefined;
   private started: ResponseHead | undefined = undefined;
+  /** By the head; undefined where that does not say. */
+  private length: number | undefined = undefined;
   private chunks: Uint8Array[] = [];
+  /** Bytes of the chunks that wait for the head. */
+  private held = 0;
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
+  /** True once the platform itself sends the body. */
+  private isPassed = false;
   private lastWrite = Promise.resolve();
   private waiting = 0;
   private backpressured = false;
@@ -215,24 +243,45 @@ class EdgeResponse {
   head(head: ResponseHead): void {
     if (this.started !== undefined || this.ended) return;
     this.started = head;
-    queueMicrotask(() => this.streamOrReset());
+    this.length = readDecimal(headerValue(head.headers, 'content-length') ?? '');
+    // A short body mostly comes in one piece; its head goes with it.
+    if (this.length === undefined || this.length > READ_BYTES)
+      queueMicrotask(() => this.guarded(() => this.stream()));
   }
 
   data(chunk: Uint8Array): boolean {
     if (this.ended) return true;
-    if (this.writer === undefined) {
-      this.chunks.push(chunk);
-      return true;
+    if (this.writer !== undefined) {
+      this.write(this.writer, chunk);
+      this.backpressured ||= this.waiting > HIGH_WATER_BYTES;
+      return !this.backpressured;
     }
-    this.write(this.writer, chunk);
-    this.backpressured ||= this.waiting > HIGH_WATER_BYTES;
-    return !this.backpressured;
+    this.chunks.push(chunk);
+    this.held += chunk.length;
+    const isShort = this.length !== undefined && this.length <= READ_BYTES;
+    if (isShort && this.held !== this.length) this.guarded(() => this.stream());
+    return true;
+  }
+
+  /** Leaves a body to the platform; the promise is settled when it is over. Undefined where some of it is sent already. */
+  pass(body: ReadableStream<Uint8Array>): Promise<void> | undefined {
+    const { started } = this;
+    if (started === undefined || this.ended || this.writer !== undefined || this.chunks.length > 0)
+      return undefined;
+    const { readable, writable } = identityStream(this.length);
+    this.isPassed = true;
+    this.resolve(this.responseOf(started, readable));
+    return body.pipeTo(writable);
   }
 
   end(): void {
     if (this.ended) return;
     this.ended = true;
-    const { writer, started } = this;
+    const { writer, started, isPassed, chunks } = this;
+    if (isPassed) {
+      this.owner?.flushed();
+      return;
+    }
     if (writer !== undefined) {
       writer.close().then(
         () => this.owner?.flushed(),
@@ -241,8 +290,13 @@ class EdgeResponse {
       return;
     }
     if (started === undefined) return;
-    this.resolve(this.responseOf(started, this.chunks.length === 0 ? null : concatBytes(this.chunks)));
-    queueMicrotask(() => this.owner?.flushed());
+    this.guarded(() => {
+      const [only = null] = chunks;
+      this.resolve(
+        this.responseOf(started, chunks.length > 1 ? concatBytes(chunks) : only && ownBytes(only)),
+      );
+      queueMicrotask(() => this.owner?.flushed());
+    });
   }
 
   /** Breaks the connection off after what there is of the response; without a head, the client gets this failure. */
@@ -251,6 +305,8 @@ class EdgeResponse {
     this.stream();
     this.ended = true;
     const { writer } = this;
+    // The platform has broken it already.
+    if (this.isPassed) return;
     if (writer === undefined) {
       this.resolve(failureResponse(refused, this.refusals));
       return;
@@ -260,33 +316,29 @@ class EdgeResponse {
     (isStreamed ? abort() : this.lastWrite.then(nextTurn).then(abort)).catch(ignore);
   }
 
-  /** Nothing above this turn would end the exchange for a head that the platform does not accept. */
-  private streamOrReset(): void {
+  /** Nothing above would end the exchange for a head that the platform does not accept. */
+  private guarded(respond: () => void): void {
     try {
-      this.stream();
+      respond();
     } catch (error) {
       this.started = undefined;
+      this.ended = false;
       this.reset();
       this.owner?.disconnected();
       throw error;
     }
   }
 
-  /** The turn that sent the headers is over: the rest is streamed. */
+  /** Sends the head; the rest is streamed. */
   private stream(): void {
-    if (this.ended || this.started === undefined || this.writer !== undefined) return;
-    const { readable, writable } = this.pipe(this.started.headers);
+    if (this.ended || this.started === undefined || this.writer !== undefined || this.isPassed) return;
+    const { readable, writable } = identityStream(this.length);
     const response = this.responseOf(this.started, readable);
     const writer = writable.getWriter();
     this.writer = writer;
     writer.closed.catch(() => this.owner?.disconnected());
     this.resolve(response);
     for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
-  }
-
-  private pipe(headers: HeaderList): TransformStream<Uint8Array, Uint8Array> {
-    const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-length');
-    return at === -1 ? new TransformStream() : fixedLength(Number(headers[at + 1]));
   }
 
   private write(writer: WritableStreamDefaultWriter<Uint8Array>, chunk: Uint8Array): void {
@@ -329,117 +381,120 @@ function nextTurn(): Promise<void> {
 /** Ignores write failures: the reader has already been notified. */
 function ignore(): void {}
 
-/** Size of the buffer that every part of a streamed body is read into. */
-const PART_BYTES = 64 * 1024;
-
-/** The body of a request: buffered whole, or streamed with backpressure. It can be read once. */
-class PartBody implements AsyncIterable<Uint8Array> {
-  /** Bytes read so far. */
+/** The body of a request: buffered whole, streamed with backpressure, or left to the platform. It can be read once. */
+class PartBody implements BodyParts {
+  /** Bytes read so far; of a body that is left to the platform, all of them once it is sent. */
   bytes = 0;
   private readonly stream: ReadableStream<Uint8Array>;
   private readonly length: number | undefined;
   private readonly timeout: number;
-  private readonly onBroken: (error: unknown) => void;
+  private readonly onFault: (fault: ClientFault) => void;
+  private readonly timer = new PhaseTimer(() => this.late());
   private reader: PartReader | undefined = undefined;
+  private first: Uint8Array | undefined = undefined;
   private done = false;
 
-  /** `length` is the Content-Length; `onBroken` is called when a streamed body ends too early. */
+  /** `length` is the Content-Length; `onFault` is called when a streamed body ends too early, and when any is too slow. */
   constructor(
     stream: ReadableStream<Uint8Array>,
     length: number | undefined,
     timeout: number,
-    onBroken: (error: unknown) => void,
+    onFault: (fault: ClientFault) => void,
   ) {
     this.stream = stream;
     this.length = length;
     this.timeout = timeout;
-    this.onBroken = onBroken;
+    this.onFault = onFault;
+  }
+
+  /** True for a body that is read here, whatever it is for. */
+  get isShort(): boolean {
+    return this.length !== undefined && this.length <= READ_BYTES;
+  }
+
+  /** Reads the first part of a short body; returns it if it is the whole. Rejects when the body breaks off. */
+  async begin(): Promise<Uint8Array | undefined> {
+    const reader = (this.reader ??= new PartReader(this.stream, this.length, false));
+    this.first = await this.next(reader);
+    return reader.isWhole ? this.first : undefined;
   }
 
   /** Buffers the body; undefined when `acceptBytes` stopped it. Rejects when the body breaks off. */
   async collect(acceptBytes: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
+    const reader = (this.reader ??= new PartReader(this.stream, this.length, !this.isShort));
     for (;;) {
-      const chunk = await this.next();
-      if (chunk === undefined) return body.take();
-      if (!acceptBytes(body.add(chunk))) {
-        this.cancel();
+      const part = await this.next(reader);
+      if (part !== undefined && !acceptBytes(body.add(part, !this.isShort))) {
+        this.close();
         return undefined;
       }
+      if (part === undefined || reader.isWhole) return body.take();
     }
   }
 
   /** Streams the body: a part is valid until the next one is asked for. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
-    this.reader ??= reusesMemory ? lentParts(this.stream) : ownedParts(this.stream);
+    const reader = (this.reader ??= new PartReader(this.stream, this.length, true));
+    if (this.first !== undefined) yield this.first;
     for (;;) {
-      let chunk: Uint8Array | undefined;
+      let part: Uint8Array | undefined;
       try {
-        chunk = await this.next();
+        part = await this.next(reader);
       } catch (error) {
-        this.onBroken(error);
+        this.onFault('bad-framing');
         throw error;
       }
-      if (chunk === undefined) return;
-      yield chunk;
+      if (part === undefined) return;
+      yield part;
+    }
+  }
+
+  pass(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> | undefined {
+    if (this.reader !== undefined || this.done) return undefined;
+    this.done = true;
+    return this.passTo(to, isOver);
+  }
+
+  private async passTo(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> {
+    try {
+      await this.stream.pipeTo(to, { preventAbort: true });
+      this.bytes = this.length ?? 0;
+    } catch (error) {
+      // Nobody says which side broke: where it was V2's, the request has failed by then.
+      await nextTurn();
+      if (!isOver()) this.onFault('bad-framing');
+      throw error;
     }
   }
 
   /** Discards the unread rest. */
-  cancel(): void {
-    if (this.done) return;
+  close(): void {
+    this.timer.stop();
+    if (this.done || this.reader?.isWhole === true) return;
     this.done = true;
-    this.reader ??= ownedParts(this.stream);
-    this.reader.cancel().catch(ignore);
+    this.reader ??= new PartReader(this.stream, this.length, true);
+    this.reader.cancel();
   }
 
-  private async next(): Promise<Uint8Array | undefined> {
+  private async next(reader: PartReader): Promise<Uint8Array | undefined> {
     if (this.done) return undefined;
-    this.reader ??= ownedParts(this.stream);
-    const part = await this.withTimeout(this.reader.read());
-    if (part === undefined) {
-      this.done = true;
-      return undefined;
-    }
-    this.bytes += part.length;
-    return part;
-  }
-
-  private async withTimeout<Value>(reading: Promise<Value>): Promise<Value> {
-    if (this.timeout === 0) return reading;
-    const { promise: timeout, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error('client-timeout')), this.timeout);
+    this.timer.start(this.timeout);
     try {
-      return await Promise.race([reading, timeout]);
+      const part = await reader.next();
+      this.bytes = reader.bytes;
+      this.done ||= part === undefined;
+      return part;
     } finally {
-      clearTimeout(timer);
+      if (this.done || reader.isWhole) this.timer.stop();
+      else this.timer.pause();
     }
   }
-}
 
-interface PartReader {
-  /** The next part; undefined at the end. */
-  read(): Promise<Uint8Array | undefined>;
-  cancel(): Promise<void>;
-}
-
-function ownedParts(stream: ReadableStream<Uint8Array>): PartReader {
-  const reader = stream.getReader();
-  return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
-}
-
-/** Reads all parts into one buffer: with a new one for each, 96 MiB left 128 MB of garbage in workerd. */
-function lentParts(stream: ReadableStream<Uint8Array>): PartReader {
-  const reader = stream.getReader({ mode: 'byob' });
-  let buffer = new ArrayBuffer(PART_BYTES);
-  return {
-    read: async () => {
-      const { value, done } = await reader.read(new Uint8Array(buffer));
-      if (value !== undefined) buffer = value.buffer;
-      return done ? undefined : value;
-    },
-    cancel: () => reader.cancel(),
-  };
+  /** Whoever reads it waits no longer. */
+  private late(): void {
+    if (!this.done) this.onFault('client-timeout');
+  }
 }
 
 /** The response for a failure that no exchange can send, in the form of the rule book. */

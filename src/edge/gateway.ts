@@ -248,7 +248,8 @@ function gatewayOf(
       newTraceHex: () => randomHex(24),
       clientOf: (authorization) => {
         const name = nameClient(authorization);
-        later(name);
+        // A name that is known holds nothing up.
+        if (name instanceof Promise) later(name);
         return name;
       },
       webhooks: new SignedWebhooks(
@@ -398,7 +399,7 @@ function hostOf({ headers }: Request): string {
 }
 
 /** Identifies clients as on Node: the first 16 hex digits of HMAC-SHA-256(key, secret). */
-export function createClientHash(secret: string): (authorization: string) => Promise<string> {
+export function createClientHash(secret: string): (authorization: string) => string | Promise<string> {
   const bytes = new TextEncoder();
   let imported: Promise<CryptoKey> | undefined;
   return rememberedHash(async (apiKey) => {

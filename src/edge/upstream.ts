@@ -1,3 +1,4 @@
+import type { BodyParts } from '../gateway/exchange.ts';
 import type {
   Upstream,
   UpstreamCall,
@@ -6,6 +7,7 @@ import type {
   UpstreamRequest,
 } from '../gateway/upstream.ts';
 import { readDecimal, responseHeaders, toHeaders } from '../http/header-list.ts';
+import { identityStream, ownBytes, PartReader, PhaseTimer, READ_BYTES } from './streams.ts';
 
 /** Address and timeouts of V2. Times are in milliseconds; 0 is no limit. */
 interface FetchUpstreamOptions {
@@ -31,10 +33,11 @@ export function createFetchUpstream(options: FetchUpstreamOptions): Upstream {
 class FetchCall implements UpstreamCall {
   private readonly receiver: UpstreamReceiver;
   private readonly options: FetchUpstreamOptions;
-  private readonly aborter = new AbortController();
+  private readonly timer = new PhaseTimer(() => this.late());
+  /** Ends a request whose body is written here; any other ends with the work that waits for it. */
+  private aborter: AbortController | undefined = undefined;
+  private body: PartReader | undefined = undefined;
   private paused: PromiseWithResolvers<void> | undefined = undefined;
-  private timedOutPhase: string | undefined = undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private isHeadDue = true;
   private settled = false;
 
@@ -54,35 +57,42 @@ class FetchCall implements UpstreamCall {
 
   abort(): void {
     this.settled = true;
-    this.stopTimer();
-    this.aborter.abort();
+    this.timer.stop();
+    this.aborter?.abort();
+    this.body?.cancel();
     this.resume();
   }
 
   async run(request: UpstreamRequest): Promise<void> {
+    const { method, target, headers } = request;
     const init: ManualRequestInit = {
-      method: request.method,
-      headers: toHeaders(request.headers),
+      method,
+      headers: toHeaders(headers),
       body: this.bodyOf(request),
       redirect: 'manual',
-      signal: this.aborter.signal,
+      signal: this.signalOf(request),
       encodeResponseBody: 'manual',
     };
-    if (!(init.body instanceof ReadableStream)) this.awaitHead();
-    const response = await fetch(this.options.origin + request.target, init);
+    const response = await fetch(this.options.origin + target, init);
     this.isHeadDue = false;
-    this.stopTimer();
-    if (this.settled) return;
+    this.timer.pause();
+    const { body } = response;
+    if (this.settled) {
+      await body?.cancel();
+      return;
+    }
     const fault = faultOfHead(response);
     if (fault !== undefined) {
-      this.aborter.abort();
+      this.aborter?.abort();
       throw new InvalidHead(fault);
     }
     const { status, statusText: reason } = response;
-    this.receiver.head({ status, reason, headers: responseHeaders(response.headers), lines: undefined });
-    if (response.body !== null) await this.read(response.body.getReader());
+    const fields = responseHeaders(response.headers);
+    this.receiver.head({ status, reason, headers: fields, lines: undefined });
+    if (body !== null) await this.receive(body, readDecimal(response.headers.get('content-length') ?? ''));
     if (this.settled) return;
     this.settled = true;
+    this.timer.stop();
     this.receiver.end([]);
   }
 
@@ -90,75 +100,96 @@ class FetchCall implements UpstreamCall {
   settle(error: unknown): void {
     if (this.settled) return;
     this.settled = true;
-    this.stopTimer();
-    this.receiver.fail(
-      this.timedOutPhase === undefined
-        ? faultOf(error)
-        : { kind: 'timeout', sent: true, cause: `no ${this.timedOutPhase} in time` },
-    );
+    this.timer.stop();
+    this.receiver.fail(faultOf(error));
+  }
+
+  /** A phase took longer than its time. */
+  private late(): void {
+    if (this.settled) return;
+    const cause = this.isHeadDue ? 'no response head in time' : 'no next byte in time';
+    this.abort();
+    this.receiver.fail({ kind: 'timeout', sent: true, cause });
+  }
+
+  private signalOf({ signal }: UpstreamRequest): AbortSignal | null {
+    const own = this.aborter?.signal;
+    if (own === undefined || signal === undefined) return own ?? signal ?? null;
+    return AbortSignal.any([own, signal]);
   }
 
   private bodyOf({ body, length }: UpstreamRequest): BodyInit | null {
-    if (body === null) return null;
-    // Copied into a buffer of its own, because `fetch` does not accept views of shared buffers.
-    if (body instanceof Uint8Array) return new Uint8Array(body);
-    const { readable, writable } = length === undefined ? identity() : fixedLength(length);
-    void this.upload(body, writable.getWriter());
+    if (body === null || body instanceof Uint8Array) {
+      this.awaitHead();
+      return body && ownBytes(body);
+    }
+    const { readable, writable } = identityStream(length);
+    this.aborter = new AbortController();
+    void this.upload(body, writable, length, this.aborter);
     return readable;
   }
 
   /**
-   * Sends a body in parts. The time for the head of the response stands still while the next part is awaited from the client. A
-   * body that breaks off aborts the request: an aborted writer would end a chunked one as if it were whole.
+   * Sends a body in parts, or leaves that to the platform. The time for the head of the response stands still while the next part is
+   * awaited from the client. A body that breaks off aborts the request: an aborted writer would end a chunked one as if it were whole.
    */
   private async upload(
-    parts: AsyncIterable<Uint8Array>,
-    writer: WritableStreamDefaultWriter<Uint8Array>,
+    body: BodyParts,
+    writable: WritableStream<Uint8Array>,
+    length: number | undefined,
+    aborter: AbortController,
   ): Promise<void> {
+    const isOver = (): boolean => this.settled || !this.isHeadDue;
     try {
-      for await (const part of parts) {
-        this.awaitHead();
-        if (!(await succeeds(writer.write(part)))) return;
-        if (this.isHeadDue) this.stopTimer();
-      }
+      const passed = length === undefined ? undefined : body.pass?.(writable, isOver);
+      if (passed === undefined) {
+        if (!(await this.write(body, writable.getWriter()))) return;
+      } else await passed;
     } catch {
-      this.aborter.abort();
+      if (!isOver()) aborter.abort();
       return;
     }
     this.awaitHead();
-    await succeeds(writer.close());
   }
 
-  private async read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  /** False when nobody reads what is written any more; why, `fetch` itself reports. */
+  private async write(parts: BodyParts, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
+    for await (const part of parts) {
+      this.awaitHead();
+      if (!(await succeeds(writer.write(part)))) return false;
+      if (this.isHeadDue) this.timer.pause();
+    }
+    this.awaitHead();
+    return succeeds(writer.close());
+  }
+
+  /** Reads the body for the receiver, or hands it over unread. */
+  private async receive(stream: ReadableStream<Uint8Array>, length: number | undefined): Promise<void> {
+    const passed =
+      length !== undefined && length > READ_BYTES ? this.receiver.pass?.(stream, length) : undefined;
+    if (passed !== undefined) {
+      this.timer.stop();
+      await passed;
+      return;
+    }
+    const body = new PartReader(stream, length, this.receiver.borrowsParts === true);
+    this.body = body;
     for (;;) {
-      this.startTimer(this.options.bodyTimeout, 'next byte');
-      const { value } = await reader.read();
-      this.stopTimer();
-      if (value === undefined || this.settled) return;
-      this.receiver.data(value);
-      await this.paused?.promise;
+      this.timer.start(this.options.bodyTimeout);
+      const part = await body.next();
+      this.timer.pause();
+      if (part === undefined || this.settled) return;
+      this.receiver.data(part, body.isWhole);
+      if (this.paused !== undefined) await this.paused.promise;
     }
   }
 
   private awaitHead(): void {
-    if (this.isHeadDue && !this.settled) this.startTimer(this.options.headersTimeout, 'response head');
-  }
-
-  private startTimer(milliseconds: number, phase: string): void {
-    this.stopTimer();
-    if (milliseconds === 0) return;
-    this.timer = setTimeout(() => {
-      this.timedOutPhase = phase;
-      this.aborter.abort();
-    }, milliseconds);
-  }
-
-  private stopTimer(): void {
-    clearTimeout(this.timer);
+    if (this.isHeadDue && !this.settled) this.timer.start(this.options.headersTimeout);
   }
 }
 
-/** False when nobody reads what is written any more; why, `fetch` itself reports. */
+/** False for work that fails. */
 function succeeds(writing: Promise<void>): Promise<boolean> {
   return writing.then(
     () => true,
@@ -189,29 +220,4 @@ function faultOf(error: unknown): UpstreamFault {
   if (error instanceof InvalidHead) return { kind: 'invalid', sent: true, cause };
   if (error instanceof TypeError) return { kind: 'rejected', sent: false, cause };
   return { kind: 'closed', sent: true, cause };
-}
-
-/** The interfaces used here that Workers add to the web standards. */
-interface Platform {
-  /** An identity stream with a declared length: without it workerd sends a chunked body. */
-  readonly FixedLengthStream?: new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
-  /** Its write is over when the bytes were read: the writer may use their memory again. */
-  readonly IdentityTransformStream?: new () => TransformStream<Uint8Array, Uint8Array>;
-}
-
-const platform: typeof globalThis & Platform = globalThis;
-
-/** True where a stream of the platform reads into the memory that it is given, and a write is over when its bytes were read. */
-export const reusesMemory: boolean = platform.IdentityTransformStream !== undefined;
-
-/** Creates an identity stream for any number of bytes. */
-function identity(): TransformStream<Uint8Array, Uint8Array> {
-  const { IdentityTransformStream } = platform;
-  return IdentityTransformStream === undefined ? new TransformStream() : new IdentityTransformStream();
-}
-
-/** Creates an identity stream for exactly `length` bytes. */
-export function fixedLength(bytes: number): TransformStream<Uint8Array, Uint8Array> {
-  const { FixedLengthStream } = platform;
-  return FixedLengthStream === undefined ? new TransformStream() : new FixedLengthStream(bytes);
 }

@@ -48,6 +48,11 @@ export class ExchangeRecorder {
     return this.observer.bodyLimit;
   }
 
+  /** True if it may keep the body of a response. */
+  get readsResponses(): boolean {
+    return this.observer.bodyLimit > 0;
+  }
+
   /** The client's decoded body, if it was read: borrowed until the exchange is over. */
   get requestBody(): Uint8Array | undefined {
     return this.decodedBody;

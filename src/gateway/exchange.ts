@@ -14,6 +14,11 @@ export interface BodyParts extends AsyncIterable<Uint8Array> {
   readonly trailers?: HeaderList;
   /** Bytes so far of a body that is not the client's own, and whose length is not known. */
   readonly sentBytes?: number;
+  /**
+   * Lets the platform write all of it to a stream, without anybody reading it here; rejects when either side breaks. `isOver` tells whether
+   * the request has ended by itself. Undefined where some of it was read.
+   */
+  pass?(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> | undefined;
 }
 
 /** How fast a client sends its request and reads its response. */
@@ -57,6 +62,8 @@ export interface Exchange {
   readonly releasesChunks?: boolean;
   /** True when the client has disconnected, also while `handler.disconnected` is still to be called. */
   readonly isGone?: boolean;
+  /** Aborted when the client disconnects, where the platform tells it by a signal; the request to V2 then ends with it. */
+  readonly signal?: AbortSignal;
   /** The fields of the response's head where its framing left some out; undefined where it did not. */
   readonly framedFields?: HeaderList | undefined;
   /** True once the head of a response is sent that has no content, whatever V2 sends. */
@@ -87,6 +94,11 @@ export interface Exchange {
   head(head: ResponseHead): void;
   /** Sends a chunk of the response body; false signals backpressure until `handler.drained`. With `isLast`, `end` follows at once. */
   data(chunk: Uint8Array, isLast?: boolean): boolean;
+  /**
+   * Leaves the body of the response to the platform, between `head` and `end`; the promise is settled when it was sent, or broke on either
+   * side. Absent or undefined where it has to come as chunks.
+   */
+  pass?(body: ReadableStream<Uint8Array>): Promise<void> | undefined;
   /** Ends the response, with trailers if the client can read them. */
   end(trailers: HeaderList): void;
   /** Closes the connection after the response. Called before `head`. */

@@ -19,6 +19,7 @@ export class ForwardedRequest implements UpstreamRequest {
   readonly fieldText: string | undefined;
   readonly body: Body;
   readonly length: number | undefined;
+  readonly signal: AbortSignal | undefined;
   private readonly received: ReceivedRequest;
   private readonly fields: ForwardedFields;
   private readonly forwarded: ForwardedMode;
@@ -46,6 +47,7 @@ export class ForwardedRequest implements UpstreamRequest {
     this.target = target;
     this.lines = exchange.lines;
     this.body = body;
+    this.signal = exchange.signal;
     this.length = isOther(body) ? undefined : head.contentLength;
     this.hopsLeft = head.maxForwards === undefined ? undefined : hopsLeft(exchange.method, head.maxForwards);
     this.dropsTrailer = head.namesTrailers && !this.hasTrailers;

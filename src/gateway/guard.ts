@@ -112,6 +112,15 @@ export class ReceiverBoundary implements UpstreamReceiver {
     }
   }
 
+  pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
+    try {
+      return this.receiver.pass?.(body, length);
+    } catch (error) {
+      this.onError(error);
+      return undefined;
+    }
+  }
+
   end(trailers: HeaderList): void {
     try {
       this.receiver.end(trailers);

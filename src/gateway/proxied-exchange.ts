@@ -252,6 +252,7 @@ export class ProxiedExchange
     // The client has cancelled it, and nobody has said so yet: HTTP/2 may bring a request and its reset in one read.
     if (this.received.exchange.isGone === true) {
       if (this.attempts === 0) this.entry.sent = false;
+      this.disconnected();
       return;
     }
     const { parts } = this.gateway;
@@ -550,6 +551,14 @@ export class ProxiedExchange
     if (!this.received.exchange.data(chunk, isLast) && !this.takesAhead(chunk.length)) this.awaitReader();
   }
 
+  pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
+    const { exchange } = this.received;
+    if (this.recorder?.readsResponses === true || exchange.dropsContent === true) return undefined;
+    return exchange.pass?.(body)?.then(() => {
+      this.entry.responseBytes += length;
+    });
+  }
+
   /** The client reads slowly. */
   protected awaitReader(): void {
     this.isPausedForClient = true;
@@ -575,6 +584,11 @@ export class ProxiedExchange
 
   fail(fault: UpstreamFault): void {
     if (this.finished) return;
+    // The request ended with its client.
+    if (this.received.exchange.signal?.aborted === true) {
+      this.disconnected();
+      return;
+    }
     const { request } = this;
     const isCountedFault = isCounted(fault, request?.body ?? null);
     if (this.settled) {
@@ -604,6 +618,10 @@ export class ProxiedExchange
   /** The origin broke off a response of which the client has nothing yet: it is not requested again, because it was carried out. */
   failCollected(fault: UpstreamFault): void {
     if (this.finished || this.settled) return;
+    if (this.received.exchange.signal?.aborted === true) {
+      this.disconnected();
+      return;
+    }
     if (isCounted(fault, this.request?.body ?? null)) this.countFault(fault);
     this.entry.cause = fault.cause;
     this.refuse(

@@ -21,6 +21,8 @@ export interface UpstreamRequest {
   readonly length: number | undefined;
   /** Milliseconds that an earlier attempt used of the time to the first byte. */
   readonly spentMs?: number | undefined;
+  /** Aborted when nobody waits for the response any more, where a signal tells it. */
+  readonly signal?: AbortSignal | undefined;
   /** True for a request that no client waits for: it takes no connection that others need, and is aborted when they do. */
   readonly isBackground?: boolean | undefined;
 }
@@ -53,6 +55,11 @@ export interface UpstreamReceiver {
   head(head: ResponseHead): void;
   /** With `isLast`, `end` follows at once. */
   data(chunk: Uint8Array, isLast?: boolean): void;
+  /**
+   * Takes a body of `length` bytes as a stream of the platform, between `head` and `end`; the promise is settled when it is over, and
+   * `fail` follows where it rejects. Absent or undefined where somebody reads it: `data` then gets it.
+   */
+  pass?(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;
   /** Called before `end` when only the close of the connection marks the end of the body, which may thus be truncated. */

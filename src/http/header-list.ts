@@ -150,20 +150,23 @@ export function readDecimal(text: string): number | undefined {
 export function requestHeaders(headers: Headers, acceptEncoding: string | undefined): HeaderList {
   const list: string[] = [];
   const onPlatform = headers.has('cf-ray');
-  for (const [name, value] of headers) {
-    if (onPlatform && isPlatformField(name)) continue;
+  // An iterator takes twice as long in workerd.
+  headers.forEach((value, name) => {
+    if (onPlatform && isPlatformField(name)) return;
     const original = name === 'accept-encoding' && acceptEncoding !== undefined ? acceptEncoding : value;
-    for (const line of linesOf(name, original)) list.push(name, asBytes(line));
-  }
+    const lines = linesOf(name, original);
+    if (typeof lines === 'string') list.push(name, asBytes(lines));
+    else for (const line of lines) list.push(name, asBytes(line));
+  });
   return list;
 }
 
 /** The header section of a response as a raw list; each `Set-Cookie` stays a separate line. */
 export function responseHeaders(headers: Headers): string[] {
   const list: string[] = [];
-  for (const [name, value] of headers) {
+  headers.forEach((value, name) => {
     if (name !== 'set-cookie') list.push(name, asBytes(value));
-  }
+  });
   for (const cookie of headers.getSetCookie()) list.push('set-cookie', asBytes(cookie));
   return list;
 }
@@ -195,11 +198,12 @@ const LINE_BOUNDARIES: ReadonlyMap<string, RegExp> = new Map([
 /** The boundary between two joined lines of cookies: a comma before the name of the next cookie (RFC 6265 §4.1.1). */
 const COOKIE_BOUNDARY = /, (?=[\w!#$%&'*+.^`|~-]+=)/g;
 
-function linesOf(name: string, value: string): readonly string[] {
+/** The lines that a value was joined of; the value itself where it is one. */
+function linesOf(name: string, value: string): string | readonly string[] {
   // RFC 9113 §8.2.3: after a comma, they would be a part of the cookie before them.
-  if (name === 'cookie') return [value.replaceAll(COOKIE_BOUNDARY, '; ')];
+  if (name === 'cookie') return value.replaceAll(COOKIE_BOUNDARY, '; ');
   const boundary = LINE_BOUNDARIES.get(name);
-  return boundary === undefined ? [value] : value.split(boundary);
+  return boundary === undefined || !value.includes(', ') ? value : value.split(boundary);
 }
 
 const ASCII = /^[\t\x20-\x7e]*$/;

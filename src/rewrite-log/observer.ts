@@ -117,8 +117,10 @@ export function apiKeyOf(authorization: string): string {
  * Hashes API keys by `hashOf` and caches the recent hashes. Anybody can send new keys without end: the cache is limited by number and
  * characters, and keys in use outlive those that are sent once.
  */
-export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authorization: string) => Hash {
-  let current = new Map<string, Hash>();
+export function rememberedHash<Hash>(
+  hashOf: (apiKey: string) => Hash,
+): (authorization: string) => Hash | Awaited<Hash> {
+  let current = new Map<string, Hash | Awaited<Hash>>();
   let previous = current;
   let characters = 0;
   return (authorization) => {
@@ -132,12 +134,18 @@ export function rememberedHash<Hash>(hashOf: (apiKey: string) => Hash): (authori
     }
     const key = ownText(authorization);
     current.set(key, hash);
-    // The next request tries again to make a hash that could not be made.
     if (hash instanceof Promise)
-      hash.catch(() => {
-        current.delete(key);
-        previous.delete(key);
-      });
+      hash.then(
+        // The next request need not wait for it.
+        (known: Awaited<Hash>) => {
+          for (const generation of [current, previous]) if (generation.has(key)) generation.set(key, known);
+        },
+        // The next request tries again to make a hash that could not be made.
+        () => {
+          current.delete(key);
+          previous.delete(key);
+        },
+      );
     characters += authorization.length;
     return hash;
   };

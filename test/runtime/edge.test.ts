@@ -264,6 +264,42 @@ describe('the gateway keeps its promises', () => {
     expect(await edge.entry(2)).toMatchObject({ status: 502, failure: 'upstream-closed' });
   });
 
+  test('a long response crosses whole and is counted by its length; one that breaks off breaks the connection, and is logged', async () => {
+    const body = 'x'.repeat(100_000);
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
+    let sent = head + body;
+    const edge = await edgeFor(
+      (socket) => void (sent === head + body ? socket.write(sent) : socket.end(sent)),
+    );
+    for (const path of ['/api/v2/x', '/api/v1/x']) {
+      const { text } = await exchange(edge.port, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toBe(body);
+    }
+    expect(await edge.entry(2)).toMatchObject({ status: 200, responseBytes: 100_000 });
+    sent = head + body.slice(1);
+    const client = rawClient(edge.port);
+    client.write(GET);
+    const { text, closed } = await client.end();
+    expect([closed, text.endsWith(body)]).toEqual([true, false]);
+    expect(await edge.entry(3)).toMatchObject({ status: 200, responseBytes: 0, failure: 'upstream-broken' });
+  });
+
+  test('a client that goes away in the middle of a long response ends the request to V2, and is in the log', async () => {
+    const edge = await edgeFor((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n${'x'.repeat(1000)}`);
+      const timer = setInterval(() => socket.write('parts'), 10);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const client = rawClient(edge.port);
+    client.write(GET);
+    await client.until(/parts/);
+    client.socket.destroy();
+    const entry = await edge.entry();
+    expect(entry).toMatchObject({ status: 200, verdict: 'passed', incomplete: true });
+    expect(entry.failure).toBeUndefined();
+    await until(() => edge.v2.sockets.every((socket) => socket.destroyed));
+  });
+
   // The constructor of `Response` rejects these heads, and the exchange waited for ever.
   test('an odd head is a 502, and takes no place from others', async () => {
     const heads = [
@@ -303,11 +339,13 @@ describe('the gateway keeps its promises', () => {
   });
 
   test.each([
-    ['with its length', 'Content-Length: 100\r\n\r\nabc'],
-    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+    ['with its length', 'Content-Length: 100\r\n\r\nabc', 3],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', 3],
+    // Nobody counts what the platform itself sends.
+    ['that the platform sends', 'Content-Length: 100000\r\n\r\nabc', 0],
   ])(
     'clients that give up an upload %s are no failure of V2, and V2 gets no part as a whole',
-    async (_, upload) => {
+    async (_, upload, bytesIn) => {
       const edge = await edgeFor((socket) => socket.write(ok()));
       for (let count = 1; count <= constants.breakerFailures + 1; count += 1) {
         const client = rawClient(edge.port);
@@ -316,7 +354,7 @@ describe('the gateway keeps its promises', () => {
         await sleep(50);
         client.socket.destroy();
         const entry = await edge.entry(count);
-        expect(entry).toMatchObject({ status: 0, bytesIn: 3 });
+        expect(entry).toMatchObject({ status: 0, bytesIn });
         expect(entry.failure).toBeUndefined();
         await until(() => edge.v2.sockets.every(({ destroyed }) => destroyed));
       }
@@ -344,7 +382,9 @@ describe('the gateway keeps its promises', () => {
 
   test('a V2 that does not respond in its time, which begins once an upload is whole, is a 504', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM_HEADERS_TIMEOUT: '200' });
-    for (const rest of ['PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc', GET])
+    const put = (length: number): string =>
+      `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`;
+    for (const rest of [put(3), put(10_000), GET])
       expect((await exchange(edge.port, rest)).text).toMatch(/^HTTP\/1\.1 504 /);
   });
 
@@ -359,6 +399,7 @@ describe('the gateway keeps its promises', () => {
   test.each([
     ['with its length', 'Content-Length: 1000\r\n\r\nabc'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+    ['that the platform sends', 'Content-Length: 100000\r\n\r\nabc'],
   ])('a V2 that refuses an upload %s early is heard', async (_, upload) => {
     const edge = await edgeFor(() => {});
     edge.v2.server.removeAllListeners('connection');

@@ -180,6 +180,12 @@ export class ResponseCollector implements UpstreamReceiver {
     }
   }
 
+  pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
+    const { pending, inPieces, texts } = this;
+    const isStreamed = (pending ?? inPieces ?? texts) === undefined && !this.mayHideJson;
+    return isStreamed ? this.owner.pass?.(body, length) : undefined;
+  }
+
   data(chunk: Uint8Array, isLast = false): void {
     const { pending, inPieces } = this;
     if (inPieces !== undefined) {
@@ -661,6 +667,10 @@ export class ResponseSample implements UpstreamReceiver {
     )
       this.collector = new ByteCollector();
     this.receiver.head(head);
+  }
+
+  pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
+    return this.collector === undefined ? this.receiver.pass?.(body, length) : undefined;
   }
 
   data(chunk: Uint8Array, isLast?: boolean): void {

@@ -213,6 +213,11 @@ export class V1Exchange
     if (!this.dropsContent) super.data(chunk, isLast);
   }
 
+  override pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
+    const isRead = this.copy !== undefined || this.rateLimitReset !== undefined;
+    return isRead || this.dropsContent ? undefined : super.pass(body, length);
+  }
+
   override end(trailers: HeaderList): void {
     this.copy?.end();
     const { rateLimitReset, routing } = this;
