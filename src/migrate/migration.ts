@@ -591,7 +591,7 @@ export function fieldsForV1(
   const ruled =
     plan?.hasResponseRules === true ? plan.response(status, allowed?.headers ?? fields) : undefined;
   const headers = [...(ruled ?? allowed ?? { headers: fields }).headers];
-  if (hasLinks(headers))
+  if (hasLinks(headers, rules.linkFields))
     rewriteLinks(headers, { ...places(), restore: (link) => restoredLink(facts, rules, link) });
   return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
 }
