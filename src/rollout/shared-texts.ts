@@ -156,11 +156,6 @@ export class SharedTexts {
     return this.idsBefore;
   }
 
-  /** True for a process that was not ended: it runs, or may run. */
-  mayRun(owner: string): boolean {
-    return this.owners.has(owner);
-  }
-
   /** Adds counts, which the next exchange shares. */
   add(added: ReadonlyMap<string, string>): void {
     for (const [key, text] of this.parts.sums.add((name) => this.pending.get(name), added))
