@@ -467,23 +467,24 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   const logFile = join(temporaryFolder('jobs'), 'rewrite.log');
   await writeFile(logFile, `${lines.sort().join('\n')}\n`);
   const rules = await bookWith(
-    'sunset: { at: 2099-06-30, after: gone }\nbrownouts: [{ id: first, from: 2099-01-01 }]',
+    'zone: Australia/Sydney\nsunset: { at: 2099-06-30, after: gone }\nbrownouts: [{ id: first, from: 2099-01-01 }]',
     ['heartbeat: GET /heartbeat', 'heartbeat: { match: GET /heartbeat, sunset: 2098-01-01 }'],
   );
   const gateway = await gatewayOfTest({ 'log-file': logFile, rules });
   const { page } = await browser.open('about:blank');
   const session = await page.context().newCDPSession(page);
-  await session.send('Emulation.setTimezoneOverride', { timezoneId: zone.name });
+  // Dates of the rule book are in the operator's zone, and the plan is in that of the rule book.
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Australia/Brisbane' });
   await page.goto(`${gateway.adminOrigin}/?view=end`);
-  // The rule book, in the operator's zone.
   await page
     .getByText(/^V1 ends on 2099-06-30 10:00:00 (?:GMT\+10|AEST), .*: V1 requests get 410 from then on\.$/)
     .waitFor();
-  await page.getByText(/^Brownout first is to come: 100 % get 410, from 2099-01-01 11:00:00/).waitFor();
+  await page.getByText(/^Brownout first is to come: 100 % get 410, from 2099-01-01 10:00:00/).waitFor();
   // The plan: what the command prints from the same log.
   const told = await commandRun(['plan', logFile, '--zone', zone.name, '--rules', rules, '--format', 'json']);
   const plan = JSON.parse(told.out) as Plan;
-  const parts = await gateway.readJson<EndPlan>(`/plan?zone=${zone.name}`);
+  const parts = await gateway.readJson<EndPlan>('/plan?own=America/New_York');
+  expect(parts.zone).toBe(zone.name);
   expect(parts.clients).toEqual(plan.clients.map(({ client }) => client));
   const reached = plan.clients.filter(({ notice }) => notice !== undefined).length;
   expect(reached).toBeGreaterThan(2);
@@ -502,7 +503,7 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
       .waitFor();
   await page.getByRole('region', { name: 'Hours of the week' }).waitFor();
   await page
-    .getByText(/^Operation heartbeat ends on 2098-01-01 11:00:00/)
+    .getByText(/^Operation heartbeat ends on 2098-01-01 10:00:00/)
     .first()
     .waitFor();
   expect(await barriers(page)).toEqual([]);
