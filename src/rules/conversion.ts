@@ -1,5 +1,12 @@
 import { spelledText, stringText } from '../json/names.ts';
-import { convertDate, type DateForm, dateLoss, isNumeric } from './date-format.ts';
+import {
+  type CompiledDate,
+  compiledDate,
+  convertDate,
+  type DateForm,
+  dateLoss,
+  isNumeric,
+} from './date-format.ts';
 
 /** Multiplies a number by a decimal with a finite inverse. */
 export interface ScaleConversion {
@@ -26,6 +33,19 @@ export interface DateConversion {
   readonly rule: 'date';
   readonly from: string;
   readonly to: string;
+  /** How both are read and written. */
+  readonly forms: Readonly<
+    Record<
+      'from' | 'to',
+      {
+        readonly reads: string;
+        readonly writes: readonly (
+          | { readonly letter: string; readonly count: number }
+          | { readonly text: string }
+        )[];
+      }
+    >
+  >;
   /** The time zone of a form that has none in its text. */
   readonly zone: string;
   /** The time of a date without one, in seconds of the day. */
@@ -79,9 +99,9 @@ export function converterOf(conversion: Conversion): Converter {
     case 'unprefix':
       return (json) => withoutPrefix(json, conversion.with);
     case 'date': {
-      const { zone, at } = conversion;
-      const from = { format: conversion.from, zone, at };
-      const to = { format: conversion.to, zone, at };
+      const { zone, at, forms } = conversion;
+      const from = formOf(conversion.from, forms.from, zone, at);
+      const to = formOf(conversion.to, forms.to, zone, at);
       return (json) => convertDateJson(json, from, to);
     }
   }
@@ -101,6 +121,11 @@ export function textConverterOf(conversion: Conversion): (text: string) => strin
   };
 }
 
+/** The conversion of dates between two forms without faults. */
+export function dateConversion(from: string, to: string, zone = 'UTC', at = 0): DateConversion {
+  return { rule: 'date', from, to, forms: { from: compiledDate(from), to: compiledDate(to) }, zone, at };
+}
+
 /** The conversion in the other direction. */
 export function inverseConversion(conversion: Conversion): Conversion {
   switch (conversion.rule) {
@@ -115,7 +140,12 @@ export function inverseConversion(conversion: Conversion): Conversion {
     case 'unprefix':
       return { rule: 'prefix', with: conversion.with };
     case 'date':
-      return { ...conversion, from: conversion.to, to: conversion.from };
+      return {
+        ...conversion,
+        from: conversion.to,
+        to: conversion.from,
+        forms: { from: conversion.forms.to, to: conversion.forms.from },
+      };
   }
 }
 
@@ -245,6 +275,11 @@ function withoutPrefix(json: string, prefix: string): string | undefined {
   const text = textOf(json);
   if (text === undefined || !text.startsWith(prefix)) return undefined;
   return `"${json.slice(1 + rawIndex(json.slice(1, -1), prefix.length))}`;
+}
+
+function formOf(format: string, { reads, writes }: CompiledDate, zone: string, at: number): DateForm {
+  // Not proven linear: each part of a form reads at most thirty characters, and none goes on with the next.
+  return { format, zone, at, reads: new RegExp(reads, 'i'), writes };
 }
 
 function convertDateJson(json: string, from: DateForm, to: DateForm): string | undefined {

@@ -8,8 +8,9 @@ import {
   patternFault,
   precisionOf,
   readerOf,
-  schemaPattern,
-  writePattern,
+  type DatePart,
+  partsOf,
+  writeParts,
 } from './date-pattern.ts';
 
 /** A point in time: whole seconds since 1970, rounded down, and the digits of the rest, without zeros at their end. */
@@ -29,6 +30,8 @@ export interface DateForm {
   readonly zone: string;
   /** The time of a date without one, in seconds of the day. */
   readonly at: number;
+  readonly reads: RegExp;
+  readonly writes: readonly DatePart[];
 }
 
 /** Longer texts are not dates. */
@@ -108,7 +111,7 @@ export function secondsOfDay(text: string): number | undefined {
 export function dateLoss(from: string, to: string): 'zone' | 'time' | undefined {
   if (precision(from) > precision(to)) return 'time';
   // The offset that was written, and its zeros, are in no other form.
-  return from !== to && (from === 'rfc-1123' || hasZone(patternOf(from))) ? 'zone' : undefined;
+  return from !== to && (from === 'rfc-1123' || hasZone(partsOf(patternOf(from)))) ? 'zone' : undefined;
 }
 
 function precision(format: string): number {
@@ -116,8 +119,8 @@ function precision(format: string): number {
 }
 
 /** The dates in a form that are texts, as a regular expression of JSON Schema. */
-export function dateSchemaPattern(format: string): string {
-  return schemaPattern(patternOf(format));
+export function dateSchemaPattern({ reads }: CompiledDate): string {
+  return reads.replaceAll(/\?<\w+>/g, '?:');
 }
 
 /** True for a format whose texts are JSON numbers. */
@@ -138,21 +141,28 @@ function patternOf(format: string): string {
   return WORDS.get(format) ?? format;
 }
 
-const readers = new Map<string, RegExp>([
+/** What a form takes to be read and written, as plain data: a rule book that is read has it, so that no bundle that runs one makes it. */
+export interface CompiledDate {
+  /** A regular expression, for any case; empty for a form of numbers. */
+  readonly reads: string;
+  readonly writes: readonly DatePart[];
+}
+
+/** Compiles a form without faults. */
+export function compiledDate(format: string): CompiledDate {
+  if (isNumeric(format)) return { reads: '', writes: [] };
+  const pattern = patternOf(format);
+  return { reads: READERS.get(format)?.source ?? readerOf(pattern), writes: partsOf(pattern) };
+}
+
+const READERS: ReadonlyMap<string, RegExp> = new Map([
   ['datetime', DATETIME],
   ['rfc-1123', MAIL_DATE],
 ]);
 
-/** Formats come from the rule book alone: each is made once. */
-function readerFor(format: string): RegExp {
-  const reader = readers.get(format) ?? readerOf(patternOf(format));
-  readers.set(format, reader);
-  return reader;
-}
-
-function read(text: string, { format, zone, at }: DateForm): Instant | undefined {
+function read(text: string, { format, zone, at, reads }: DateForm): Instant | undefined {
   if (isNumeric(format)) return readEpoch(text, format === 'epoch' ? 0 : 3);
-  const groups = readerFor(format).exec(text)?.groups;
+  const groups = reads.exec(text)?.groups;
   if (groups === undefined) return undefined;
   const { y = '', M = '', d, H, h, m = '0', s = '0', S: fraction = '', a = '', z, tags = '' } = groups;
   const year = y.length === 2 ? fullYear(Number(y)) : Number(y);
@@ -200,18 +210,17 @@ function readEpoch(text: string, shift: number): Instant | undefined {
   return { seconds: Number((total - remainder) / unit), fraction: withoutZeros(fraction) };
 }
 
-function print(instant: Instant, { format, zone }: DateForm): string | undefined {
+function print(instant: Instant, { format, zone, writes }: DateForm): string | undefined {
   const { seconds, fraction } = instant;
   if (isNumeric(format)) return printEpoch(instant, format === 'epoch' ? 0 : 3);
-  const pattern = patternOf(format);
   const place = format === 'rfc-1123' ? 'UTC' : zone;
   const clock = offsetAt(seconds, place);
   // Clocks that went by the sun were ahead by seconds, which no text of a zone has.
-  const offset = clock % 60 !== 0 && hasZone(pattern) ? 0 : clock;
+  const offset = clock % 60 !== 0 && hasZone(writes) ? 0 : clock;
   const local = seconds + offset;
   if (local < FIRST_SECOND || local > LAST_SECOND) return undefined;
   const day = Math.floor(local / DAY);
-  return writePattern(pattern, {
+  return writeParts(writes, {
     ...dateOf(day),
     time: local - day * DAY,
     fraction,

@@ -16,7 +16,7 @@ export interface ClockTime {
 }
 
 /** A run of one letter, such as `MMM`, or text. */
-type Part = { readonly letter: string; readonly count: number } | { readonly text: string };
+export type DatePart = { readonly letter: string; readonly count: number } | { readonly text: string };
 
 /** The months in English, the language of names in dates. */
 export const MONTHS: readonly string[] =
@@ -42,12 +42,12 @@ const ZONE_NAME = new RegExp(`^(?:${ZONE})$`);
 
 /** RFC 1123 §5.2.14 and RFC 5322 §3.3: the day of the week, the seconds and the zone may be absent. */
 export const MAIL_DATE = new RegExp(
-  String.raw`^(?:[a-z]{3}, )?(?<d>\d\d?) (?<M>[a-z]{3}) (?<y>\d{4}) (?<H>\d\d):(?<m>\d\d)(?::(?<s>\d\d))?(?: (?<z>${ZONE}))?$`,
+  String.raw`^(?:[A-Za-z]{3}, )?(?<d>\d\d?) (?<M>[A-Za-z]{3}) (?<y>\d{4}) (?<H>\d\d):(?<m>\d\d)(?::(?<s>\d\d))?(?: (?<z>${ZONE}))?$`,
   'i',
 );
 
 /** A month or a day of the week, shortened or in full. */
-const NAME = '[a-z]{3,9}';
+const NAME = '[A-Za-z]{3,9}';
 
 /** A blank, or one of those that do not break a line: runtimes write them before AM. */
 const BLANK = String.raw`[ \u00a0\u202f]`;
@@ -101,7 +101,7 @@ export function patternFault(pattern: string): string | undefined {
 }
 
 /** True where a part of a varying length meets one that could go on with it: of one or two digits, a name, or a zone. */
-function isJoined(part: Part, next: Part | undefined): boolean {
+function isJoined(part: DatePart, next: DatePart | undefined): boolean {
   if ('text' in part || next === undefined) return false;
   const isZone = 'zZXx'.includes(part.letter);
   const isName = 'ME'.includes(part.letter) && (part.letter === 'E' || part.count > 2);
@@ -136,18 +136,14 @@ export function precisionOf(pattern: string): number {
   return precision;
 }
 
-/** True for a pattern that tells the zone. */
-export function hasZone(pattern: string): boolean {
-  return partsOf(pattern).some((part) => 'letter' in part && 'zZXx'.includes(part.letter));
+/** True for parts that tell the zone. */
+export function hasZone(parts: readonly DatePart[]): boolean {
+  return parts.some((part) => 'letter' in part && 'zZXx'.includes(part.letter));
 }
 
-const patterns = new Map<string, readonly Part[]>();
-
-/** Patterns come from the rule book alone: each is read once. */
-function partsOf(pattern: string): readonly Part[] {
-  const known = patterns.get(pattern);
-  if (known !== undefined) return known;
-  const parts: Part[] = [];
+/** The parts of a pattern. */
+export function partsOf(pattern: string): readonly DatePart[] {
+  const parts: DatePart[] = [];
   let quoteEnd = -1;
   for (const { 0: run, 1: quoted, 2: letter, index } of pattern.matchAll(/'([^']*)'|([A-SU-Za-z])\2*|[^]/g)) {
     // Two quote marks in a row are one of the text, inside of quoted text as well.
@@ -162,13 +158,12 @@ function partsOf(pattern: string): readonly Part[] {
       });
     if (quoted !== undefined) quoteEnd = index + run.length;
   }
-  patterns.set(pattern, parts);
   return parts;
 }
 
 function sourceOf({ letter, count }: { readonly letter: string; readonly count: number }): string {
   if ('zZXx'.includes(letter)) return `(?<z>${ZONE})?`;
-  if (letter === 'a') return String.raw`(?<a>[ap]\.?m\.?)`;
+  if (letter === 'a') return String.raw`(?<a>[AaPp]\.?[Mm]\.?)`;
   // Names are told apart where the date is made: a day of the week says nothing that the day does not.
   if (letter === 'E') return NAME;
   if (letter === 'M' && count > 2) return `(?<M>${NAME})`;
@@ -176,12 +171,14 @@ function sourceOf({ letter, count }: { readonly letter: string; readonly count: 
   return `(?<${letter}>\\d${isOpen ? '\\d?' : `{${letter === 'y' && count === 1 ? 4 : count}}`})`;
 }
 
-/** Reads the texts of a pattern: each group is named by the letter of its part, and that of the zone by z. */
-export function readerOf(pattern: string): RegExp {
+/**
+ * A regular expression that reads the texts of a pattern, in any case: each group is named by the letter of its part, and that of the
+ * zone by z.
+ */
+export function readerOf(pattern: string): string {
   const source = partsOf(pattern).map((part) => ('text' in part ? literal(part.text) : sourceOf(part)));
   // A zone may be absent, with the blank before it: the rule's own completes the text.
-  // Not proven linear: each part reads at most nine characters, and a pattern has at most 64 parts, of which none goes on with the next.
-  return new RegExp(`^${source.join('').replace(`${BLANK}(?<z>`, `${BLANK}?(?<z>`)}$`, 'i');
+  return `^${source.join('').replace(`${BLANK}(?<z>`, `${BLANK}?(?<z>`)}$`;
 }
 
 function literal(text: string): string {
@@ -189,8 +186,8 @@ function literal(text: string): string {
 }
 
 /** Writes a time; undefined where a year of two digits would be read as another. */
-export function writePattern(pattern: string, time: ClockTime): string | undefined {
-  const parts = partsOf(pattern).map((part) => ('text' in part ? part.text : written(part, time)));
+export function writeParts(writes: readonly DatePart[], time: ClockTime): string | undefined {
+  const parts = writes.map((part) => ('text' in part ? part.text : written(part, time)));
   return parts.includes(undefined) ? undefined : parts.join('');
 }
 
@@ -247,24 +244,4 @@ function writtenOffset(offset: number, count: number): string {
 /** The year that two digits stand for: from 1969 to 2068, as in POSIX. */
 export function fullYear(year: number): number {
   return year + (year < 69 ? 2000 : 1900);
-}
-
-/** The texts that are written in a pattern, as a regular expression of JSON Schema. */
-export function schemaPattern(pattern: string): string {
-  const source = partsOf(pattern).map((part) => ('text' in part ? literal(part.text) : schemaSource(part)));
-  return `^${source.join('')}$`.replaceAll(BLANK, ' ');
-}
-
-function schemaSource({ letter, count }: { readonly letter: string; readonly count: number }): string {
-  if (letter === 'M' && count > 2) return `(?:${MONTHS.map((name) => named(name, count)).join('|')})`;
-  if (letter === 'E') return `(?:${WEEKDAYS.map((name) => named(name, count)).join('|')})`;
-  if (letter === 'a') return '[AP]M';
-  if (letter === 'z') return '[A-Z]+(?:[+-][0-9:]+)?';
-  if (letter === 'S') return `[0-9]{${count}}`;
-  if (!'ZXx'.includes(letter))
-    return count === 1 && letter !== 'y'
-      ? '[0-9]{1,2}'
-      : `[0-9]{${letter === 'y' && count === 1 ? 4 : count}}`;
-  const offset = `[+-][0-9]{2}${['(?:[0-9]{2})?', '[0-9]{2}', ':[0-9]{2}'][letter === 'Z' ? 1 : count - 1] ?? ''}`;
-  return letter === 'X' ? `(?:Z|${offset})` : offset;
 }

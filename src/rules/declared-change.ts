@@ -1,5 +1,5 @@
 import { readScalar, scalarOf } from '../json/names.ts';
-import type { Conversion } from './conversion.ts';
+import { type Conversion, dateConversion } from './conversion.ts';
 import { secondsOfDay } from './date-format.ts';
 import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
@@ -228,7 +228,7 @@ function conversionOf(source: ConversionSource): readonly [string, Conversion] {
   if (isSource(source, 'prefix')) return [source.prefix, { rule: 'prefix', with: source.with }];
   if (isSource(source, 'unprefix')) return [source.unprefix, { rule: 'unprefix', with: source.with }];
   const { date, from, to, zone = 'UTC', at = '00:00' } = source;
-  return [date, { rule: 'date', from, to, zone, at: secondsOfDay(at) ?? 0 }];
+  return [date, dateConversion(from, to, zone, secondsOfDay(at))];
 }
 
 function isSource<Word extends string>(

@@ -158,7 +158,10 @@ function requestMeaning(rule: RequestRule): unknown {
 }
 
 function conversionMeaning(conversion: Conversion): unknown {
-  return Object.entries(conversion).sort(byFirst);
+  // The forms of a date follow from their names.
+  return Object.entries(conversion)
+    .filter(([part]) => part !== 'forms')
+    .sort(byFirst);
 }
 
 function headerMeaning(rule: HeaderRule): unknown {

@@ -5,7 +5,7 @@ import { formModel, FormPlan } from '../../src/rewrite/form.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import { scalarOf, readScalar } from '../../src/json/names.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
-import type { Conversion } from '../../src/rules/conversion.ts';
+import { type Conversion, dateConversion } from '../../src/rules/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';
@@ -355,11 +355,7 @@ describe('rules for values take and write texts', () => {
     [convert({ rule: 'scale', by: '100', digits: 0 }), 'a=x', 'refused 422 unconvertible-value /a'],
     [convert({ rule: 'quote' }), 'a=7', 'a=7'],
     [convert({ rule: 'prefix', with: 'inv_' }), 'a=7', 'a=inv_7'],
-    [
-      convert({ rule: 'date', from: 'DD/MM/YYYY', to: 'epoch', zone: 'UTC', at: 0 }),
-      'a=31%2F01%2F2025',
-      'a=1738281600',
-    ],
+    [convert(dateConversion('DD/MM/YYYY', 'epoch')), 'a=31%2F01%2F2025', 'a=1738281600'],
     [{ rule: 'move', in: [], from: ['a'], to: ['b', 'c'] }, 'a=%41&x=1', 'b[c]=%41&x=1'],
     [{ rule: 'join', members: ['a', 'b'], in: [], to: 'c', with: ' ', at: 'last' }, 'a=1&b=2', 'c=1+2'],
     [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=1+2', 'b=1&c=2'],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { dateConversion } from '../../src/rules/conversion.ts';
 import { readScalar } from '../../src/json/names.ts';
 import { compileQueryPlans, queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';
@@ -224,7 +225,7 @@ test('rules for values: those that cannot be converted stay, and a link is turne
     {
       rule: 'date',
       parameter: 'since',
-      conversion: { rule: 'date', from: 'date', to: 'epoch', zone: 'UTC', at: 0 },
+      conversion: dateConversion('date', 'epoch'),
     },
   ]);
   const { query, records } = plan.rewrite('?min=1.5&id=7&since=2025-01-31&min=x');
@@ -280,8 +281,8 @@ const conversions: fc.Arbitrary<QueryRule> = fc
       { rule: 'unprefix', with: 'x' },
       { rule: 'scale', by: '10', digits: 0 },
       { rule: 'scale', by: '0.01', digits: 0 },
-      { rule: 'date', from: 'date', to: 'epoch', zone: 'UTC', at: 0 },
-      { rule: 'date', from: 'epoch', to: 'date', zone: 'UTC', at: 0 },
+      dateConversion('date', 'epoch'),
+      dateConversion('epoch', 'date'),
     ),
   )
   .map(([parameter, conversion]) => ({ rule: conversion.rule, parameter, conversion }));

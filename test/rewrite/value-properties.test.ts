@@ -7,7 +7,7 @@ import { FormPlan } from '../../src/rewrite/form.ts';
 import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';
 import type { Refusal } from '../../src/rewrite/records.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
-import type { Conversion } from '../../src/rules/conversion.ts';
+import { type Conversion, dateConversion } from '../../src/rules/conversion.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { undoingOf } from '../../src/rules/check-rule-book.ts';
 import { readForm, withoutEmpty } from '../support/form-reader.ts';
@@ -30,8 +30,8 @@ const conversion: fc.Arbitrary<Conversion> = fc.constantFrom<Conversion>(
   { rule: 'unquote' },
   { rule: 'prefix', with: '7"' },
   { rule: 'unprefix', with: '7' },
-  { rule: 'date', from: 'date', to: 'epoch', zone: 'UTC', at: 0 },
-  { rule: 'date', from: 'epoch', to: 'date', zone: 'UTC', at: 0 },
+  dateConversion('date', 'epoch'),
+  dateConversion('epoch', 'date'),
 );
 const json = fc.constantFrom('1.50', '"x"', 'null', '{}', '{"a":[{"b":1}],"c":{}}', '[1,{"a":2}]');
 const separated = { with: fc.constantFrom(' ', 'b'), at: fc.constantFrom('first' as const, 'last' as const) };

@@ -4,17 +4,13 @@ import {
   converterOf,
   inverseConversion,
   inverseFactor,
+  dateConversion,
 } from '../../src/rules/conversion.ts';
 import { formatFault } from '../../src/rules/date-format.ts';
 
 const scale = (by: string, digits = 0): Conversion => ({ rule: 'scale', by, digits });
-const date = (from: string, to: string, zone = 'UTC', at = 0): Conversion => ({
-  rule: 'date',
-  from,
-  to,
-  zone,
-  at,
-});
+const date = (from: string, to: string, zone = 'UTC', at = 0): Conversion =>
+  dateConversion(from, to, zone, at);
 
 describe('scale computes with the decimal text', () => {
   test.each([

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { converterOf, lossOf } from '../../src/rules/conversion.ts';
-import { dateSchemaPattern, formatFault } from '../../src/rules/date-format.ts';
+import { converterOf, lossOf, dateConversion } from '../../src/rules/conversion.ts';
+import { compiledDate, dateSchemaPattern, formatFault } from '../../src/rules/date-format.ts';
 
 function converted(from: string, to: string, json: string, zone = 'UTC', at = 0): string | undefined {
-  return converterOf({ rule: 'date', from, to, zone, at })(json);
+  return converterOf(dateConversion(from, to, zone, at))(json);
 }
 
 /** The epoch of a text in a form, with the zone of Sydney for those that tell none. */
@@ -133,7 +133,7 @@ describe('texts in the letters of Unicode', () => {
         (time, zone) => {
           const text = converted('epoch-ms', form, String(time), zone) ?? '';
           expect(converted(form, 'epoch-ms', text, zone)).toBe(String(time));
-          expect(JSON.parse(text)).toMatch(new RegExp(dateSchemaPattern(form)));
+          expect(JSON.parse(text)).toMatch(new RegExp(dateSchemaPattern(compiledDate(form))));
         },
       ),
     );
@@ -190,7 +190,7 @@ test.each([
   ['date', 'rfc-1123', undefined],
   ['datetime', 'epoch', 'zone'],
 ])('%s as %s loses: %s', (from, to, loss) => {
-  expect(lossOf({ rule: 'date', from, to, zone: 'UTC', at: 0 })?.match(/zone|less/)?.[0]).toBe(loss);
+  expect(lossOf(dateConversion(from, to))?.match(/zone|less/)?.[0]).toBe(loss);
 });
 
 describe('RFC 1123', () => {

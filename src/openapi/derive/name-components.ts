@@ -319,7 +319,7 @@ function kindOf(conversion: Conversion, type: unknown, { pattern, format }: Json
       if (isNumeric(to)) return { type: 'integer' };
       if (to === 'date') return { type: 'string', format: 'date' };
       if (to === 'datetime') return { type: 'string', format: 'date-time' };
-      return { type: 'string', pattern: dateSchemaPattern(to) };
+      return { type: 'string', pattern: dateSchemaPattern(conversion.forms.to) };
     }
   }
 }
