@@ -558,6 +558,8 @@ export function textsOutcome(
   return isRewritten ? { verdict: 'rewritten', body, ...findings, note } : unchanged(body, note);
 }
 
+const NO_RECORDS: RewrittenHeaders['records'] = [];
+
 /** What the fields of a response for a V1 client depend on. */
 export interface FieldsOfResponse {
   readonly rules: CompiledRuleBook;
@@ -590,8 +592,10 @@ export function fieldsForV1(
   const plan = headerPlanOf(facts, rules);
   const ruled =
     plan?.hasResponseRules === true ? plan.response(status, allowed?.headers ?? fields) : undefined;
-  const headers = [...(ruled ?? allowed ?? { headers: fields }).headers];
+  const edited = ruled ?? allowed;
+  const headers = edited === undefined ? fields : [...edited.headers];
   if (hasLinks(headers, rules.linkFields))
     rewriteLinks(headers, { ...places(), restore: (link) => restoredLink(facts, rules, link) });
+  if (edited === undefined) return { headers, records: NO_RECORDS };
   return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
 }
