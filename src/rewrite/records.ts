@@ -10,7 +10,7 @@ export type BodyRuleName = RequestRuleName | ResponseRuleName;
  * One edit, for people: its change and rule, and its place before and after. Of a request, that is V1's and V2's; of a response, V2's
  * and the client's. Never contains a value.
  */
-export interface EditRecord<Rule extends BodyRuleName = RequestRuleName> {
+export interface EditRecord<Rule extends string = RequestRuleName> {
   readonly change: string;
   /** `transform` for the module of the operation. */
   readonly rule: Rule | 'transform';
@@ -108,7 +108,7 @@ export interface RuleName<Rule extends BodyRuleName = BodyRuleName> {
 }
 
 /** The effect of the rules on a body: for people, and as a patch. */
-export interface Records<Rule extends BodyRuleName = RequestRuleName> {
+export interface Records<Rule extends string = RequestRuleName> {
   readonly records: readonly EditRecord<Rule>[];
   /** Empty if any edit was omitted, because an incomplete patch would be wrong. */
   readonly patch: readonly PatchOperation[];

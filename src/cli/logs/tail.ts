@@ -46,7 +46,9 @@ export async function runTail(
   if (client !== undefined && isFault(client)) return client;
   const given = await namesOf(options);
   if (isFault(given)) return given;
-  const names = client === undefined ? given : new Map([...(await namesAt(client)), ...given]);
+  const known = client === undefined ? given : await namesAt(client);
+  if (isFault(known)) return known;
+  const names = new Map([...known, ...given]);
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0, shown: 0 };
   let isHeadDue = options.format === 'text';
@@ -62,8 +64,7 @@ export async function runTail(
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
       printHead();
-      stdout.write(`${options.format === 'json' ? jsonText(entry) : entryRow(entry, terminal, names)}
-`);
+      stdout.write(`${options.format === 'json' ? jsonText(entry) : entryRow(entry, terminal, names)}\n`);
     }
   } catch (error) {
     if (error instanceof AdminRefusal) return { fault: error.message };
@@ -88,16 +89,16 @@ async function namesOf({ names: path, rules, config }: TailOptions): Promise<Nam
 }
 
 /** The names that a running gateway knows; none where it does not tell them. */
-async function namesAt(client: AdminClient): Promise<Names> {
+async function namesAt(client: AdminClient): Promise<Names | CommandFault> {
   const response = await client.ask('/clients').catch(() => undefined);
-  if (response?.statusCode !== 200) {
-    await response?.body.dump();
-    return new Map();
+  if (response?.statusCode === 200) {
+    const { clients }: ClientsView = JSON.parse(await response.body.text());
+    return new Map(
+      clients.flatMap(({ client: hash, name }) => (name === undefined ? [] : [[hash, name] as const])),
+    );
   }
-  const { clients }: ClientsView = JSON.parse(await response.body.text());
-  return new Map(
-    clients.flatMap(({ client: hash, name }) => (name === undefined ? [] : [[hash, name] as const])),
-  );
+  await response?.body.dump();
+  return response?.statusCode === 401 ? { fault: client.refusal(401) } : new Map();
 }
 
 /** Says that no entry of a log matches, and where to find values that no log holds. */
