@@ -2,15 +2,8 @@ import { type Command, Option } from 'commander';
 import { isReleaseDate } from '../rules/rule-book.ts';
 import { CONFIG_VARIABLE } from '../settings/read-settings.ts';
 import { address, choice, count, file, names, type SettingKind } from '../settings/setting-kinds.ts';
-import {
-  allSettings,
-  environmentName,
-  goneSettings,
-  optional,
-  type Setting,
-  withDefault,
-} from '../settings/settings.ts';
-import { sentenceOf } from '../settings/setting-sentences.ts';
+import { allSettings, environmentName, optional, type Setting, withDefault } from '../settings/settings.ts';
+import { goneSettings, sentenceOf } from '../settings/setting-sentences.ts';
 
 /**
  * Adds `--config` and a flag for each setting, under the heading of its group. Commander handles neither environment variables nor

@@ -10,7 +10,8 @@ import {
   type SettingsFile,
   type SettingSources,
 } from '../settings/read-settings.ts';
-import { allSettings, goneSettings, type Setting } from '../settings/settings.ts';
+import { goneSettings } from '../settings/setting-sentences.ts';
+import { allSettings, type Setting } from '../settings/settings.ts';
 
 /** A command's flags and environment, and the settings file that one of them names. */
 export type GivenSettings = Omit<SettingSources, 'readFile'>;
@@ -21,7 +22,12 @@ export async function givenSettings(
   environment: SettingSources['environment'],
 ): Promise<GivenSettings> {
   const path = flags['config'] ?? (environment[CONFIG_VARIABLE] || undefined);
-  return { flags, environment, file: path === undefined ? undefined : await readSettingsFile(path) };
+  return {
+    flags,
+    environment,
+    gone: goneSettings,
+    file: path === undefined ? undefined : await readSettingsFile(path),
+  };
 }
 
 /**
@@ -56,7 +62,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
     const report = (blame: 'key' | 'value', message: string): void =>
       void faults.push(printFault({ file: path, ...document.positionOf([key], blame), message }));
     const written = textOf(value);
-    if (Object.hasOwn(goneSettings, key)) report('key', goneFault(key, key));
+    if (Object.hasOwn(goneSettings, key)) report('key', goneFault(key, goneSettings[key] ?? ''));
     else if (!known.includes(key))
       report('key', `${JSON.stringify(key)} is not a setting${nearNames(key, known)}`);
     else if (written === undefined)

@@ -5,7 +5,6 @@ import {
   type Constants,
   constants,
   environmentName,
-  goneSettings,
   secretSettings,
   type Setting,
   settings as table,
@@ -21,6 +20,8 @@ export interface SettingSources {
   readonly file?: SettingsFile | undefined;
   /** Reads a secret from a file; throws when it cannot. */
   readonly readFile: (path: string) => string;
+  /** The way out for each setting that there was once, by name; absent where there was none of them, as at the edge. */
+  readonly gone?: Readonly<Record<string, string>> | undefined;
   /** Other values of constants, in tests. */
   readonly constants?: Partial<Constants> | undefined;
 }
@@ -113,11 +114,7 @@ export function readValidSettings(sources: SettingSources): SettingsReading {
     faults.push(`${found.from} ${outcome.fault}${setting.secret ? '' : `, not "${shown(found.text)}"`}.`);
     invalid.add(setting.name);
   }
-  faults.push(
-    ...(sources.file?.faults ?? []),
-    ...goneFlags(sources.flags),
-    ...unknownNames(sources.environment),
-  );
+  faults.push(...(sources.file?.faults ?? []), ...goneFlags(sources), ...unknownNames(sources));
   return {
     settings: {
       get: (setting) => valueOf(setting, texts.get(setting.name)),
@@ -250,18 +247,18 @@ function valueOf<Value>(setting: Setting<Value>, text: string | undefined): Valu
 /** Variables that Kubernetes adds to every container next to a Service named `gateway`. */
 const SERVICE_LINK = /^GATEWAY_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
 
-function goneFlags(flags: SettingSources['flags']): string[] {
-  return Object.keys(goneSettings).flatMap((name) =>
-    flags[name] === undefined ? [] : [goneFault(`--${name}`, name)],
+function goneFlags({ flags, gone = {} }: SettingSources): string[] {
+  return Object.entries(gone).flatMap(([name, wayOut]) =>
+    flags[name] === undefined ? [] : [goneFault(`--${name}`, wayOut)],
   );
 }
 
 /** Says that a setting is gone, and what to do instead; `from` is how it is set. */
-export function goneFault(from: string, name: string): string {
-  return `${from} is no longer a setting: ${goneSettings[name] ?? ''}.`;
+export function goneFault(from: string, wayOut: string): string {
+  return `${from} is no longer a setting: ${wayOut}.`;
 }
 
-function unknownNames(environment: SettingSources['environment']): string[] {
+function unknownNames({ environment, gone = {} }: SettingSources): string[] {
   const known = new Set([CONFIG_VARIABLE, ...settingKeys().map((name) => environmentName({ name }))]);
   return Object.entries(environment).flatMap(([name, value]) => {
     if (!name.startsWith('GATEWAY_') || known.has(name) || SERVICE_LINK.test(name)) return [];
@@ -270,10 +267,11 @@ function unknownNames(environment: SettingSources['environment']): string[] {
       .toLowerCase()
       .replaceAll('_', '-')
       .replace(/-file$/, '');
-    const gone = [name.slice('GATEWAY_'.length).toLowerCase().replaceAll('_', '-'), setting].find((key) =>
-      Object.hasOwn(goneSettings, key),
-    );
-    if (gone !== undefined) return value === undefined || value === '' ? [] : [goneFault(name, gone)];
+    const keys = [name.slice('GATEWAY_'.length).toLowerCase().replaceAll('_', '-'), setting];
+    const wayOut = keys
+      .map((key) => (Object.hasOwn(gone, key) ? gone[key] : undefined))
+      .find((way) => way !== undefined);
+    if (wayOut !== undefined) return value === undefined || value === '' ? [] : [goneFault(name, wayOut)];
     return [`${name} is not a setting${didYouMean(name, known) || '; see --help for the settings.'}`];
   });
 }

@@ -1,4 +1,4 @@
-import { type Setting, settings } from './settings.ts';
+import { constants, type Setting, settings } from './settings.ts';
 
 /** What each setting is, in one sentence, and the meaning of an unset value: `--help` and the docs have them, a worker at the edge has not. */
 const SENTENCES = {
@@ -78,3 +78,46 @@ const bySetting: ReadonlyMap<Setting<unknown>, string> = new Map(
 export function sentenceOf(setting: Setting<unknown>): string {
   return bySetting.get(setting) ?? '';
 }
+
+/** The way out for each setting that there was once, by name. */
+export const goneSettings: Readonly<Record<string, string>> = {
+  'rollout-file':
+    'set store to file: and its path; beside a Redis store, put ?copy= and its path at the end of the address of store',
+  'store-name': 'put ?prefix= and the name at the end of the address of store',
+  'store-ca': 'put ?ca= and its path at the end of the address of store',
+  'report-keep': `clients are kept for ${constants.reportKeepDays} days`,
+  'rewrite-log-level': 'set log-file to off for no rewrite log; a part of it would make the report wrong',
+  'body-limit': 'set limits.body in the rule book',
+  'header-count': `there may be ${constants.headerCount} header fields; header-bytes limits their size`,
+  'client-request-timeout': 'min-data-rate, client-headers-timeout and client-body-timeout end slow requests',
+  'min-data-rate-grace': `a client may be slower than min-data-rate for ${constants.minDataRateGrace} ms`,
+  'upstream-header-count': `there may be ${constants.upstreamHeaderCount} header fields; upstream-header-bytes limits their size`,
+  'upstream-max-requests': 'upstream-max-age replaces connections to V2',
+  'breaker-failures': `${constants.breakerFailures} failures in a row open the circuit; set breaker to off for none`,
+  'breaker-open': `an open circuit is probed every ${constants.breakerOpen} ms at least; set breaker to off for none`,
+  'drain-delay': `the gateway accepts for ${constants.drainDelay} ms after SIGTERM; for a longer time, delay the signal, as preStop does`,
+  'capture-entries': 'set capture-memory',
+  'capture-bytes': 'set capture-memory',
+  'capture-body-limit': 'set capture-memory to 256 times the size of a body',
+  'inspector-entries': `the inspector can search ${constants.inspectorEntries} entries; report and tail read the whole log`,
+  'structure-rate': `the structure of ${constants.structureRate} exchanges a second is recorded`,
+  'self-service-path': 'put the path into self-service, such as on:/migration',
+  'self-service-link': 'set self-service to link',
+  ...Object.fromEntries(
+    [
+      'listen',
+      'db',
+      'unknown',
+      'dialect',
+      'rate',
+      'release',
+      'deprecated',
+      'deprecations',
+      'read-only',
+      'failing',
+    ].map((name) => [
+      `reference-${name}`,
+      `run capture-gateway reference with --${name}, and set upstream to its address`,
+    ]),
+  ),
+};

@@ -7,17 +7,13 @@ import {
   type SettingSources,
   NODE_CONFLICTS,
 } from '../../src/settings/read-settings.ts';
+import { goneSettings } from '../../src/settings/setting-sentences.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
-import {
-  allSettings,
-  environmentName,
-  goneSettings,
-  settings as table,
-} from '../../src/settings/settings.ts';
+import { allSettings, environmentName, settings as table } from '../../src/settings/settings.ts';
 import { rows } from '../support/rows.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
-  return readSettings({ flags: {}, environment: {}, readFile: () => '', ...sources });
+  return readSettings({ flags: {}, environment: {}, gone: goneSettings, readFile: () => '', ...sources });
 }
 
 function sound(sources: Partial<SettingSources>): Settings {
