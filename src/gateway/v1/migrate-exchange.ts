@@ -240,8 +240,8 @@ const SHARED_FIELDS = new FieldNames([
 export class DescriptionExchange extends MigrateExchange {
   private derived: DescriptionText | undefined = undefined;
   private isNotModified = false;
-  /** The fields of a response that may be V2's description. */
-  private headers: HeaderList = [];
+  /** True where the response may be V2's description. */
+  private isAsked = false;
 
   /** True for a request for V1's description. */
   static isFor(method: string, decision: MigrateDecision): boolean {
@@ -278,10 +278,9 @@ export class DescriptionExchange extends MigrateExchange {
   }
 
   override planResponse(status: number, headers: HeaderList): ResponseStep {
-    if (status !== 200) return super.planResponse(status, headers);
-    this.headers = headers;
-    this.noteResponseTime();
-    return this.readable(stepFor(status, headers, this.rules.ruleBook, true));
+    const step = super.planResponse(status, headers);
+    this.isAsked = status === 200;
+    return this.isAsked ? this.readable(stepFor(status, headers, this.rules.ruleBook, true)) : step;
   }
 
   /** V2's own description is better than none. */
@@ -290,12 +289,11 @@ export class DescriptionExchange extends MigrateExchange {
   }
 
   override responsePieces(...[emit]: Parameters<MigrateExchange['responsePieces']>): ListPieces | undefined {
-    return this.response === undefined ? undefined : super.responsePieces(emit);
+    return this.isAsked ? undefined : super.responsePieces(emit);
   }
 
   override finishResponse(...[body, done]: Parameters<MigrateExchange['finishResponse']>): void {
-    // Only a description is read without a migration of its own.
-    if (this.response !== undefined) {
+    if (!this.isAsked) {
       super.finishResponse(body, done);
       return;
     }
@@ -304,7 +302,7 @@ export class DescriptionExchange extends MigrateExchange {
       descriptions.derive({ source: body, rules: this.rules.ruleBook, v2 }, memory).then(
         (derived) =>
           finish(() => {
-            if (derived === undefined) this.migrateOther(body, done);
+            if (derived === undefined) super.finishResponse(body, done);
             else if (derived === 'buffer-full')
               done({ verdict: 'unchanged', body, note: 'response-buffer-full' }, body);
             else {
@@ -315,13 +313,6 @@ export class DescriptionExchange extends MigrateExchange {
         (error: unknown) => finish(() => this.failInternally(error)),
       );
     }, 1);
-  }
-
-  /** Migrates a response that is no description, like any other. */
-  private migrateOther(...[body, done]: Parameters<MigrateExchange['finishResponse']>): void {
-    this.response = this.migrateResponse(200);
-    this.response.begin(this.headers);
-    super.finishResponse(body, done);
   }
 
   override head(head: ResponseHead): void {
