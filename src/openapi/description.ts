@@ -99,12 +99,7 @@ function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.!#$&^-]+\+)?json$/i.test(type.trim());
 }
 
-/** The schema of a JSON body in `content`: of the most specific media type (OpenAPI 3.1.1 §4.8.14.1). */
-export function jsonSchemaIn(content: JsonObject): unknown {
-  return memberOf(content[jsonMediaIn(content)[0] ?? ''], 'schema');
-}
-
-/** The media types of JSON in `content`, the most specific ones first. */
+/** The media types of JSON in `content`, the most specific ones first (OpenAPI 3.1.1 §4.8.14.1). */
 export function jsonMediaIn(content: JsonObject): readonly string[] {
   const names = Object.keys(content).filter((name) => isJsonMedia(name));
   return names.toSorted((one, other) => vagueness(one) - vagueness(other));
@@ -165,14 +160,126 @@ function prefixOf(
  */
 export function describedPrefix(description: Description, version: 'v1' | 'v2'): string | undefined {
   const { prefix } = prefixOf(description, version);
-  const url = memberOf(elementsOf(description['servers'])[0], 'url');
-  const served =
-    typeof url === 'string' ? URL.parse(url, 'http://localhost')?.pathname.replace(/\/$/, '') : undefined;
-  if (served === undefined) return isPlainPrefix(prefix) ? prefix : undefined;
+  const served = servedPath(description);
+  // Without servers, requests arrive at the root (OpenAPI 3.1 §4.8.1).
+  if (served === undefined)
+    return isPlainPrefix(prefix) || (prefix === '' && !('servers' in description)) ? prefix : undefined;
   if (prefix !== '' && (prefix.startsWith(served) || served.endsWith(prefix)))
     return prefix.startsWith(served) ? prefix : served;
   const whole = served + prefix;
   return whole === '' || isPlainPrefix(whole) ? whole : undefined;
+}
+
+/** Where requests of both versions arrive: the paths that every operation of a version begins with. */
+export interface Prefixes {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The operations of two descriptions below the prefixes that a rule book leads between. */
+export interface DescribedVersions {
+  readonly v1: readonly DescribedOperation[];
+  readonly v2: readonly DescribedOperation[];
+  /** Undefined where a description does not tell its prefix, or not in a form that a rule book can have. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Sentences about operations below other prefixes. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * The operations to compare: below the prefixes that a person says, or below those that the descriptions tell. Where both have several
+ * groups of paths with versions of their own, it is the largest group that has another version in V2.
+ */
+export function describedVersions(
+  v1: Description,
+  v2: Description,
+  said: Partial<Prefixes> = {},
+): DescribedVersions {
+  const isSaid = said.from !== undefined || said.to !== undefined;
+  const group = isSaid ? undefined : changedGroup(v1, v2);
+  const { from = group?.from, to = group?.to } = said;
+  return {
+    v1: from === undefined ? describedOperations(v1, 'v1') : operationsBelow(v1, from, 'v1'),
+    v2: to === undefined ? describedOperations(v2, 'v2') : operationsBelow(v2, to, 'v2'),
+    from: from ?? describedPrefix(v1, 'v1'),
+    to: to ?? describedPrefix(v2, 'v2'),
+    notes: group?.notes ?? [],
+  };
+}
+
+/** The operations of a description below a prefix, which its servers or its paths have; where none is, those of the version. */
+export function operationsBelow(
+  description: Description,
+  prefix: string,
+  version: 'v1' | 'v2',
+): readonly DescribedOperation[] {
+  const plain = prefix.replace(/\/$/, '');
+  const served = servedPath(description) ?? '';
+  const found = operationsOf(description, '').flatMap((operation) => {
+    const rest = below(served + operation.path, plain) ?? below(operation.path, plain);
+    return rest === undefined || rest === '/openapi.json' ? [] : [{ ...operation, rest }];
+  });
+  return found.length > 0 ? found : describedOperations(description, version);
+}
+
+function changedGroup(
+  v1: Description,
+  v2: Description,
+): (Prefixes & { readonly notes: readonly string[] }) | undefined {
+  const [old, young] = [groupsOf(v1), groupsOf(v2)];
+  if (old.size < 2 && young.size < 2) return undefined;
+  const stem = (prefix: string): string => prefix.slice(0, prefix.lastIndexOf('/'));
+  const changed = [...old].flatMap(([from, rests]) => {
+    if (young.has(from)) return [];
+    const partners = [...young]
+      .filter(([to]) => stem(to) === stem(from) && !old.has(to))
+      .map(([to, others]) => ({ to, common: rests.filter((rest) => others.includes(rest)).length }))
+      // A release is preferred to what leads to one, such as v1beta2.
+      .toSorted((one, other) => other.common - one.common || one.to.length - other.to.length);
+    const [partner] = partners;
+    return partner === undefined ? [] : [{ from, to: partner.to, size: rests.length }];
+  });
+  const [chosen] = changed.toSorted((one, other) => other.size - one.size);
+  if (chosen === undefined) return undefined;
+  const { from, to } = chosen;
+  const notes = [...old].flatMap(([prefix, rests]) => {
+    if (prefix === from) return [];
+    const other = changed.find((one) => one.from === prefix);
+    const paths = `${rests.length} ${rests.length === 1 ? 'path' : 'paths'}`;
+    if (other !== undefined)
+      return [
+        `${prefix} (${paths}) is ${other.to} in V2. A rule book leads from one prefix to one other: draft another one with --from ${prefix} --to ${other.to}.`,
+      ];
+    return young.has(prefix)
+      ? [
+          `${prefix} (${paths}) is the same prefix in V2, and was not compared: nothing but a header field could tell its versions apart.`,
+        ]
+      : [`V2 has nothing for ${prefix} (${paths}).`];
+  });
+  return { from, to, notes };
+}
+
+/** The paths below each prefix with a version in them; none where the servers tell the version. */
+function groupsOf(description: Description): ReadonlyMap<string, readonly string[]> {
+  const served = servedPath(description) ?? '';
+  const groups = new Map<string, string[]>();
+  for (const path of Object.keys(objectIn(description, 'paths'))) {
+    const prefix = versionPrefix(served + path);
+    if (prefix === undefined || prefix.includes('{')) continue;
+    const rests = groups.get(prefix) ?? [];
+    groups.set(prefix, rests);
+    rests.push(path.slice(prefix.length));
+  }
+  return groups;
+}
+
+/** The path of the first server; undefined without one that has a plain path. */
+function servedPath(description: Description): string | undefined {
+  const url = memberOf(elementsOf(description['servers'])[0], 'url');
+  return typeof url === 'string'
+    ? URL.parse(url, 'http://localhost')?.pathname.replace(/\/$/, '')
+    : undefined;
 }
 
 function isPlainPrefix(text: string): boolean {
@@ -186,9 +293,10 @@ function versionPrefix(path: string): string | undefined {
   return at > 0 && isVersion(segments[at] ?? '') ? segments.slice(0, at + 1).join('/') : undefined;
 }
 
-/** True for a segment such as `v2`, `v2.1`, `{version}` or `v{api-version}`. */
+/** True for a segment such as `v2`, `v2.1`, `v1beta1`, `2026-01-01`, `{version}` or `v{api-version}`. */
 function isVersion(segment: string): boolean {
-  if (/^v\d[\d.]*$/i.test(segment)) return true;
+  if (/^v\d[\d.]*(?:(?:alpha|beta|rc|preview)\d*)?$/i.test(segment)) return true;
+  if (/^\d{4}-\d{2}(?:-\d{2})?(?:-?(?:preview|beta))?$/.test(segment)) return true;
   return /^v?\{[^{}]*\}$/i.test(segment) && segment.toLowerCase().includes('version');
 }
 

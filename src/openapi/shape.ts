@@ -45,16 +45,11 @@ export const ANY_SHAPE: Shape = {
   unread: [],
 };
 
-/** Levels of nesting beyond which a description is not compared. */
-const MAX_LEVELS = 12;
-
 /** A schema that a value is described by, beside others. */
 interface Part {
   readonly schema: JsonObject;
   /** False for one of several alternatives. */
   readonly isCertain: boolean;
-  /** True for a schema within itself: its members have names, and no shape of their own. */
-  readonly isWithinItself: boolean;
 }
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(
@@ -66,42 +61,148 @@ const CONSTRAINTS: ReadonlySet<string> = new Set(
 /** Formats that say how wide a number is, and nothing about its meaning. */
 const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
 
-/** The shape that a schema describes; `open` are the schemas around it. */
-export function shapeOf(schema: unknown, components: Components, open: readonly JsonObject[] = []): Shape {
-  const collected = collectParts(schema, components, open);
-  const { parts, unread } = collected;
-  if (open.length > MAX_LEVELS) return { ...ANY_SHAPE, unread, further: 'it is nested too deep to compare' };
-  const inside = [...open, ...collected.main];
-  const members = membersIn(parts, components, inside);
-  const elements = parts.flatMap(({ schema: part, isWithinItself }) =>
-    isWithinItself ? [] : [...elementsOf(part['prefixItems']), part['items']].filter(isObject),
-  );
+/** Words beside a reference that say nothing of what is inside the value. */
+const REMARKS: ReadonlySet<string> = new Set(
+  'description title summary deprecated example examples readOnly writeOnly nullable xml externalDocs'.split(
+    ' ',
+  ),
+);
+
+/**
+ * The shapes of one description. Each schema has one, however many places refer to it, and what is inside is read when somebody asks:
+ * schemas that refer to each other describe values without an end.
+ */
+class ShapeMemory {
+  private readonly shapes = new WeakMap<JsonObject, Shape>();
+  private readonly numbers = new WeakMap<JsonObject, number>();
+  private readonly several = new Map<string, JsonObject>();
+  private count = 0;
+
+  shape(schema: JsonObject, make: () => Shape): Shape {
+    const known = this.shapes.get(schema);
+    if (known !== undefined) return known;
+    // A schema that is nothing but itself says nothing.
+    this.shapes.set(schema, ANY_SHAPE);
+    const made = make();
+    this.shapes.set(schema, made);
+    return made;
+  }
+
+  /** One schema for several of the same value: the same one for the same schemas. */
+  oneOf(schemas: readonly JsonObject[]): JsonObject {
+    const [first] = schemas;
+    if (first !== undefined && schemas.length === 1) return first;
+    const key = [...new Set(schemas.map((schema) => this.numberOf(schema)))].toSorted((a, b) => a - b).join();
+    const known = this.several.get(key) ?? { anyOf: schemas };
+    this.several.set(key, known);
+    return known;
+  }
+
+  private numberOf(schema: JsonObject): number {
+    const known = this.numbers.get(schema) ?? (this.count += 1);
+    this.numbers.set(schema, known);
+    return known;
+  }
+}
+
+const memories = new WeakMap<Components, ShapeMemory>();
+
+function memoryOf(components: Components): ShapeMemory {
+  const known = memories.get(components) ?? new ShapeMemory();
+  memories.set(components, known);
+  return known;
+}
+
+/** The shape that a schema describes. */
+export function shapeOf(schema: unknown, components: Components): Shape {
+  if (!isObject(schema)) return ANY_SHAPE;
+  return memoryOf(components).shape(schema, () => makeShape(schema, components));
+}
+
+function makeShape(schema: JsonObject, components: Components): Shape {
+  const inner = onlyReferred(schema, components);
+  if (inner !== undefined) {
+    const { shape, isAlways } = inner;
+    if (isAlways) return shape;
+    return withRemarks(shape, {
+      text: textOf(schema) || shape.text,
+      isDeprecated: memberOf(schema, 'deprecated') === true || shape.isDeprecated,
+    });
+  }
+  const { parts, unread } = collectParts(schema, components);
   const schemas = parts.map((part) => part.schema);
+  const names = new Set(schemas.flatMap((part) => Object.keys(objectIn(part, 'properties'))));
+  const elements = schemas
+    .flatMap((part) => [...elementsOf(part['prefixItems']), part['items']])
+    .filter(isObject);
   const values = valuesOf(schemas);
+  let members: Shape['members'] | undefined;
+  let element: Shape | undefined;
   return {
-    types: typesOf(parts, members.size > 0, values),
-    members,
-    element: elements.length === 0 ? undefined : shapeOf(oneOf(elements), components, inside),
+    types: typesOf(parts, names.size > 0, values),
+    get members() {
+      return (members ??= membersIn(parts, components));
+    },
+    get element() {
+      if (elements.length > 0) element ??= shapeOf(memoryOf(components).oneOf(elements), components);
+      return element;
+    },
     values,
     text: schemas.map(textOf).find((text) => text !== '') ?? '',
     constraints: constraintsOf(schemas),
     format: listed(schemas, ['format'], (format) => typeof format === 'string' && !WIDTHS.has(format)),
     limits: listed(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
     isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
-    further: furtherIn(parts),
+    further: furtherIn(schemas),
     unread,
   };
 }
 
-/** One schema for several of the same value. */
-function oneOf(schemas: readonly unknown[]): unknown {
-  return schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+/** The shape with other remarks. What is inside is the same object, so that it is compared once. */
+export function withRemarks(
+  shape: Shape,
+  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'constraints'>>,
+): Shape {
+  const { types, values, text, constraints, format, limits, isDeprecated, further, unread } = shape;
+  return {
+    get members() {
+      return shape.members;
+    },
+    get element() {
+      return shape.element;
+    },
+    types,
+    values,
+    text,
+    constraints,
+    format,
+    limits,
+    isDeprecated,
+    further,
+    unread,
+    ...remarks,
+  };
 }
 
+/** The shape of the one schema that a reference, or an `allOf` of one, leads to, where nothing but remarks stands beside it. */
+function onlyReferred(
+  schema: JsonObject,
+  components: Components,
+): { readonly shape: Shape; readonly isAlways: boolean } | undefined {
+  const words = Object.keys(schema);
+  const [base, ...more] = elementsOf(schema['allOf']);
+  const isBase = typeof memberOf(base, '$ref') === 'string' && more.length === 0;
+  const word = words.includes('$ref') ? '$ref' : isBase ? 'allOf' : undefined;
+  const isPlain = words.every((one) => one === word || REMARKS.has(one) || one.startsWith('x-'));
+  if (word === undefined || !isPlain) return undefined;
+  const end = components.followed(word === '$ref' ? schema : base);
+  if (!isObject(end) || end['$ref'] !== undefined || end === schema) return undefined;
+  return { shape: shapeOf(end, components), isAlways: words.length === 1 };
+}
+
+/** The schemas of a value, and the references among them that lead nowhere. */
 interface Collected {
   readonly parts: readonly Part[];
-  /** The schemas that references lead to from the value itself: the value is within them. */
-  readonly main: readonly JsonObject[];
   readonly unread: readonly string[];
 }
 
@@ -109,36 +210,30 @@ interface Collected {
  * The schema and those that it is made of: what references lead to and what stands beside them (JSON Schema 2020-12 §8.2.3.1),
  * alternatives, conditions, and the subtypes that a discriminator chooses from.
  */
-function collectParts(declared: unknown, components: Components, open: readonly JsonObject[]): Collected {
+function collectParts(declared: unknown, components: Components): Collected {
   const parts: Part[] = [];
-  const main: JsonObject[] = [];
   const unread = new Set<string>();
   const seen = new Set<JsonObject>();
-  const collect = (schema: unknown, how: { isCertain: boolean; isMain: boolean; isInner: boolean }): void => {
+  const collect = (schema: unknown, isCertain: boolean): void => {
     if (!isObject(schema) || seen.has(schema)) return;
     seen.add(schema);
-    const isWithinItself = how.isInner || open.includes(schema);
-    // What only refers to another schema is none to be within.
-    if (how.isMain && (schema['$ref'] === undefined || Object.keys(schema).length > 1)) main.push(schema);
-    parts.push({ schema, isCertain: how.isCertain, isWithinItself });
-    const here = { ...how, isInner: isWithinItself };
+    parts.push({ schema, isCertain });
     for (const word of ['$ref', '$dynamicRef', '$recursiveRef']) {
       const reference: unknown = schema[word];
       if (typeof reference !== 'string') continue;
       const found: unknown = word === '$ref' ? components.schema(reference) : undefined;
       if (found === undefined || found === schema) unread.add(reference);
-      collect(found, here);
+      collect(found, isCertain);
     }
-    for (const part of elementsOf(schema['allOf'])) collect(part, { ...here, isMain: false });
+    for (const part of elementsOf(schema['allOf'])) collect(part, isCertain);
     const conditions = ['if', 'then', 'else'].map((word) => schema[word]);
     const alternatives = [...elementsOf(schema['anyOf']), ...elementsOf(schema['oneOf'])];
     const dependent = Object.values(objectIn(schema, 'dependentSchemas'));
     const subtypes = subtypesOf(schema, components, unread);
-    for (const part of [...alternatives, ...conditions, ...dependent, ...subtypes])
-      collect(part, { ...here, isCertain: false, isMain: false });
+    for (const part of [...alternatives, ...conditions, ...dependent, ...subtypes]) collect(part, false);
   };
-  collect(declared, { isCertain: true, isMain: true, isInner: false });
-  return { parts, main, unread: [...unread] };
+  collect(declared, true);
+  return { parts, unread: [...unread] };
 }
 
 /** The schemas that a discriminator chooses from: those of its mapping, and components that extend the schema (OpenAPI 3.1 §4.8.25). */
@@ -160,40 +255,38 @@ function subtypesOf(schema: JsonObject, components: Components, unread: Set<stri
   return [...mapped, ...extending];
 }
 
-function membersIn(
-  parts: readonly Part[],
-  components: Components,
-  open: readonly JsonObject[],
-): ReadonlyMap<string, MemberShape> {
-  const schemas = new Map<string, unknown[]>();
+function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<string, MemberShape> {
+  const schemas = new Map<string, JsonObject[]>();
   const required = new Set<string>();
-  for (const { schema, isCertain, isWithinItself } of parts) {
+  for (const { schema, isCertain } of parts) {
     if (isCertain) for (const name of stringsOf(schema['required'])) required.add(name);
     for (const [name, member] of Object.entries(objectIn(schema, 'properties'))) {
       const known = schemas.get(name) ?? [];
       schemas.set(name, known);
-      if (!isWithinItself) known.push(member);
+      if (isObject(member)) known.push(member);
     }
   }
   return new Map(
     [...schemas].map(([name, all]) => {
-      const shape = all.length === 0 ? ANY_SHAPE : shapeOf(oneOf(all), components, open);
-      return [name, { shape, required: required.has(name) }];
+      let shape: Shape | undefined = all.length === 0 ? ANY_SHAPE : undefined;
+      const member = {
+        get shape() {
+          return (shape ??= shapeOf(memoryOf(components).oneOf(all), components));
+        },
+        required: required.has(name),
+      };
+      return [name, member];
     }),
   );
 }
 
-function furtherIn(parts: readonly Part[]): string {
-  if (parts.some(({ isWithinItself }) => isWithinItself))
-    return 'it is within itself and was compared no further';
-  const takesMore = parts.some(({ schema }) =>
+function furtherIn(schemas: readonly JsonObject[]): string {
+  const takesMore = schemas.some((schema) =>
     ['additionalProperties', 'unevaluatedProperties'].some(
       (word) => schema[word] === true || isObject(schema[word]),
     ),
   );
-  const hasPatterns = parts.some(
-    ({ schema }) => Object.keys(objectIn(schema, 'patternProperties')).length > 0,
-  );
+  const hasPatterns = schemas.some((schema) => Object.keys(objectIn(schema, 'patternProperties')).length > 0);
   return takesMore || hasPatterns ? 'its description allows further members' : '';
 }
 

@@ -125,13 +125,13 @@ test('init drafts its prefixes, its release, its key, and what moved; another me
     'to: /api',
     'client: { query: key }',
     '# version: { header: Desk-Version, value: 2026-05-01 }',
-    '  projectTickets: { match: "GET /projects/{project}/tickets", to: "GET /cases?project={project}" }',
+    '    # to: "GET /cases?project={project}"',
     '  # - { query: key, to: Authorization, as: "Bearer {}" }'.replace('  # -', '  #     -'),
-    '      - { rename: data, to: ticket }',
+    '  #     - { rename: data, to: ticket }',
     '  #     - { map: { new: open, in_progress: working, done: closed }, of: status }',
     '  #     - { map: { 1: low, 2: normal, 3: high }, of: priority }',
     '  #     - { rename: state, to: status }',
-    '# TODO: V2 does not describe PUT /tickets/{no}. Is it PATCH /cases/{id}, which says the same? Then write { match: PUT /tickets/{no}, to: PATCH /cases/T-{no} }.',
+    '    # to: "PATCH /cases/T-{no}"',
   ])
     expect(text.split('\n')).toContain(line);
   // The schema that editors find is there.

@@ -6,16 +6,15 @@ import type { MigratedRequest } from '../../library/verdicts.ts';
 import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
-  describedOperations,
   type Description,
   memberOf,
   objectIn,
+  operationsBelow,
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
-import { resourceIn } from '../../openapi/draft/find-inverse.ts';
+import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { requestShape } from '../../openapi/draft/propose-rule-book.ts';
 import { type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { counted, terminalText } from '../../report/text.ts';
@@ -60,7 +59,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   );
   const migration = createMigration(withoutTransforms(ruleBook));
   const named = new OperationTable(ruleBook.operations);
-  const young = describedOperations(v2, 'v2');
+  const young = operationsBelow(v2, ruleBook.to, 'v2');
   const table = new OperationTable(
     young.flatMap((operation, at) => {
       const template = templateOf(operation);
@@ -70,7 +69,9 @@ export function coverageOf(sources: CoverageSources): Coverage {
     }),
   );
   const document = new SourceDocument(sources.text);
-  const old = describedOperations(v1, 'v1').filter((operation) => templateOf(operation) !== undefined);
+  const old = operationsBelow(v1, ruleBook.from, 'v1').filter(
+    (operation) => templateOf(operation) !== undefined,
+  );
   const gaps: Gap[] = [];
   let covered = 0;
   for (const described of old) {
@@ -144,7 +145,8 @@ function sampleRequest(
     if (place === 'header') headers.push(name, value);
     if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
   }
-  const shape = requestShape(described, components);
+  const described1 = requestBody(described, components);
+  const shape = described1?.form === 'json' ? described1.shape : undefined;
   if (shape !== undefined) headers.push('Content-Type', 'application/json');
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const body = shape === undefined ? undefined : JSON.stringify(sampleOf(shape));
@@ -168,7 +170,8 @@ function missingInRequest(
       ? [`V2 requires the header field ${name}, which is never set`]
       : [];
   });
-  const shape = requestShape(partner, new Components(v2));
+  const taken = requestBody(partner, new Components(v2));
+  const shape = taken?.form === 'json' ? taken.shape : undefined;
   if (shape === undefined || body === null) return parameters;
   const value: unknown = JSON.parse(new TextDecoder().decode(body));
   return [
@@ -317,13 +320,27 @@ const PATTERN_TEXTS = [
   '1.0.0',
 ];
 
-/** A value that a shape describes, with all members. */
-export function sampleOf(shape: Shape): unknown {
+/** Objects of one schema within a sample: a schema can be within itself, and in many others. */
+const MAX_REPEATED = 2;
+
+/** A value that a shape describes, with all members; of schemas within each other the first ones. */
+export function sampleOf(shape: Shape, seen: Map<object, number> = new Map()): unknown {
   const [first] = shape.values;
   if (first !== undefined) return first;
-  if (shape.members.size > 0)
-    return Object.fromEntries([...shape.members].map(([name, member]) => [name, sampleOf(member.shape)]));
-  if (shape.element !== undefined) return [sampleOf(shape.element)];
+  if (shape.members.size > 0) {
+    const times = (seen.get(shape.members) ?? 0) + 1;
+    seen.set(shape.members, times);
+    const members = times > MAX_REPEATED ? [] : [...shape.members];
+    return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member.shape, seen)]));
+  }
+  const { element } = shape;
+  if (element !== undefined) {
+    const times = (seen.get(shape) ?? 0) + 1;
+    seen.set(shape, times);
+    return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
+      ? []
+      : [sampleOf(element, seen)];
+  }
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
   const isOfType = type === 'integer' ? Number.isInteger(shown) : type === undefined || type === typeof shown;

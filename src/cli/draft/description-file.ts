@@ -277,11 +277,89 @@ class Expansion {
   }
 }
 
+/** As libyaml, and what is built on it, reads YAML: where the further lines of a text begin does not matter. */
+const LENIENT = { schema: 'core', intAsBigInt: true, merge: true } as const;
+
+function readLeniently(text: string): ReturnType<typeof parseDocument> {
+  const document = parseDocument(text, LENIENT);
+  if (!document.errors.some(({ message }) => message.startsWith('Missing closing'))) return document;
+  const indented = parseDocument(indentQuoted(text), LENIENT);
+  return indented.errors.some(isWrong) ? document : indented;
+}
+
+/** False for what libyaml does not mind: where the end of a list or an object in brackets stands. */
+function isWrong({ message }: Error): boolean {
+  return !message.includes('must be sufficiently indented') || message.includes('and end with');
+}
+
+/**
+ * Indents the further lines of texts in quotes, whose white space counts for nothing: many generators write them at the indentation of
+ * the object around, which YAML 1.2 forbids and libyaml reads.
+ */
+function indentQuoted(text: string): string {
+  let quote: string | undefined;
+  let block = -1;
+  return text
+    .split('\n')
+    .map((line) => {
+      const indent = line.length - line.trimStart().length;
+      if (quote !== undefined) {
+        const isEnd = endOfQuoted(line, 0, quote) !== undefined;
+        if (isEnd) quote = undefined;
+        return line.trim() === '' ? line : `${' '.repeat(FURTHER_INDENT)}${line.trimStart()}`;
+      }
+      if (block >= 0 && (line.trim() === '' || indent > block)) return line;
+      block = isBlock(line) ? indent : -1;
+      const value = valueIn(line);
+      const opening = line[value];
+      if (
+        block < 0 &&
+        (opening === '"' || opening === "'") &&
+        endOfQuoted(line, value + 1, opening) === undefined
+      )
+        quote = opening;
+      return line;
+    })
+    .join('\n');
+}
+
+/** Where the value of a line begins: behind the marks of lists and the key. */
+function valueIn(line: string): number {
+  let start = 0;
+  while (line[start] === ' ' || (line[start] === '-' && line[start + 1] === ' ')) start += 1;
+  const colon = line.indexOf(': ', start);
+  if (colon < 0 || /["'#{[]/.test(line.slice(start, colon))) return start;
+  let value = colon + 1;
+  while (line[value] === ' ') value += 1;
+  return value;
+}
+
+/** True where a text in lines of its own begins: behind `|` or `>`. */
+function isBlock(line: string): boolean {
+  const comment = line.indexOf(' #');
+  return /[:-] [|>][-+\d]*$/.test((comment < 0 ? line : line.slice(0, comment)).trimEnd());
+}
+
+/** More than any object of a description is indented. */
+const FURTHER_INDENT = 200;
+
+/** Where a text in quotes ends in a line; undefined where it goes on. */
+function endOfQuoted(line: string, from: number, quote: string): number | undefined {
+  for (let at = from; at < line.length; at += 1) {
+    if (quote === '"' && line[at] === '\\') at += 1;
+    else if (line[at] === quote) {
+      if (quote === '"' || line[at + 1] !== quote) return at;
+      at += 1;
+    }
+  }
+  return undefined;
+}
+
 /** Reads YAML 1.2 with the merge keys (`<<`) of YAML 1.1, which many descriptions use. */
 function readYamlText(text: string): unknown {
   try {
-    const document = parseDocument(text, { schema: 'core', intAsBigInt: true, merge: true });
-    const [error] = document.errors;
+    const document = readLeniently(text);
+    const error = document.errors.find(isWrong);
     // The first line has the cause with line and column; the others show the place.
     const [cause = ''] = error?.message.split(/:?\n/) ?? [];
     if (error !== undefined)

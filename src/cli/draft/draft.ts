@@ -135,7 +135,7 @@ async function bookOf(
     return proposeFromTraffic(v2, requests.flatMap(recordedRequest));
   }
   const v1 = await readDescription(source);
-  return isFault(v1) ? v1 : proposeRuleBook(v1, v2, said);
+  return isFault(v1) ? v1 : proposeRuleBook(v1, v2, { said });
 }
 
 /** The parts of a V1 request with a JSON body that a draft reads. */

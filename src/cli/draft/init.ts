@@ -8,12 +8,13 @@ import {
   type Description,
   elementsOf,
   memberOf,
+  operationsBelow,
 } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
-import { resourceIn } from '../../openapi/draft/find-inverse.ts';
+import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
 import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
-import { namedOperations, proposeRuleBook, requestShape } from '../../openapi/draft/propose-rule-book.ts';
+import { namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { shapeOf } from '../../openapi/shape.ts';
 import { counted } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
@@ -135,10 +136,14 @@ function headerParameters(
 async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook): Promise<string> {
   const play = casePlayer(ruleBook);
   const [old, young] = [new Components(v1), new Components(v2)];
-  const { matched } = matchOperations(v1, v2);
+  const { matched } = matchOperations(
+    { components: old, operations: operationsBelow(v1, ruleBook.from, 'v1') },
+    { components: young, operations: operationsBelow(v2, ruleBook.to, 'v2') },
+  );
   const texts: string[] = [];
   for (const { pair, operation } of namedOperations(matched)) {
-    const shape = requestShape(pair.v1, old);
+    const body1 = requestBody(pair.v1, old);
+    const shape = body1?.form === 'json' ? body1.shape : undefined;
     const resource = resourceIn(pair.v2, young);
     const isWrite = shape !== undefined && shape.members.size > 0;
     if (!isWrite && !(operation.method === 'GET' && resource !== undefined)) continue;

@@ -3,6 +3,7 @@ import { templateShape } from '../../rules/rule.ts';
 import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import { freeName } from '../command-fault.ts';
 import {
+  askedRules,
   printChanges,
   printOperations,
   keyQuestion,
@@ -54,7 +55,11 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const renamed = new Map(fresh.map(({ id }, at) => [id, operations[at]?.id ?? id]));
   const idNow = (id: string): string => ids.get(id) ?? renamed.get(id) ?? id;
   // Do not repeat an open question.
-  const unasked = proposed.changes.filter(({ id }) => !text.includes(questionOf(id)));
+  const unasked = proposed.changes.filter((change) => {
+    const rules = askedRules(change);
+    const isSame = rules.length > 0 && rules.every((rule) => text.includes(`- ${rule}`));
+    return !isSame && !text.includes(questionOf(change.asWith ?? change.id));
+  });
   const changes = unasked.flatMap((change) => newPart(change, proposed.operations, idNow, known));
   const questions = new Map(
     [...proposed.questions]

@@ -6,6 +6,8 @@ import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeA
 export interface ShapeSource {
   /** True when the old shape is recorded traffic: names that only resemble each other are no evidence then. */
   readonly isRecorded: boolean;
+  /** True for responses: what V2 lacks there is lost, and no guess by types alone brings it back. */
+  readonly isResponse?: boolean;
   /** The evidence for a member that V2 does not have. */
   readonly goneWords: (path: Path, name: string) => string;
 }
@@ -40,8 +42,14 @@ const ASKED_FROM = 0.45;
 /** The findings about one operation, in the order in which the rules apply, and what could not be decided. */
 export interface Comparison {
   readonly findings: readonly Finding[];
-  /** Sentences for the author of the rule book. */
-  readonly questions: readonly string[];
+  readonly questions: readonly Question[];
+}
+
+/** What a rule cannot say: a sentence for the author of the rule book about a member, by its path in V2. */
+export interface Question {
+  /** Empty for the body itself. */
+  readonly path: Path;
+  readonly text: string;
 }
 
 /** The reasons to believe in a rule. */
@@ -57,6 +65,10 @@ export interface Evidence {
 /** A rule with the reasons to believe in it. */
 export interface Finding extends Evidence {
   readonly found: FoundRule;
+  /** The other answers to the same question, the likeliest first. */
+  readonly others?: readonly FoundRule[];
+  /** The member of V1 that it decides about, by its path in V1. */
+  readonly old?: Path;
 }
 
 /** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
@@ -86,6 +98,20 @@ export type FoundRule =
   | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
   | { readonly rule: 'strip'; readonly in: Path; readonly member: string }
   | {
+      /** `to` begins in the same object. */
+      readonly rule: 'move';
+      readonly in: Path;
+      readonly member: string;
+      readonly to: Path;
+    }
+  | {
+      /** `list` makes a value a list of one, `first` a list its first element: no rule of a request does that, but one of responses undoes it. */
+      readonly rule: 'list' | 'first';
+      readonly in: Path;
+      readonly member: string;
+      readonly to: string;
+    }
+  | {
       readonly rule: 'map';
       readonly in: Path;
       readonly member: string;
@@ -100,6 +126,9 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'map',
   'convert',
   'default',
+  'list',
+  'first',
+  'move',
   'nest',
 ];
 
@@ -112,29 +141,77 @@ export interface Conversion {
 /** A value of an enumeration. */
 export type FoundValue = string | number | boolean;
 
+/** Places of one object at which its findings are repeated, and objects of one body that are compared: the nearest ones. */
+const MAX_PLACES = 20;
+const MAX_OBJECTS = 300;
+
+/** Levels of nesting beyond which nothing is compared. */
+const MAX_LEVELS = 16;
+
 /**
  * Compares the shapes of a value in both versions: the rules that lead from one to the other, and open questions. `doubt` is why
- * the rules may not hold at all.
+ * the rules may not hold at all. Each pair of objects is compared once, and what is found stands at each of its places; pairs in
+ * which nothing differs are compared once for all bodies.
  */
 export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?: string): Comparison {
   const findings: Finding[] = [];
-  const questions: string[] = [];
-  compareObjects(v1, v2, [], { ...source, findings, questions, doubt, places: new Places(v1, v2), old: [] });
+  const questions: Question[] = [];
+  const places = new Places(v1, v2);
+  const met = new Map<object, MetPair>();
+  const queue: InnerPair[] = [];
+  const base: Work = { ...source, findings, questions, doubt, outer: doubt, places, old: [], inner: queue };
+  if (v1.members.size > 0 || v2.members.size > 0) compareInside(v1, v2, [], base);
+  if (v1.element !== undefined && v2.element !== undefined && queue.length === 0)
+    compareInside(v1, v2, [], base);
+  if (v1.members.size > 0 !== v2.members.size > 0) queue.push({ v1, v2, path: [], old: [], doubt });
+  let isCut = false;
+  for (let at = 0; at < queue.length; at += 1) {
+    const pair = queue[at];
+    if (pair === undefined) break;
+    if (!differs(pair, source)) continue;
+    isCut ||= at >= MAX_OBJECTS;
+    if (isCut) break;
+    compareAt(pair, met, base);
+  }
+  const cut = [...met.values()].filter((one) => isCut || one.places > MAX_PLACES);
+  const everywhere =
+    cut.length === 0 ? undefined : 'it stands at more places than the nearest, which are named here';
+  const all = new Set(cut.flatMap(({ findings: own }) => own.map(({ found }) => localKey(found))));
   // Outer objects first, so that the paths of inner rules have V2's names; within an object, a nest comes last.
   const order = RULE_ORDER;
   const rank = ({ found }: Finding): number =>
     (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
-  return { findings: findings.toSorted((one, other) => rank(one) - rank(other)), questions };
+  return {
+    findings: findings
+      .map((finding) =>
+        everywhere !== undefined && all.has(localKey(finding.found))
+          ? { ...finding, doubt: finding.doubt ?? everywhere }
+          : finding,
+      )
+      .toSorted((one, other) => rank(one) - rank(other)),
+    questions,
+  };
+}
+
+/** A rule without its place. */
+function localKey(found: FoundRule): string {
+  return JSON.stringify(found.rule === 'unwrap' ? found : { ...found, in: [] });
 }
 
 interface Work extends ShapeSource {
   readonly findings: Finding[];
-  readonly questions: string[];
+  readonly questions: Question[];
   /** Why no rule of this part may hold: another one that it depends on is a question. */
   readonly doubt: string | undefined;
+  /** Why no rule of the whole body may hold. */
+  readonly outer: string | undefined;
   readonly places: Places;
   /** The path of the object, or of the member, by its names in V1. */
   readonly old: Path;
+  /** The objects inside, to be compared next. */
+  readonly inner: InnerPair[];
+  /** True where only whether anything differs is to be known. */
+  readonly isProbe?: true;
 }
 
 /** An object in both versions, by its path in V2. */
@@ -144,11 +221,153 @@ interface Objects {
   readonly path: Path;
 }
 
-function compareObjects(v1: Shape, v2: Shape, path: Path, work: Work): void {
+/** Two objects of a body to be compared, with the pairs that they are in. */
+interface InnerPair extends Objects {
+  readonly old: Path;
+  readonly doubt: string | undefined;
+  readonly around?: Around | undefined;
+}
+
+interface Around {
+  readonly pair: object;
+  readonly next: Around | undefined;
+}
+
+/** What was found in a pair of objects at the first of its places, with paths from there. */
+interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
+  readonly findings: readonly Finding[];
+  readonly questions: readonly Question[];
+  readonly inner: readonly InnerPair[];
+  isWithinItself: boolean;
+  places: number;
+}
+
+function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
+  const { v1, v2, path, old, doubt, around } = at;
+  const pair = pairOf(v1.members, v2.members);
+  const known = met.get(pair);
+  for (let outer = around; outer !== undefined; outer = outer.next) {
+    if (outer.pair !== pair || known === undefined) continue;
+    known.isWithinItself = true;
+    // Whatever was found holds at every depth, which no rule names.
+    const within = 'its schema is within itself, and a rule reaches only the depths that it names';
+    base.findings.forEach((finding, index) => {
+      if (known.findings.includes(finding))
+        base.findings[index] = { ...finding, doubt: finding.doubt ?? within };
+    });
+    return;
+  }
+  if (known === undefined) {
+    const [findings, questions, inner]: [Finding[], Question[], InnerPair[]] = [[], [], []];
+    compareMembers(v1, v2, path, { ...base, findings, questions, inner, doubt, old });
+    const own = { path, old, doubt, findings, questions, inner, isWithinItself: false, places: 1 };
+    met.set(pair, own);
+    base.findings.push(...findings);
+    base.questions.push(...questions);
+    for (const one of inner) base.inner.push({ ...one, around: { pair, next: around } });
+    return;
+  }
+  known.places += 1;
+  if (known.places > MAX_PLACES || path.length > MAX_LEVELS) return;
+  const here = (inside: Path): Path => [...path, ...inside.slice(known.path.length)];
+  const before = (inside: Path): Path => [...old, ...inside.slice(known.old.length)];
+  for (const finding of known.findings)
+    base.findings.push({
+      ...finding,
+      found: movedRule(finding.found, here),
+      ...(finding.others && { others: finding.others.map((one) => movedRule(one, here)) }),
+      ...(finding.old && { old: before(finding.old) }),
+      doubt: finding.doubt ?? doubt,
+    });
+  for (const question of known.questions) base.questions.push({ ...question, path: here(question.path) });
+  for (const one of known.inner)
+    base.inner.push({
+      ...one,
+      path: here(one.path),
+      old: before(one.old),
+      doubt: one.doubt ?? doubt,
+      around: { pair, next: around },
+    });
+}
+
+function movedRule(found: FoundRule, place: (path: Path) => Path): FoundRule {
+  return found.rule === 'unwrap' ? found : { ...found, in: place(found.in) };
+}
+
+const knownPairs = new WeakMap<object, WeakMap<object, object>>();
+
+/** One object for each pair of two. */
+function pairOf(one: object, other: object): object {
+  const others = knownPairs.get(one) ?? new WeakMap<object, object>();
+  knownPairs.set(one, others);
+  const pair = others.get(other) ?? {};
+  others.set(other, pair);
+  return pair;
+}
+
+/** Whether anything differs in a pair of objects, or in those inside it: the same in every body. */
+const differences = new WeakMap<object, boolean>();
+
+function differs(first: InnerPair, source: ShapeSource): boolean {
+  const key = ({ v1, v2 }: InnerPair): object => pairOf(v1.members, v2.members);
+  const known = differences.get(key(first));
+  if (known !== undefined) return known;
+  const outer = new Map<object, object[]>();
+  const different: object[] = [];
+  const queue = [first];
+  const seen = new Set<object>([key(first)]);
+  for (let at = 0; at < queue.length; at += 1) {
+    const one = queue[at];
+    if (one === undefined) break;
+    const own = key(one);
+    const before = differences.get(own);
+    if (before !== undefined) {
+      if (before) different.push(own);
+      continue;
+    }
+    const [findings, questions, inner]: [Finding[], Question[], InnerPair[]] = [[], [], []];
+    const work: Work = { ...source, ...PROBE, findings, questions, inner };
+    compareMembers(one.v1, one.v2, [], work);
+    if (findings.length + questions.length > 0) different.push(own);
+    for (const each of inner) {
+      const below = key(each);
+      const around = outer.get(below) ?? [];
+      outer.set(below, around);
+      around.push(own);
+      if (seen.has(below)) continue;
+      seen.add(below);
+      queue.push(each);
+    }
+  }
+  const marked = new Set(different);
+  for (const pair of marked) for (const around of outer.get(pair) ?? []) marked.add(around);
+  for (const pair of seen) differences.set(pair, marked.has(pair));
+  return marked.has(key(first));
+}
+
+/** What two objects tell of members that have other names or places, whatever is around them. */
+interface FoundMoves {
+  readonly nests: readonly FoundNest[];
+  readonly renames: Renames;
+}
+
+const foundMoves = new WeakMap<object, FoundMoves>();
+
+function foundIn(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: boolean): FoundMoves {
+  const pair = pairOf(v1.members, v2.members);
+  const known = foundMoves.get(pair);
+  if (known !== undefined) return known;
+  const nests = findNests(v1, v2, gone, isRecorded);
+  const found = { nests, renames: findRenames(v1, v2, { nests, isRecorded }) };
+  foundMoves.set(pair, found);
+  return found;
+}
+
+/** Compares the members of two objects; those inside are left to be compared. */
+function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const objects: Objects = { v1, v2, path };
   const gone = [...v1.members.keys()].filter((name) => !v2.members.has(name));
-  const nests = findNests(v1, v2, gone, work.isRecorded);
-  const renames = findRenames(v1, v2, { nests, isRecorded: work.isRecorded });
+  const { nests, renames } = foundIn(v1, v2, gone, work.isRecorded);
   const moves = new Map(nests.map((nest) => [nest, movesOf(nest, renames.accepted, objects, work)] as const));
   const moved = new Set([...moves.values()].flat().map(({ from }) => from));
   const renamed = new Map(
@@ -274,6 +493,24 @@ function isSameName(one: string, other: string): boolean {
 
 /** The words of a name in snake case, kebab case or camel case, in lower case. */
 export function wordsOf(name: string): readonly string[] {
+  const known = wordsByName.get(name);
+  if (known !== undefined) return known;
+  const words = splitWords(name);
+  // Descriptions have some thousand names; their texts are not kept.
+  if (name.length < 100 && wordsByName.size < 50_000) wordsByName.set(name, words);
+  return words;
+}
+
+/** A word in the singular, as far as its ending tells. */
+export function singular(word: string): string {
+  if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  if (word.length > 4 && /(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
+  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+}
+
+const wordsByName = new Map<string, readonly string[]>();
+
+function splitWords(name: string): readonly string[] {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -297,21 +534,31 @@ interface LooseMember {
 }
 
 /** Why a value of V1, or one inside it, could mean something else in V2's member; undefined when nothing says so. */
-function valueDoubt(old: NamedShape, young: NamedShape): string | undefined {
+function valueDoubt(
+  old: NamedShape,
+  young: NamedShape,
+  seen: Set<object> = new Set(),
+  level = 0,
+): string | undefined {
   const own = scalarDoubt(old, young);
   if (own !== undefined) return own;
   const [one, other] = [old.shape, young.shape];
-  for (const [name, { shape }] of one.members) {
-    const partner = other.members.get(name)?.shape;
-    const inner = partner === undefined ? undefined : valueDoubt({ name, shape }, { name, shape: partner });
-    if (inner !== undefined) return `of its ${name}, ${inner}`;
+  const pair = pairOf(one.members, other.members);
+  if (level > MAX_LEVELS || differences.get(pair) === false) return undefined;
+  if (!seen.has(pair)) {
+    if (one.members.size > 0) seen.add(pair);
+    for (const [name, { shape }] of one.members) {
+      const partner = other.members.get(name)?.shape;
+      const inner = partner && valueDoubt({ name, shape }, { name, shape: partner }, seen, level + 1);
+      if (inner !== undefined) return `of its ${name}, ${inner}`;
+    }
   }
   if (one.element === undefined || other.element === undefined) return undefined;
-  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element });
+  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element }, seen, level + 1);
 }
 
 /** Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. */
-function scalarDoubt(old: NamedShape, young: NamedShape): string | undefined {
+function scalarDoubt(old: NamedShape, young: NamedShape, level = 0): string | undefined {
   const [one, other] = [old.shape, young.shape];
   const doubts: string[] = [];
   const compare = (what: string, first: string, second: string): void => {
@@ -328,7 +575,8 @@ function scalarDoubt(old: NamedShape, young: NamedShape): string | undefined {
   if (doubts.length > 0) return doubts.join('; ');
   const [element, partner] = [one.element, other.element];
   if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
-  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner });
+  if (level > MAX_LEVELS) return undefined;
+  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, level + 1);
 }
 
 /** The types of a value in words. */
@@ -431,7 +679,10 @@ function elsewhereDoubt(
 ): string | undefined {
   const shape = v1.members.get(from)?.shape;
   const own = [path, old].map((around) => [...around, from]);
-  const others = shape === undefined ? [] : places.of(own, shape, target);
+  // An object of the same name is the same one, whatever others have inside.
+  const inside = isSameName(from, target.at(-1) ?? '') ? ANY_SHAPE : shape;
+  const others =
+    inside === undefined ? [] : places.of(own, inside, target).filter((at) => !places.isOwn(at, from));
   if (others.length > 0) return `V2 has ${placeWords(others)} as well`;
   return unknownDoubt(v2, places);
 }
@@ -461,11 +712,9 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
   const { from, to, confidence, evidence, doubt } = rename;
   const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
-  addFinding({ found: renameRule(path, from, to, converted), confidence, evidence, doubt }, work);
-  if (doubt !== undefined)
-    work.questions.push(
-      `${pathText(path, from)}: is it called ${pathText(path, to)} in V2? ${sentence(doubt)}`,
-    );
+  const found = renameRule(path, from, to, converted);
+  const others: readonly FoundRule[] = doubt === undefined ? [] : [{ rule: 'strip', in: path, member: from }];
+  addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from] }, work);
 }
 
 function renameRule(path: Path, member: string, to: string, converted: readonly Conversion[]): FoundRule {
@@ -480,10 +729,6 @@ function renameRule(path: Path, member: string, to: string, converted: readonly 
 
 function addFinding(finding: Finding, { findings, doubt }: Work): void {
   findings.push(doubt === undefined ? finding : { ...finding, doubt: finding.doubt ?? doubt });
-}
-
-function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** The members of V2 that are others of V1 for certain, by their paths as JSON; of a nest's sub-object only the object itself. */
@@ -513,48 +758,116 @@ interface GonePlace extends Objects {
 }
 
 function addGone(name: string, place: GonePlace, work: Work): void {
+  if (work.isProbe === true) {
+    const found: FoundRule = { rule: 'strip', in: place.path, member: name };
+    return void work.findings.push({ found, confidence: 0, evidence: '' });
+  }
   const { v1, v2, path } = place;
-  const question = questionOf(name, place, work);
-  const isDeprecated = v1.members.get(name)?.shape.isDeprecated === true;
+  const isUnlinked = work.isResponse === true && place.candidate?.doubt === NO_LINK;
+  const candidate = isUnlinked ? undefined : place.candidate;
+  const old = [...work.old, name];
+  const strip: FoundRule = { rule: 'strip', in: path, member: name };
+  const shape = v1.members.get(name)?.shape ?? ANY_SHAPE;
   const evidence = work.goneWords(path, name);
-  if (question !== undefined) work.questions.push(`${pathText(path, name)}: ${question}`);
-  const { candidate } = place;
-  if (candidate !== undefined && candidate.under === undefined) {
+  const possible = possiblePlaces(name, shape, place, work);
+  const elsewhere = possible
+    .filter((at) => isLikelyPlace(name, shape, at.slice(path.length)))
+    .flatMap((at) => ruleInto(name, shape, at, place) ?? []);
+  if (candidate !== undefined && candidate.confidence >= ASKED_FROM && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
     const converted = conversionsOf(v1, name, v2, to);
     const found = renameRule(path, name, to, converted);
-    addFinding({ found, confidence, evidence: why, doubt: against }, work);
+    const others = [...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
+    addFinding({ found, confidence, evidence: why, doubt: against, others, old }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
     if (before !== undefined && after !== undefined) addMap(to, before.shape, after.shape, path, onlyIf);
-    // Its value can be V2's in another form: that it is gone instead is not worth a second question.
-    if (converted.length > 0) return;
+    return;
   }
-  const doubt = question ?? unknownDoubt(v2, work.places);
+  const named = candidate === undefined || candidate.confidence < ASKED_FROM ? [] : [candidate];
+  const inside = named.flatMap(({ under, to }) => (under === undefined ? [] : [[...path, under, to]]));
+  const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
+  const rules = all.flatMap((at) => ruleInto(name, shape, at, place) ?? []);
+  const isLikely = all.some((at) => isLikelyPlace(name, shape, at.slice(path.length)));
+  const [likeliest, ...others] = isLikely ? rules : [];
+  const doubt = all.length > 0 ? goneQuestion(all) : unknownDoubt(v2, work.places);
+  if (likeliest !== undefined && !work.isRecorded) {
+    const why = `V2 has ${pathText(all[0] ?? [])}, which may be it`;
+    addFinding(
+      { found: likeliest, confidence: 0.5, evidence: why, doubt, others: [...others, strip], old },
+      work,
+    );
+    return;
+  }
+  const { isDeprecated } = shape;
   addFinding(
     {
-      found: { rule: 'strip', in: path, member: name },
+      found: strip,
       // A guess either way would lose data or be refused.
       confidence: doubt !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
       evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
-      doubt: doubt?.replace(/\.$/, ''),
+      doubt,
+      others: rules.slice(0, 3),
+      old,
     },
     work,
   );
 }
 
-/** What to ask about a member that V2 may have by another name, or in another object; undefined when it is gone. */
-function questionOf(name: string, place: GonePlace, work: Work): string | undefined {
-  const { v1, path, candidate } = place;
-  if (candidate !== undefined && candidate.confidence >= ASKED_FROM) {
-    const now = pathText(candidate.under === undefined ? path : [...path, candidate.under], candidate.to);
-    const why = candidate.evidence === '' ? '' : ` (${candidate.evidence})`;
-    const { doubt } = candidate;
-    const but = doubt === undefined || doubt === NO_LINK ? '' : ` ${sentence(doubt)}`;
-    return `is it called ${now} in V2${why}, or gone?${but}`;
+/** True where the name of a place tells that a member may be there: its type alone does not. */
+function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
+  const [last = ''] = place.slice(-1);
+  return (
+    isRelatedName(place.join('_'), name) ||
+    isRelatedName(last, name) ||
+    nameSimilarity(last, name) >= 0.6 ||
+    (shape.members.size > 0 && shape.members.has(last)) ||
+    singularName(last) === singularName(name)
+  );
+}
+
+function isSamePath(one: Path, other: Path): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
+}
+
+function isTo(found: FoundRule, target: Path): boolean {
+  if (found.rule === 'rename' || found.rule === 'list' || found.rule === 'first')
+    return isSamePath([...found.in, found.to], target);
+  return found.rule === 'move' && isSamePath([...found.in, ...found.to], target);
+}
+
+function goneQuestion(places: readonly Path[]): string {
+  const named = places.slice(0, 3).map((one) => pathText(one));
+  return `is it ${named.join(' or ')}${places.length > 3 ? ' or another new member' : ''} in V2, or gone?`;
+}
+
+/** The rule that puts a member of V1 at a place of V2; undefined where none does. */
+function ruleInto(name: string, shape: Shape, target: Path, { v2, path }: Objects): FoundRule | undefined {
+  const stars = (at: Path): number => at.filter((one) => one === '*').length;
+  const isBelow = path.every((one, at) => target[at] === one);
+  const rest = target.slice(path.length);
+  const to = rest.at(-1);
+  // What is in another element, or further up, is out of reach of a rule for this object.
+  if (!isBelow || to === undefined || stars(rest) > 0) return undefined;
+  const young = shapeAt(v2, rest);
+  if (young === undefined) return undefined;
+  const isList = (one: Shape): boolean => one.element !== undefined && !one.types.has('object');
+  if (rest.length === 1) {
+    if (isList(young) && !isList(shape) && isCompatible(shape, young.element ?? ANY_SHAPE))
+      return { rule: 'list', in: path, member: name, to };
+    if (isList(shape) && !isList(young) && isCompatible(shape.element ?? ANY_SHAPE, young))
+      return { rule: 'first', in: path, member: name, to };
+    const converted = conversions({ name, shape }, { name: to, shape: young });
+    return isCompatible(shape, young) || converted.length > 0
+      ? renameRule(path, name, to, converted)
+      : undefined;
   }
-  const shape = v1.members.get(name)?.shape;
-  if (shape === undefined) return undefined;
+  return isCompatible(shape, young) ? { rule: 'move', in: path, member: name, to: rest } : undefined;
+}
+
+/** Where V2 may have a member by another name, or in another object. */
+function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work): readonly Path[] {
+  const { path } = place;
   const places = work.places.of(
     [
       [...path, name],
@@ -562,17 +875,26 @@ function questionOf(name: string, place: GonePlace, work: Work): string | undefi
     ],
     shape,
   );
-  const possible = places.length > 0 ? places : newMembers(name, shape, place);
-  if (possible.length === 0) return undefined;
-  const named = possible.slice(0, 3).map((one) => pathText(one));
-  return `is it ${named.join(' or ')}${possible.length > 3 ? ' or another new member' : ''} in V2, or gone?`;
+  const likely = work.isResponse === true ? [] : newMembers(name, shape, place);
+  // The names tell the likeliest: `accountHolder.id` is `accountHolderId`.
+  const alike = likely.filter((at) => isRelatedName(at.slice(path.length).join('_'), name));
+  if (work.isResponse === true && places.length === 0)
+    return newMembers(name, shape, place).filter((at) => isLikelyPlace(name, shape, at.slice(path.length)));
+  if (places.length > 0) return places;
+  return [...alike, ...likely.filter((at) => !alike.includes(at))];
 }
 
 /**
  * The members of V2's object, and in it, that could take a value and that no member of V1 is known to be: those of its type, and those of
  * a name that is alike, as V2 may have it in another form. What is deprecated needs such a name.
  */
-function newMembers(gone: string, shape: Shape, { v1, v2, path, taken }: GonePlace): readonly Path[] {
+function newMembers(
+  gone: string,
+  shape: Shape,
+  { v1, v2, path, taken }: GonePlace,
+  around: readonly object[] = [],
+): readonly Path[] {
+  if (around.includes(v2.members) || around.length > 3) return [];
   return [...v2.members].flatMap(([name, member]): readonly Path[] => {
     const at = [...path, name];
     const use = taken.get(JSON.stringify(at));
@@ -581,10 +903,18 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken }: GonePla
     if (before !== undefined && before.members.size === 0) return [];
     const isNew = before === undefined && use === undefined;
     const isOfType = !shape.isDeprecated && isCompatible(shape, member.shape);
-    const own = isNew && (isOfType || isAlike(gone, name)) ? [at] : [];
+    const isListOfIt =
+      member.shape.element !== undefined &&
+      singularName(name) === singularName(gone) &&
+      isCompatible(shape, member.shape.element);
+    const own = isNew && (isOfType || isListOfIt || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, candidate: undefined, taken };
-    return [...own, ...newMembers(gone, shape, inside)];
+    return [...own, ...newMembers(gone, shape, inside, [...around, v2.members])];
   });
+}
+
+function singularName(name: string): string {
+  return wordsOf(name).join('').replace(/s$/, '');
 }
 
 /** True for names that have a word in common, or nearly all letters. */
@@ -637,12 +967,13 @@ function addNest(
       return !isExpected && !v2.members.has(name) && !v1.members.has(name);
     });
     const members = [...some.map(({ from }) => from), ...unseen];
-    addFinding({ found: { rule: 'nest', in: path, members, under }, confidence, evidence, doubt }, work);
+    const [first] = members;
+    const old = first === undefined ? {} : { old: [...work.old, first] };
+    addFinding(
+      { found: { rule: 'nest', in: path, members, under }, confidence, evidence, doubt, ...old },
+      work,
+    );
     for (const { from, to, ...why } of some) {
-      if (why.doubt !== undefined)
-        work.questions.push(
-          `${pathText(path, from)}: is it ${pathText([...path, under], to)} in V2? ${sentence(why.doubt)}`,
-        );
       if (from === to) continue;
       const found = { rule: 'rename', in: [...path, under], member: from, to } as const;
       addFinding({ found, confidence: why.confidence, evidence: why.evidence, doubt: why.doubt }, work);
@@ -650,12 +981,17 @@ function addNest(
   }
 }
 
+/** What to say of a member that V1's requests never have. */
+export const NEW_REQUIRED = 'it is required in V2 and not in V1: V2 refuses requests without it.';
+
 function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path: Path, work: Work): void {
   for (const [name, { required, shape }] of v2.members) {
     if (!required || v1.members.has(name) || arrived.has(name)) continue;
     const doubt = `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it`;
-    work.questions.push(`${doubt}.`);
-    if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) continue;
+    if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) {
+      work.questions.push({ path: [...path, name], text: NEW_REQUIRED });
+      continue;
+    }
     const found = { rule: 'default', in: path, member: name, value: firstValue(shape) } as const;
     addFinding({ found, confidence: 0.5, evidence: 'V1 does not have it', doubt }, work);
   }
@@ -741,29 +1077,51 @@ function isTime(named: NamedShape): boolean {
 }
 
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
-  const at = pathText(path, name);
+  const at = [...path, name];
+  const ask = (text: string): void => void work.questions.push({ path: at, text });
   const converted = conversions({ name, shape: v1.shape }, { name, shape: v2.shape });
   const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape });
+  const listed = listChange(name, v1.shape, v2.shape, path);
   // The question of a rename says so already.
-  if (converted.length > 0 && work.doubt === undefined && !work.isRecorded) {
+  if (converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
     const found = { rule: 'convert', in: path, member: name, conversions: converted } as const;
     const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
-    addFinding({ found, confidence: 0.8, evidence: 'types, formats and units tell it', doubt: why }, work);
-    work.questions.push(`${at}: ${why}. Is the conversion right?`);
+    const old = work.old;
+    addFinding(
+      { found, confidence: 0.8, evidence: 'types, formats and units tell it', doubt: why, old },
+      work,
+    );
     if (!isCompatible(v1.shape, v2.shape)) return;
-  } else if (!isCompatible(v1.shape, v2.shape)) {
-    if (isListedAlike(v1.shape, v2.shape)) return addMap(name, v1.shape, v2.shape, path, work);
-    if (work.doubt !== undefined) return;
-    work.questions.push(
-      `${at} is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`,
+  } else if (listed !== undefined && !work.isRecorded) {
+    const why = `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
+    addFinding(
+      { found: listed, confidence: 0.5, evidence: 'the types tell it', doubt: why, old: work.old },
+      work,
     );
     return;
-  } else if (doubt !== undefined && work.doubt === undefined)
-    work.questions.push(`${at}: ${doubt}: say how to convert it.`);
+  } else if (!isCompatible(v1.shape, v2.shape)) {
+    if (isListedAlike(v1.shape, v2.shape)) {
+      addMap(name, v1.shape, v2.shape, path, work);
+      return;
+    }
+    if (work.doubt === work.outer)
+      ask(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
+    return;
+  } else if (doubt !== undefined && work.doubt === work.outer) ask(`${doubt}: say how to convert it.`);
   if (v2.required && !v1.required && !work.isRecorded)
-    work.questions.push(`${at} is required in V2 and optional in V1: V2 refuses requests without it.`);
+    ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
   addMap(name, v1.shape, v2.shape, path, work);
-  compareInside(v1.shape, v2.shape, [...path, name], work);
+  compareInside(v1.shape, v2.shape, at, work);
+}
+
+/** The rule for a value that is a list of one in V2, or the other way round; undefined where it is none. */
+function listChange(name: string, v1: Shape, v2: Shape, path: Path): FoundRule | undefined {
+  const isOnlyList = ({ types }: Shape): boolean => types.size === 1 && types.has('array');
+  if (v1.types.size === 0 || v2.types.size === 0 || isOnlyList(v1) === isOnlyList(v2)) return undefined;
+  if (v1.types.has('array') && v2.types.has('array')) return undefined;
+  const [list, one] = isOnlyList(v1) ? [v1, v2] : [v2, v1];
+  if (list.element === undefined || !isCompatible(list.element, one)) return undefined;
+  return { rule: isOnlyList(v2) ? 'list' : 'first', in: path, member: name, to: name };
 }
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {
@@ -774,19 +1132,14 @@ function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): voi
     if (pairs.length === 0) continue;
     const found = { rule: 'map', in: path, member: name, values: pairs } as const;
     const doubt = pairs === guessed.pairs ? 'a value that means something else would change' : undefined;
-    addFinding({ found, confidence, evidence: reasons.join('; '), doubt }, work);
-  }
-  if (guessed.pairs.length > 0) {
-    const words = guessed.pairs
-      .map(([from, to]) => `${JSON.stringify(from)} ${JSON.stringify(to)}`)
-      .join(', ');
-    work.questions.push(`${pathText(path, name)}: does V2 call ${words}?`);
+    addFinding({ found, confidence, evidence: reasons.join('; '), doubt, old: work.old }, work);
   }
   if (left.length > 0) {
     const values = left.map((value) => JSON.stringify(value)).join(', ');
-    work.questions.push(
-      `${pathText(path, name)}: V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
-    );
+    work.questions.push({
+      path: [...path, name],
+      text: `V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
+    });
   }
 }
 
@@ -870,9 +1223,12 @@ function spelling(value: FoundValue): string {
 }
 
 function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
-  if (v1.members.size > 0 && v2.members.size > 0) compareObjects(v1, v2, path, work);
-  if (v1.element !== undefined && v2.element !== undefined)
-    compareInside(v1.element, v2.element, [...path, '*'], { ...work, old: [...work.old, '*'] });
+  if (path.length > MAX_LEVELS) return;
+  const { old, doubt, inner } = work;
+  if (v1.members.size > 0 && v2.members.size > 0) inner.push({ v1, v2, path, old, doubt });
+  const [one, other] = [v1.element, v2.element];
+  if (one === undefined || other === undefined) return;
+  compareInside(one, other, [...path, '*'], { ...work, old: [...old, '*'] });
 }
 
 /** Compares the sub-object as the nest leaves it. */
@@ -892,7 +1248,8 @@ function compareNested(
     if (member !== undefined) members.set(to, member);
   }
   const shape: Shape = { ...(existing ?? target.shape), members, values: [] };
-  compareObjects(shape, target.shape, [...path, under], { ...work, old: [...work.old, under] });
+  const { old, doubt, inner } = work;
+  inner.push({ v1: shape, v2: target.shape, path: [...path, under], old: [...old, under], doubt });
 }
 
 interface RenameOptions {
@@ -1094,23 +1451,26 @@ function hasRival(one: FoundRename, all: readonly FoundRename[], accepted: reado
   });
 }
 
+/** Places of one object that are looked at, and paths of a body that are kept: a schema can be in many places, or in itself. */
+const MAX_VISITS = 3;
+const MAX_PATHS = 1500;
+
 /** The members of V2's body that V1's has not at the same path: where a member that is gone from its place may have gone. */
 export class Places {
-  /** By each end of their paths, in the order of the description. */
-  private readonly byEnd = new Map<string, Path[]>();
-  /** References of V2's body that could not be followed: such a place may be there as well. */
-  readonly unread: readonly string[];
+  private readonly v1: Shape;
+  private readonly v2: Shape;
+  /** By each end of their paths, in the order of the description; undefined until somebody asks. */
+  private byEnd: ReadonlyMap<string, readonly Path[]> | undefined;
+  private foreign: readonly string[] | undefined;
 
   constructor(v1: Shape, v2: Shape) {
-    for (const path of pathsIn(v2, [])) {
-      if (shapeAt(v1, path) !== undefined) continue;
-      for (const end of endsOf(path)) {
-        const paths = this.byEnd.get(end) ?? [];
-        this.byEnd.set(end, paths);
-        paths.push(path);
-      }
-    }
-    this.unread = [...new Set(unreadIn(v2))];
+    this.v1 = v1;
+    this.v2 = v2;
+  }
+
+  /** References of V2's body that could not be followed: such a place may be there as well. */
+  get unread(): readonly string[] {
+    return (this.foreign ??= [...new Set(unreadIn(this.v2))]);
   }
 
   /**
@@ -1118,33 +1478,85 @@ export class Places {
    * way round. `paths` are those of the member in either version; what is at `not` and inside it is left out.
    */
   of(paths: readonly Path[], shape: Shape, not?: Path): readonly Path[] {
+    const byEnd = (this.byEnd ??= this.index());
     const ends = paths
-      .flatMap((path) => [path, ...pathsIn(shape, path)])
+      .flatMap((path) => [path, ...pathsIn(shape, path, 200)])
       .flatMap((inner) => [...endsOf(inner)]);
-    const found = new Set([...new Set(ends)].flatMap((end) => this.byEnd.get(end) ?? []));
+    const found = new Set([...new Set(ends)].flatMap((end) => byEnd.get(end) ?? []));
     if (not === undefined) return [...found];
     return [...found].filter((place) => !not.every((name, at) => place[at] === name));
   }
+
+  /** True where V1 has the member beside a place: what is there is its own. */
+  isOwn(place: Path, name: string): boolean {
+    return shapeAt(this.v1, place.slice(0, -1))?.members.has(name) === true;
+  }
+
+  private index(): ReadonlyMap<string, readonly Path[]> {
+    const byEnd = new Map<string, Path[]>();
+    for (const path of pathsIn(this.v2, [], MAX_PATHS)) {
+      if (shapeAt(this.v1, path) !== undefined) continue;
+      for (const end of endsOf(path)) {
+        const paths = byEnd.get(end) ?? [];
+        byEnd.set(end, paths);
+        paths.push(path);
+      }
+    }
+    return byEnd;
+  }
 }
 
-/** The paths of all members of a shape, from `path`. */
-function pathsIn(shape: Shape, path: Path): readonly Path[] {
-  const inner = [...shape.members].flatMap(([name, member]) => {
-    const at = [...path, name];
-    return [at, ...pathsIn(member.shape, at)];
-  });
-  return shape.element === undefined ? inner : [...inner, ...pathsIn(shape.element, [...path, '*'])];
+const PROBE = {
+  doubt: undefined,
+  outer: undefined,
+  places: new Places(ANY_SHAPE, ANY_SHAPE),
+  old: [],
+  isProbe: true,
+} as const;
+
+/** The paths of the members of a shape, from `path`: the nearest ones first, and at most `limit` of them. */
+function pathsIn(shape: Shape, path: Path, limit: number): readonly Path[] {
+  const found: Path[] = [];
+  const visits = new Map<object, number>();
+  let level: readonly (readonly [Shape, Path])[] = [[shape, path]];
+  while (level.length > 0 && found.length < limit) {
+    const next: (readonly [Shape, Path])[] = [];
+    for (const [one, at] of level) {
+      if (at.length - path.length > MAX_LEVELS) continue;
+      const times = (visits.get(one.members) ?? 0) + 1;
+      visits.set(one.members, times);
+      if (times <= MAX_VISITS)
+        for (const [name, member] of one.members) {
+          found.push([...at, name]);
+          next.push([member.shape, [...at, name]]);
+        }
+      if (one.element !== undefined) next.push([one.element, [...at, '*']]);
+    }
+    level = next;
+  }
+  return found.slice(0, limit);
+}
+
+/** The letters of a name without separators. */
+function plainName(name: string): string {
+  return wordsOf(name).join('') || name;
 }
 
 /** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */
 function endsOf(path: readonly string[]): ReadonlySet<string> {
-  const names = path.filter((name) => name !== '*').map((name) => wordsOf(name).join('') || name);
+  const names = path.filter((name) => name !== '*').map(plainName);
   return new Set(names.map((_, at) => names.slice(at).join('')));
 }
 
-function unreadIn(shape: Shape): readonly string[] {
-  const inner = [...shape.members.values()].flatMap((member) => unreadIn(member.shape));
-  return [...shape.unread, ...inner, ...(shape.element === undefined ? [] : unreadIn(shape.element))];
+function unreadIn(shape: Shape, seen: Set<object> = new Set(), level = 0): readonly string[] {
+  if (level > MAX_LEVELS || (shape.members.size > 0 && seen.has(shape.members))) return shape.unread;
+  seen.add(shape.members);
+  const inner = [...shape.members.values()].flatMap((member) => unreadIn(member.shape, seen, level + 1));
+  return [
+    ...shape.unread,
+    ...inner,
+    ...(shape.element === undefined ? [] : unreadIn(shape.element, seen, level + 1)),
+  ];
 }
 
 /** True for a rule that a draft applies; any other one is a question. */

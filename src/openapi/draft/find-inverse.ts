@@ -1,27 +1,17 @@
-import { templateShape } from '../../rules/rule.ts';
+import { type Path, templateShape } from '../../rules/rule.ts';
 import type { Components } from '../components.ts';
+import { type DescribedOperation, templateOf } from '../description.ts';
+import { type Shape, shapeAt } from '../shape.ts';
+import { type FoundResource, resourceIn } from './bodies.ts';
+import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
+import type { MatchedOperation } from './match-operations.ts';
+import { type ProposedOperation, printDefault, printUndone } from './print-rule-book.ts';
 import {
-  type DescribedOperation,
-  elementsOf,
-  followed,
-  jsonSchemaIn,
-  memberOf,
-  objectIn,
-  templateOf,
-} from '../description.ts';
-import { type MatchedOperation, singular } from './match-operations.ts';
-import { ANY_SHAPE, type MemberShape, type Shape, shapeAt, shapeOf } from '../shape.ts';
-import {
-  type Evidence,
-  findRenames,
-  findValueMap,
-  type Finding,
-  type FoundRule,
-  isProposed,
-  NO_LINK,
-} from './compare-shapes.ts';
-import { type ProposedOperation, printUndone, printValueMap, scalar } from './print-rule-book.ts';
-import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
+  type OperationFindings,
+  type ProposedChange,
+  proposeChanges,
+  type ProposedText,
+} from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */
 export type ResourceShapes = ReadonlyMap<string, readonly { readonly v1: Shape; readonly v2: Shape }[]>;
@@ -40,13 +30,15 @@ export interface Versions {
 }
 
 /** Reads the resources that successful responses carry, alone or in a list. */
-export function resourceShapes(matched: readonly MatchedOperation[], { v1, v2 }: Versions): ResourceShapes {
+export function resourceShapes({ named, v1, v2 }: Versions): ResourceShapes {
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
-  for (const pair of matched) {
+  for (const { pair } of named) {
     const key = resourceKey(pair.v2);
     const [old, young] = [resourceIn(pair.v1, v1)?.shape, resourceIn(pair.v2, v2)?.shape];
     if (key === undefined || old === undefined || young === undefined) continue;
-    shapes.set(key, [...(shapes.get(key) ?? []), { v1: old, v2: young }]);
+    const known = shapes.get(key) ?? [];
+    shapes.set(key, known);
+    known.push({ v1: old, v2: young });
   }
   return shapes;
 }
@@ -69,7 +61,7 @@ export function withInverse(
 }
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
-  if (found.rule === 'unwrap' || found.rule === 'strip') return false;
+  if (found.rule === 'unwrap' || found.rule === 'strip' || found.rule === 'first') return false;
   const [old, young] = [shapeAt(v1, found.in)?.members, shapeAt(v2, found.in)?.members];
   if (young === undefined) return false;
   switch (found.rule) {
@@ -87,6 +79,10 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
         young.has(found.under) &&
         found.members.some((name) => old.has(name) && (!young.has(name) || !old.has(found.under)))
       );
+    case 'move':
+      return old?.has(found.member) === true && shapeAt(v2, [...found.in, ...found.to]) !== undefined;
+    case 'list':
+      return old?.has(found.member) === true && young.get(found.to)?.shape.element !== undefined;
     case 'default':
       return old?.has(found.member) !== true && young.has(found.member);
     case 'map':
@@ -96,249 +92,90 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
   }
 }
 
-/** The resource in the successful responses to an operation. */
-export interface FoundResource {
-  /** The name of the member that has it; empty for the body itself. */
-  readonly at: string;
-  /** That of one resource, also where the response has a list. */
-  readonly shape: Shape;
-  /** The response around it. */
-  readonly response: Shape;
+/** What the responses of an operation need, with paths from the resource, and where that is. */
+export interface ResponseFindings {
+  readonly operation: NamedOperation;
+  readonly resource: FoundResource;
+  readonly findings: readonly Finding[];
 }
 
 /**
- * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only
- * list of objects. Undefined where the description tells no member.
+ * The response rules for what no request rule undoes: they undo what a request of V1 would need. A rule that holds for several
+ * operations is one change, and what V2 never brings is one question.
  */
-export function resourceIn(described: DescribedOperation, components: Components): FoundResource | undefined {
-  const responses = Object.entries(objectIn(described.operation, 'responses'));
-  // `default` has the statuses that no other key names.
-  const successes = responses.filter(([status]) => status.startsWith('2'));
-  const others = responses.filter(([status]) => status === 'default');
-  for (const [, declared] of [...successes, ...others]) {
-    const schema = jsonSchemaIn(objectIn(followed(components.description, declared), 'content'));
-    if (schema === undefined) continue;
-    const response = shapeOf(schema, components);
-    const data = response.members.get('data')?.shape;
-    if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };
-    if (response.element !== undefined) return { at: '', shape: response.element, response };
-    const lists = [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
-    const [list] = lists;
-    const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
-    if (isCollection && lists.length === 1 && list !== undefined)
-      return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
-    const [only] = response.members;
-    // An envelope is named after the path's resource: `{"ticket": {…}}` of `/tickets/{no}`.
-    const isEnvelope = response.members.size === 1 && only !== undefined && only[1].shape.members.size > 0;
-    if (isEnvelope && described.rest.split('/').some((segment) => singular(segment) === singular(only[0])))
-      return { at: only[0], shape: only[1].shape, response };
-    if (response.members.size > 0) return { at: '', shape: response, response };
-  }
-  return undefined;
+export function responseChanges(
+  all: readonly ResponseFindings[],
+  changes: readonly ProposedChange[],
+  keysOf: ReadonlyMap<string, string | undefined>,
+): readonly ProposedChange[] {
+  const undone = changes.filter(({ isInverse }) => isInverse === true);
+  const found = all.map(({ operation: { operation, pair }, resource, findings }): OperationFindings => {
+    const key = resourceKey(pair.v2);
+    const base = baseOf(resource);
+    const inverted = undone.filter(
+      ({ on }) => on === 'every' || on.some((id) => id === operation.id || keysOf.get(id) === key),
+    );
+    const rules = new Set(inverted.flatMap((change) => change.rules.map(({ found: rule }) => ruleKey(rule))));
+    const renames = inverted.flatMap((change) => change.rules.filter(isProposed).map((rule) => rule.found));
+    const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
+    return { id: operation.id, findings: own.map((finding) => behindInverse(finding, base, renames)) };
+  });
+  return proposeChanges(found, [], 'response').flatMap((change) => {
+    const response = change.rules.flatMap((finding) => responseText(finding) ?? []);
+    if (response.length === 0) return [];
+    return [{ ...change, rules: [], response }];
+  });
 }
 
-/**
- * The response rules of an operation whose resource nothing writes: there is no request rule to undo, so that they undo what a request
- * of V1 would need. They belong together, and are a question as soon as one of them is. Undefined where nothing differs.
- */
-export function responseChange(
-  id: string,
-  { at, response }: FoundResource,
-  findings: readonly Finding[],
-): ProposedChange | undefined {
+function baseOf({ at, response }: FoundResource): Path {
   const names = at === '' ? [] : [at];
   const carrier = at === '' ? response : response.members.get(at)?.shape;
-  const base = carrier?.element === undefined ? names : [...names, '*'];
-  const doubted = findings.find((finding) => !isProposed(finding));
-  const rules = findings.toReversed().flatMap(({ found, confidence, evidence, doubt }) => {
-    const texts = printUndone(found, base);
-    const why = doubt ?? (doubted === undefined ? undefined : 'others of this change are not certain');
-    return texts.length === 0 ? [] : [{ texts, confidence, evidence, doubt: why }];
-  });
-  if (rules.length === 0) return undefined;
-  return {
-    id: `${changeId(id)}-responses`,
-    summary: `Responses of ${id} have other names or forms.`,
-    on: [id],
-    rules: [],
-    response: rules,
-  };
+  return carrier?.element === undefined ? names : [...names, '*'];
 }
 
-/** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
-export function findQueryRenames(
-  { named, v1, v2 }: Versions,
-  known: readonly ProposedChange[],
-): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
-  const changes = new Map<string, { from: string; to: string; on: string[]; rule: ProposedText }>();
-  const questions: string[] = [];
-  const maps = new Map<string, { name: string; on: string[]; rule: ProposedText }>();
-  const add = (operation: string, from: string, to: string, evidence: Evidence): void => {
-    const key = JSON.stringify([from, to, evidence.doubt === undefined]);
-    const rule = { ...evidence, texts: [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`] };
-    const change = changes.get(key) ?? { from, to, on: [], rule };
-    changes.set(key, change);
-    change.on.push(operation);
-  };
-  for (const { pair, operation } of named) {
-    const [old, young] = [parameterShape(pair.v1, v1, 'query'), parameterShape(pair.v2, v2, 'query')];
-    const { accepted } = findRenames(old, young, { nests: [], isRecorded: false });
-    for (const { from, to, confidence, evidence, ...found } of accepted) {
-      const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
-      add(operation.id, from, to, { confidence, evidence, doubt });
-      if (doubt !== undefined)
-        questions.push(`${operation.id}: is the query parameter ${from} called ${to} in V2? But ${doubt}.`);
-    }
-    const assumed = new Map<string, string>();
-    for (const name of old.members.keys()) {
-      if (young.members.has(name) || accepted.some(({ from }) => from === name)) continue;
-      const to = assumedName(name, young, known);
-      if (to !== undefined) {
-        assumed.set(name, to);
-        const doubt = `it holds only if ${name} is ${to} in bodies`;
-        add(operation.id, name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
-        continue;
-      }
-      questions.push(`${operation.id}: V2 does not describe the query parameter ${name}.`);
-    }
-    for (const [name, { shape }] of old.members) {
-      const now = accepted.find(({ from }) => from === name)?.to ?? assumed.get(name) ?? name;
-      const map = valueMapRule(shape, young.members.get(now)?.shape, now);
-      if (map === undefined) continue;
-      const key = map.texts.join('');
-      const known = maps.get(key) ?? { on: [], name: now, rule: map };
-      maps.set(key, known);
-      known.on.push(operation.id);
-    }
+function ruleKey(found: FoundRule): string {
+  return JSON.stringify(found);
+}
+
+/** A rule with its path from `base`; what is elsewhere stays. */
+function below(found: FoundRule, base: Path): FoundRule {
+  if (found.rule === 'unwrap' || !base.every((name, at) => found.in[at] === name)) return found;
+  return { ...found, in: found.in.slice(base.length) };
+}
+
+/** The finding with the names that objects around it have once `inverse` has run. */
+function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRule[]): Finding {
+  const { found } = finding;
+  if (found.rule === 'unwrap') return finding;
+  const place = [...found.in];
+  for (let at = place.length - 1; at >= base.length; at -= 1) {
+    const around = place.slice(base.length, at);
+    const rename = inverted.find(
+      (rule) => rule.rule === 'rename' && rule.to === place[at] && rule.in.join('\0') === around.join('\0'),
+    );
+    if (rename?.rule === 'rename') place[at] = rename.member;
   }
-  const proposed = [...changes.values()].map(({ from, to, on, rule }): ProposedChange => ({
-    id: `${to}-parameter`
-      .replaceAll(/[^\w.-]|_/g, '-')
-      .replace(/^[^A-Za-z]+/, '')
-      .slice(0, 60),
-    summary: `The query parameter ${from} is called ${to}.`,
-    on,
-    rules: [],
-    query: [rule],
-  }));
-  const mapped = [...maps.values()].map(({ on, name, rule }): ProposedChange => ({
-    id: `${idPart(name)}-parameter-values`,
-    summary: `The query parameter ${name} has other values.`,
-    on,
-    rules: [],
-    query: [rule],
-  }));
-  return { changes: [...proposed, ...mapped], questions };
+  return { ...finding, found: { ...found, in: place } };
 }
 
-function idPart(name: string): string {
-  return name
-    .replaceAll(/[^\w.-]|_/g, '-')
-    .replace(/^[^A-Za-z]+/, '')
-    .toLowerCase()
-    .slice(0, 50);
-}
-
-/** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */
-export function findHeaderRenames(
-  { named, v1, v2 }: Versions,
-  versionField: string | undefined,
-): readonly ProposedChange[] {
-  const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
-  for (const { pair, operation } of named) {
-    const [old, young] = [
-      parameterShape(pair.v1, v1, 'header').members,
-      parameterShape(pair.v2, v2, 'header').members,
-    ];
-    const gone = [...old].filter(([name]) => !hasField(young, name));
-    const fresh = [...young].filter(([name]) => name !== versionField && !hasField(old, name));
-    const [from, to] = [gone[0], fresh[0]];
-    if (gone.length !== 1 || fresh.length !== 1 || from === undefined || to === undefined) continue;
-    if (from[1].required !== to[1].required) continue;
-    const key = JSON.stringify([from[0], to[0]]);
-    const known = renames.get(key) ?? { on: [], from: from[0], to: to[0] };
-    renames.set(key, known);
-    known.on.push(operation.id);
+/** A rule of a response with its evidence; undefined where there is nothing to undo. */
+function responseText(finding: Finding): ProposedText | undefined {
+  const { found, confidence, evidence, doubt, others = [] } = finding;
+  const texts = printUndone(found, []);
+  const further = others.map((one) => printUndone(one, [])).filter((lines) => lines.length > 0);
+  if (found.rule === 'default') {
+    const path = pathText(found.in, found.member);
+    const why = `V2's responses have ${path}, and V1's never had it`;
+    return { texts, confidence, evidence: why, doubt: 'most clients do not look at what they do not know' };
   }
-  return [...renames.values()].map(({ on, from, to }) => ({
-    id: `${idPart(to)}-header`,
-    summary: `The header field ${from} is called ${to}.`,
-    on: on.length === named.length ? 'every' : on,
-    rules: [],
-    headers: [
-      {
-        texts: [`{ rename: ${from}, to: ${to} }`],
-        confidence: 0.8,
-        evidence: `${from} is the only field that is gone, and ${to} the only one that is new`,
-        doubt: 'a value that means something else would be sent under that name',
-      },
-    ],
-  }));
-}
-
-/** True for a field of that name, in any case. */
-export function hasField(fields: Shape['members'], name: string): boolean {
-  return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
-}
-
-/** The values of a query parameter that V2 calls otherwise, as a rule; undefined when there are none. */
-function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
-  const map = young && findValueMap(old.values, young.values);
-  const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
-  if (map === undefined || pairs.length === 0) return undefined;
-  const isGuess = map.guessed.pairs.length > 0;
+  if (texts.length > 0) return { texts, confidence, evidence, doubt, others: further };
+  if (found.rule !== 'strip') return undefined;
+  const path = pathText(found.in, found.member);
   return {
-    texts: [printValueMap(pairs, name)],
-    confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
-    evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
-    doubt: isGuess ? 'a value that means something else would change' : undefined,
+    texts: [printDefault(path, null)],
+    confidence: 0.5,
+    evidence: `V1's responses have ${path}, and V2's do not`,
+    doubt: "its value is nobody's: delete the rule if V1's clients do without",
+    others: further,
   };
-}
-
-/** True when a body has the member of one name by the other one, for certain. */
-function isKnown(from: string, to: string, known: readonly ProposedChange[]): boolean {
-  return known.some(({ rules }) =>
-    rules.some((rule) => {
-      const { found } = rule;
-      return isProposed(rule) && found.rule === 'rename' && found.member === from && found.to === to;
-    }),
-  );
-}
-
-/** The name that a body may have for a member, where V2 has a query parameter of that name. */
-function assumedName(name: string, young: Shape, known: readonly ProposedChange[]): string | undefined {
-  const found = known.flatMap(({ rules }) => rules.map((rule) => rule.found));
-  const rename = found.find(
-    (rule) => rule.rule === 'rename' && rule.member === name && young.members.has(rule.to),
-  );
-  return rename?.rule === 'rename' ? rename.to : undefined;
-}
-
-/** The parameters of an operation in one place, as the members of an object. */
-export function parameterShape(
-  { operation, item }: DescribedOperation,
-  components: Components,
-  place: 'query' | 'header',
-): Shape {
-  const declared = [...elementsOf(item['parameters']), ...elementsOf(operation['parameters'])];
-  const members = declared.flatMap((one) =>
-    parameterIn(followed(components.description, one), components, place),
-  );
-  return { ...ANY_SHAPE, members: new Map(members) };
-}
-
-function parameterIn(
-  parameter: unknown,
-  components: Components,
-  place: 'query' | 'header',
-): readonly (readonly [string, MemberShape])[] {
-  const name = memberOf(parameter, 'name');
-  if (memberOf(parameter, 'in') !== place || typeof name !== 'string') return [];
-  const shape = shapeOf(memberOf(parameter, 'schema'), components);
-  const text = memberOf(parameter, 'description');
-  const example = memberOf(parameter, 'example');
-  const shown = typeof example === 'string' && shape.constraints === '';
-  const constraints = shown ? JSON.stringify([['example', example]]) : shape.constraints;
-  const described = { ...shape, constraints, ...(typeof text === 'string' && { text }) };
-  return [[name, { shape: described, required: memberOf(parameter, 'required') === true }]];
 }

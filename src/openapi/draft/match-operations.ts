@@ -1,7 +1,7 @@
 import { templateShape } from '../../rules/rule.ts';
+import type { Components } from '../components.ts';
 import {
   type DescribedOperation,
-  describedOperations,
   type Description,
   elementsOf,
   followed,
@@ -9,7 +9,9 @@ import {
   objectIn,
   templateOf,
 } from '../description.ts';
-import { patternPrefix, wordsOf } from './compare-shapes.ts';
+import type { Shape } from '../shape.ts';
+import { requestShape, successShape } from './bodies.ts';
+import { patternPrefix, singular, wordsOf } from './compare-shapes.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {
@@ -24,6 +26,10 @@ export interface MovedOperation {
   /** Such as `GET /lines?invoice={id}`. */
   readonly to: string;
   readonly evidence: string;
+  /** Why it may be another operation, as the end of a sentence: such a move is a question. */
+  readonly doubt?: string;
+  /** What it may be instead, the likeliest first. */
+  readonly others?: readonly string[];
   /** The word of V1's path for which V2's has another one; absent for one that moved otherwise. */
   readonly word?: OtherWord;
 }
@@ -34,94 +40,100 @@ export interface OtherWord {
   readonly to: string;
 }
 
-/** The operations that both versions describe, and sentences about those that only V1 does. */
-interface MatchedOperations {
+/** An operation that only V1 describes. */
+export interface GoneOperation {
+  readonly operation: DescribedOperation;
+  /** A sentence about it; empty where nothing is known. */
+  readonly hint: string;
+}
+
+/** The operations that both versions describe, those that only V1 does, and sentences about what was not read. */
+export interface MatchedOperations {
   readonly matched: readonly MatchedOperation[];
+  readonly gone: readonly GoneOperation[];
   readonly questions: readonly string[];
 }
 
-/**
- * Matches operations by method and path, whatever the names of path parameters; those that are left by their words and shapes: `/bills`
- * is `/invoices` where the same methods stand at the same places and say the same.
- */
-export function matchOperations(
-  v1: Description,
-  v2: Description,
-  said: SaidMoves = new Map(),
-): MatchedOperations {
-  const [old, young] = [describedOperations(v1, 'v1'), describedOperations(v2, 'v2')];
-  const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
-  const same = new Map<DescribedOperation, DescribedOperation | undefined>();
-  const found = new Map<DescribedOperation, MatchedOperation>();
-  for (const operation of old) {
-    const to = said.get(shapeKey(operation));
-    const partner = byShape.get(to === undefined ? shapeKey(operation) : destinationShape(to));
-    if (to === undefined) same.set(operation, partner);
-    else if (partner !== undefined)
-      found.set(operation, { v1: operation, v2: partner, moved: { to, evidence: 'the rule book says so' } });
-  }
-  const taken = new Set([...same.values(), ...[...found.values()].map((pair) => pair.v2)]);
-  const left = old.filter((operation) => same.get(operation) === undefined && !found.has(operation));
-  const free = young.filter((operation) => !taken.has(operation));
-  const { moved, words } = movedOperations(left, free, { v1, v2 });
-  for (const [operation, pair] of moved) found.set(operation, pair);
-  const unused = free.filter((operation) => ![...moved.values()].some((pair) => pair.v2 === operation));
-  const matched: MatchedOperation[] = [];
-  const questions: string[] = [];
-  for (const operation of old) {
-    const partner = same.get(operation);
-    const move = found.get(operation);
-    if (partner !== undefined) matched.push({ v1: operation, v2: partner });
-    else if (move !== undefined) matched.push(move);
-    else questions.push(unmatchedQuestion(operation, { young, unused, words }, { v1, v2 }));
-  }
-  const unread = unreadItems(v1).map(
-    ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
-  );
-  return { matched, questions: [...questions, ...unread] };
-}
-
-function unmatchedQuestion(
-  operation: DescribedOperation,
-  { young, unused, words }: Candidates,
-  descriptions: Descriptions,
-): string {
-  const { v2 } = descriptions;
-  const unread = unreadItems(v2).find(({ path }) => path.endsWith(operation.rest));
-  if (unread !== undefined)
-    return `V2's ${unread.path} is ${unread.reference}, which could not be read or compared.`;
-  const id = operation.operation['operationId'];
-  const named = young.find((other) => id !== undefined && other.operation['operationId'] === id);
-  const hint = named === undefined ? '' : ` ${named.method} ${named.rest} has the same operationId.`;
-  // With another method a request does something else, perhaps: PUT replaces what PATCH changes.
-  const others = unused.filter((other) => {
-    const word = other.method === operation.method ? undefined : otherWord(operation, other);
-    const isSamePlace = shapeOfPath(operation) === shapeOfPath(other);
-    const known = words.find(({ from, to }) => from === word?.from && to === word.to);
-    return (
-      other.method !== operation.method &&
-      (isSamePlace || known !== undefined) &&
-      saysTheSame(operation, other, known)
-    );
-  });
-  const [other] = others;
-  const isOne = other !== undefined && others.length === 1;
-  const to = isOne ? `${other.method} ${withNames(other, operation, descriptions)}` : '…';
-  const asked = isOne
-    ? `Is it ${other.method} ${other.rest}, which says the same? Then write`
-    : 'If it moved, say where to:';
-  return `V2 does not describe ${operation.method} ${operation.rest}. ${asked} { match: ${operation.method} ${operation.rest}, to: ${to} }.${hint}`;
-}
-
-/** The operations of V2 that an operation of V1 could be, and the words that differ in paths. */
-interface Candidates {
-  readonly young: readonly DescribedOperation[];
-  readonly unused: readonly DescribedOperation[];
-  readonly words: readonly OtherWord[];
+/** One version: what references lead to, and its operations below its prefix. */
+export interface Version {
+  readonly components: Components;
+  readonly operations: readonly DescribedOperation[];
 }
 
 /** Where a rule book leads operations: method and path of V2 by the key of V1's. */
 export type SaidMoves = ReadonlyMap<string, string>;
+
+/** Candidates that a question names. */
+const MAX_CANDIDATES = 3;
+
+/** The likeness from which an operation is a candidate. */
+const ASKED_FROM = 2;
+
+/**
+ * Matches operations by method and path, whatever the names of path parameters, and others by their operationId, or by a path that says
+ * the same in other words (`/floor_plans`, `/floorPlan`) where bodies and responses fit. Everything else is a question: a request that
+ * goes to another resource reads, changes or deletes what nobody meant.
+ */
+export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new Map()): MatchedOperations {
+  const [old, young] = [v1.operations, v2.operations];
+  const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
+  const found = new Map<DescribedOperation, MatchedOperation>();
+  for (const operation of old) {
+    const to = said.get(shapeKey(operation));
+    const partner = byShape.get(to === undefined ? shapeKey(operation) : destinationShape(to));
+    if (partner === undefined) continue;
+    const moved = to === undefined ? {} : { moved: { to, evidence: 'the rule book says so' } };
+    found.set(operation, { v1: operation, v2: partner, ...moved });
+  }
+  const taken = new Set([...found.values()].map((pair) => pair.v2));
+  const left = (): readonly DescribedOperation[] =>
+    old.filter((one) => !found.has(one) && !said.has(shapeKey(one)));
+  const free = (): readonly DescribedOperation[] => young.filter((one) => !taken.has(one));
+  const questions: string[] = [];
+  for (const prove of [sameId, sameWords]) {
+    const [before, after] = [left(), free()];
+    for (const one of before) {
+      const partners = after.filter((other) => prove(one, other));
+      const [partner] = partners;
+      if (partner === undefined || partners.length > 1) continue;
+      if (before.some((other) => other !== one && prove(other, partner))) continue;
+      const moved = provenMove(one, partner, { v1, v2 }, prove === sameWords);
+      if (moved === undefined) continue;
+      found.set(one, { v1: one, v2: partner, moved });
+      taken.add(partner);
+    }
+  }
+  const gone: GoneOperation[] = [];
+  const words = renamedWords(left(), free());
+  const candidates = free();
+  for (const operation of left()) {
+    const unread = unreadItems(v2.components.description).find(({ path }) => path.endsWith(operation.rest));
+    if (unread !== undefined) {
+      questions.push(`V2's ${unread.path} is ${unread.reference}, which could not be read or compared.`);
+      continue;
+    }
+    const moves = candidates
+      .flatMap((other) => likelyMove(operation, other, { v1, v2 }, words) ?? [])
+      .toSorted((one, other) => other.likeness - one.likeness);
+    const [best, ...others] = moves;
+    if (best === undefined) gone.push({ operation, hint: '' });
+    else {
+      const further = others
+        .filter(({ to }) => to !== best.to)
+        .slice(0, MAX_CANDIDATES - 1)
+        .map(({ to }) => to);
+      const { to, evidence, word, v2: partner } = best;
+      const doubt = best.doubt ?? 'it may be another operation';
+      const moved = { to, evidence, doubt, others: further, ...(word && { word }) };
+      found.set(operation, { v1: operation, v2: partner, moved });
+    }
+  }
+  const unread = unreadItems(v1.components.description).map(
+    ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
+  );
+  const matched = old.flatMap((operation) => found.get(operation) ?? []);
+  return { matched, gone, questions: [...questions, ...unread] };
+}
 
 /** The key of a method and a path of V2 as a rule book writes them, with texts around parameters and a query. */
 function destinationShape(to: string): string {
@@ -129,10 +141,6 @@ function destinationShape(to: string): string {
   const [path = ''] = target.split('?');
   const segments = path.split('/').map((segment) => (segment.includes('{') ? '{}' : segment));
   return `${method} ${segments.join('/')}`;
-}
-
-function shapeOfPath(operation: DescribedOperation): string {
-  return shapeKey(operation).replace(/^\S+ /, '');
 }
 
 /** The path items that are in another document, or nowhere. */
@@ -150,63 +158,322 @@ function shapeKey(operation: DescribedOperation): string {
   return `${operation.method} ${template === undefined ? operation.rest : templateShape(template)}`;
 }
 
-interface Descriptions {
-  readonly v1: Description;
-  readonly v2: Description;
+interface Versions {
+  readonly v1: Version;
+  readonly v2: Version;
+}
+
+/** Words of an operationId that name no resource: two operations can have them by chance. */
+const VERBS: ReadonlySet<string> = new Set(
+  `get list read find fetch show retrieve search query create add new post make insert update change edit modify put patch save set
+  replace upsert delete remove destroy drop cancel do run call handle index all one by id operation api v rest`.split(
+    /\s+/,
+  ),
+);
+
+/** True when an operationId, which names a resource, is the same; or one that names none, where the paths have a word in common. */
+function sameId(one: DescribedOperation, other: DescribedOperation): boolean {
+  const [id, same] = [one, other].map(({ operation }) => operation['operationId']);
+  if (typeof id !== 'string' || id !== same || one.method !== other.method) return false;
+  const names = wordsOf(id).filter((word) => !VERBS.has(word) && !/^\d+$/.test(word));
+  return names.length > 0 || staticWords(one).some((word) => staticWords(other).includes(word));
+}
+
+/** True when the paths say the same in other words: other numbers, cases or separators. */
+function sameWords(one: DescribedOperation, other: DescribedOperation): boolean {
+  if (one.method !== other.method) return false;
+  const [old, young] = [one, other].map(segmentsOf);
+  return (
+    old !== undefined &&
+    young !== undefined &&
+    old.length === young.length &&
+    old.every((segment, at) => {
+      const partner = young[at] ?? '';
+      if (isParameter(segment) || isParameter(partner)) return isParameter(segment) === isParameter(partner);
+      return plain(segment) === plain(partner);
+    })
+  );
+}
+
+/** A segment without case, separators and number. */
+function plain(segment: string): string {
+  return wordsOf(segment).map(singular).join('');
+}
+
+const segments = new WeakMap<DescribedOperation, readonly string[]>();
+
+/** The segments of a path as a rule book writes it; undefined where it cannot. */
+function segmentsOf(operation: DescribedOperation): readonly string[] | undefined {
+  const known = segments.get(operation);
+  if (known !== undefined) return known;
+  const split = templateOf(operation)
+    ?.split('/')
+    .filter((segment) => segment !== '');
+  if (split !== undefined) segments.set(operation, split);
+  return split;
+}
+
+function staticWords(operation: DescribedOperation): readonly string[] {
+  return (segmentsOf(operation) ?? []).filter((segment) => !isParameter(segment)).map(plain);
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith('{');
+
+/** A move with the parameters that V2 needs, each from the one of V1 that means the same; undefined where that is not certain. */
+function provenMove(
+  v1: DescribedOperation,
+  v2: DescribedOperation,
+  versions: Versions,
+  isByWords: boolean,
+): MovedOperation | undefined {
+  const query = isByWords ? undefined : queryMove(v1, v2, versions);
+  const to = withParameters(v2, v1, versions);
+  const isCertain = to !== undefined && !to.isGuess && to.left.length === 0;
+  if (query !== undefined)
+    return { to: query.text, evidence: `both have the same operationId, and ${query.evidence}` };
+  if (!isCertain) return undefined;
+  const word = otherWord(v1, v2);
+  if (!isByWords)
+    return { to: to.text, evidence: 'both have the same operationId', ...(word !== undefined && { word }) };
+  if (!bodiesFit(v1, v2, versions, FITTING)) return undefined;
+  return { to: to.text, evidence: 'the paths say the same in other words, and bodies and responses fit' };
+}
+
+/** Members in common, as a part of those of the version that has fewer, from which two objects may be the same. */
+const FITTING = 0.5;
+
+/** The same, from which they are worth a question. */
+const POSSIBLE = 0.1;
+
+/** False where a body or a response of one version tells that it is none of the other one. */
+function bodiesFit(
+  v1: DescribedOperation,
+  v2: DescribedOperation,
+  versions: Versions,
+  share: number,
+): boolean {
+  const [old, young] = [versions.v1.components, versions.v2.components];
+  return (
+    'requestBody' in v1.operation === 'requestBody' in v2.operation &&
+    shapesFit(requestShape(v1, old), requestShape(v2, young), share) &&
+    shapesFit(successShape(v1, old), successShape(v2, young), share)
+  );
+}
+
+function shapesFit(one: Shape | undefined, other: Shape | undefined, share: number): boolean {
+  const [old, young] = [one, other].map((shape) => (shape === undefined ? [] : innerNames(shape)));
+  if (old === undefined || young === undefined || old.length === 0 || young.length === 0) return true;
+  const common = old.filter((name) => young.includes(name)).length;
+  return common >= share * Math.min(old.length, young.length);
+}
+
+/** The names of the members of a body, or of the one object or list of objects that is all that it has. */
+function innerNames(shape: Shape): readonly string[] {
+  let inner = shape.element ?? shape;
+  for (let level = 0; level < 3; level += 1) {
+    const objects = [...inner.members.values()].flatMap(({ shape: member }) => {
+      const one = member.element ?? member;
+      return one.members.size > 0 ? [one] : [];
+    });
+    const [only] = objects;
+    if (only === undefined || objects.length > 1 || inner.members.size > 4) break;
+    inner = only;
+  }
+  return [...inner.members.keys()].map((name) => wordsOf(name).join(''));
+}
+
+/** V2's method and path with V1's parameters. */
+interface Destination {
+  readonly text: string;
+  /** Parameters of V1's path that it does not have. */
+  readonly left: readonly string[];
+  /** True where a parameter is only likely to be the one. */
+  readonly isGuess: boolean;
+}
+
+/** Names that say nothing about what they identify. */
+const COMMON_NAMES: ReadonlySet<string> = new Set('id key name no number uuid guid code slug ref'.split(' '));
+
+/**
+ * V2's path with the names that V1 has for its parameters, which a rule book knows, and with the text that V2's ids begin with. Undefined
+ * where V2 needs one that V1 does not have.
+ */
+function withParameters(
+  v2: DescribedOperation,
+  v1: DescribedOperation,
+  versions: Versions,
+): Destination | undefined {
+  const [old, young] = [parametersIn(v1), parametersIn(v2)];
+  if (old === undefined || young === undefined) return undefined;
+  const left = new Set(old);
+  const partners = new Map<PathParameter, PathParameter>();
+  let isGuess = false;
+  const take = (isPartner: (one: PathParameter, other: PathParameter) => boolean): void => {
+    for (const parameter of young) {
+      if (partners.has(parameter)) continue;
+      const fitting = [...left].filter((other) => isPartner(parameter, other));
+      const [partner] = fitting;
+      if (partner === undefined || fitting.length > 1) continue;
+      partners.set(parameter, partner);
+      left.delete(partner);
+    }
+  };
+  // A name such as `id` is of whatever stands before it.
+  take((one, other) => one.behind === other.behind && one.behind !== '');
+  take((one, other) => one.word === other.word && !COMMON_NAMES.has(one.word));
+  take(
+    (one, other) => one.word === `${other.behind}${other.word}` || other.word === `${one.behind}${one.word}`,
+  );
+  take((one, other) => one.word === `${other.behind}id` || other.word === `${one.behind}id`);
+  const open = young.filter((parameter) => !partners.has(parameter));
+  if (open.length > left.size) return undefined;
+  for (const parameter of open) {
+    const [next] = left;
+    if (next === undefined) return undefined;
+    // The only one, at the same place between as many others, is the one.
+    isGuess ||= old.length !== young.length || open.length > 1;
+    partners.set(parameter, next);
+    left.delete(next);
+  }
+  const all = [...young];
+  const text = (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
+    const parameter = all.shift();
+    const partner = parameter && partners.get(parameter);
+    return partner === undefined
+      ? own
+      : `${idPrefix(v2, own.slice(1, -1), v1, partner.name, versions)}{${partner.name}}`;
+  });
+  return { text: `${v2.method} ${text}`, left: [...left].map(({ name }) => name), isGuess };
+}
+
+/** A parameter of a path, and the word that stands before it. */
+interface PathParameter {
+  readonly name: string;
+  readonly word: string;
+  readonly behind: string;
+}
+
+function parametersIn(operation: DescribedOperation): readonly PathParameter[] | undefined {
+  const all = segmentsOf(operation);
+  return all?.flatMap((segment, at) => {
+    if (!isParameter(segment)) return [];
+    const before = all[at - 1] ?? '';
+    const name = segment.slice(1, -1);
+    return [{ name, word: wordsOf(name).join(''), behind: isParameter(before) ? '' : plain(before) }];
+  });
+}
+
+/** The text that V2's ids begin with and V1's do not, as the pattern of the parameter tells; empty for none. */
+function idPrefix(
+  v2: DescribedOperation,
+  young: string,
+  v1: DescribedOperation,
+  old: string,
+  versions: Versions,
+): string {
+  const prefix = textPrefix(schemaOf(v2, young, versions.v2.components.description));
+  return prefix === textPrefix(schemaOf(v1, old, versions.v1.components.description)) ? '' : prefix;
+}
+
+function schemaOf(described: DescribedOperation, name: string, description: Description): unknown {
+  const parameter = parametersOf(described, description).find((one) => memberOf(one, 'name') === name);
+  return followed(description, memberOf(parameter, 'schema'));
+}
+
+/** The text that a pattern such as `^inv_[0-9]+$` requires at the start; empty for none. */
+function textPrefix(schema: unknown): string {
+  const pattern = memberOf(schema, 'pattern');
+  return typeof pattern === 'string' ? (patternPrefix(pattern) ?? '') : '';
+}
+
+/** An operation of V2 that one of V1 may be. */
+interface LikelyMove {
+  readonly v2: DescribedOperation;
+  readonly to: string;
+  readonly evidence: string;
+  readonly likeness: number;
+  readonly doubt?: string;
+  readonly word?: OtherWord;
+}
+
+/** What speaks for an operation of V2 that is not proven to be one of V1; undefined where too little does. */
+function likelyMove(
+  v1: DescribedOperation,
+  v2: DescribedOperation,
+  versions: Versions,
+  words: readonly RenamedWord[],
+): LikelyMove | undefined {
+  const reasons: string[] = [];
+  let likeness = 0;
+  const weigh = (weight: number, reason: string): void => {
+    likeness += weight;
+    reasons.push(reason);
+  };
+  const isSameMethod = v1.method === v2.method;
+  const isEdit = (method: string): boolean => method === 'PUT' || method === 'PATCH';
+  if (!isSameMethod && !(isEdit(v1.method) && isEdit(v2.method))) {
+    const isSameId =
+      v1.operation['operationId'] !== undefined &&
+      v1.operation['operationId'] === v2.operation['operationId'];
+    if (!isSameId && plainPath(v1) !== plainPath(v2)) return undefined;
+  }
+  const word = otherWord(v1, v2);
+  const known = words.find(({ from, to }) => from === word?.from && to === word.to);
+  const query = queryMove(v1, v2, versions);
+  if (
+    v1.operation['operationId'] !== undefined &&
+    v1.operation['operationId'] === v2.operation['operationId']
+  )
+    weigh(4, 'both have the same operationId');
+  else if ([undefined, ...words.filter(isShown)].some((one) => saysTheSame(v1, v2, one)))
+    weigh(2, 'their names or summaries say the same');
+  if (plainPath(v1) === plainPath(v2)) weigh(2, 'they have the same path');
+  else if (known !== undefined && isShown(known)) {
+    const many = known.pairs.length === 1 ? '1 operation has' : `${known.pairs.length} operations have`;
+    weigh(2, `${many} the same method and place with ${known.to} instead of ${known.from}`);
+  } else if (isInside(v1, v2) || isInside(v2, v1)) weigh(1.5, "one path is the end of the other's");
+  else if (staticWords(v1).at(-1) === staticWords(v2).at(-1)) weigh(1, 'their paths end with the same word');
+  if (query !== undefined) weigh(1, query.evidence);
+  const target = query ?? withParameters(v2, v1, versions);
+  if (target === undefined || likeness < ASKED_FROM) return undefined;
+  if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
+  const [left] = 'left' in target ? target.left : [];
+  const doubt = isSameMethod
+    ? left !== undefined
+      ? `V2 does not have {${left}}`
+      : undefined
+    : `${v2.method} is another method than ${v1.method}`;
+  return {
+    v2,
+    to: target.text,
+    evidence: reasons.join('; '),
+    likeness: likeness - (isSameMethod ? 0 : 0.5),
+    ...(doubt !== undefined && { doubt }),
+    ...(known !== undefined && { word: { from: known.from, to: known.to } }),
+  };
+}
+
+function plainPath(operation: DescribedOperation): string {
+  return (segmentsOf(operation) ?? [operation.rest])
+    .map((segment) => (isParameter(segment) ? '{}' : plain(segment)))
+    .join('/');
+}
+
+/** True when the path of one is the end of the other's. */
+function isInside(one: DescribedOperation, other: DescribedOperation): boolean {
+  return plainPath(one) !== '' && `/${plainPath(other)}`.endsWith(`/${plainPath(one)}`);
 }
 
 /** A word of V1's paths for which V2 has another one, and the operations that show it. */
 interface RenamedWord extends OtherWord {
-  readonly pairs: readonly (readonly [old: DescribedOperation, young: DescribedOperation])[];
+  readonly pairs: (readonly [old: DescribedOperation, young: DescribedOperation])[];
   /** The pairs of which more than the path agrees: the words of their names, or their summaries. */
-  readonly agreeing: number;
+  agreeing: number;
 }
 
-function movedOperations(
-  old: readonly DescribedOperation[],
-  young: readonly DescribedOperation[],
-  descriptions: Descriptions,
-): {
-  readonly moved: ReadonlyMap<DescribedOperation, MatchedOperation>;
-  readonly words: readonly OtherWord[];
-} {
-  const found = new Map<DescribedOperation, MatchedOperation>();
-  const taken = new Set<DescribedOperation>();
-  const add = (v1: DescribedOperation, v2: DescribedOperation, moved: MovedOperation): void => {
-    if (found.has(v1) || taken.has(v2)) return;
-    found.set(v1, { v1, v2, moved });
-    taken.add(v2);
-  };
-  const words = renamedWords(old, young);
-  const sure = words.filter(
-    (word) => (word.agreeing > 0 || word.pairs.length > 1) && !words.some((other) => isRival(other, word)),
-  );
-  for (const { from, to, pairs, agreeing } of sure) {
-    const many = pairs.length === 1 ? '1 operation has' : `${pairs.length} operations have`;
-    const agree = agreeing === 0 ? '' : `; ${agreeing === 1 ? '1 says' : `${agreeing} say`} the same`;
-    const evidence = `${many} the same method and place with ${to} instead of ${from}${agree}`;
-    for (const [v1, v2] of pairs)
-      add(v1, v2, { to: `${v2.method} ${withNames(v2, v1, descriptions)}`, evidence, word: { from, to } });
-  }
-  for (const v1 of old) {
-    if (found.has(v1)) continue;
-    const partners = young.flatMap((v2) => {
-      const moved = taken.has(v2) ? undefined : queryMove(v1, v2, descriptions, sure);
-      return moved === undefined ? [] : [{ v2, moved }];
-    });
-    const [partner] = partners;
-    if (partner !== undefined && partners.length === 1) add(v1, partner.v2, partner.moved);
-  }
-  return { moved: found, words: sure };
-}
-
-/** True when another word explains as much of the same path. */
-function isRival(other: RenamedWord, word: RenamedWord): boolean {
-  if (other === word || (other.from !== word.from && other.to !== word.to)) return false;
-  return (
-    other.agreeing > word.agreeing ||
-    (other.agreeing === word.agreeing && other.pairs.length >= word.pairs.length)
-  );
+/** True for a word that more than one path alone shows. */
+function isShown({ pairs, agreeing }: RenamedWord): boolean {
+  return pairs.length > 1 || agreeing > 0;
 }
 
 /** The words in which paths of the same form differ: in one word only, wherever it stands. */
@@ -214,40 +481,34 @@ function renamedWords(
   old: readonly DescribedOperation[],
   young: readonly DescribedOperation[],
 ): readonly RenamedWord[] {
-  const words = new Map<
-    string,
-    { from: string; to: string; pairs: [DescribedOperation, DescribedOperation][]; agreeing: number }
-  >();
+  const words = new Map<string, RenamedWord>();
   for (const v1 of old) {
     for (const v2 of young) {
-      const word = v1.method === v2.method ? otherWord(v1, v2) : undefined;
+      const word = otherWord(v1, v2);
       if (word === undefined) continue;
-      const known = words.get(JSON.stringify(word)) ?? { ...word, pairs: [], agreeing: 0 };
-      words.set(JSON.stringify(word), known);
-      known.pairs.push([v1, v2]);
+      const key = JSON.stringify(word);
+      const known = words.get(key) ?? { ...word, pairs: [], agreeing: 0 };
+      words.set(key, known);
+      if (v1.method === v2.method) known.pairs.push([v1, v2]);
       if (saysTheSame(v1, v2, word)) known.agreeing += 1;
     }
   }
-  return [...words.values()].toSorted(
-    (one, other) => other.agreeing - one.agreeing || other.pairs.length - one.pairs.length,
-  );
+  return [...words.values()];
 }
 
 function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | undefined {
-  const [one, other] = [v1, v2].map((operation) => templateOf(operation)?.split('/'));
+  const [one, other] = [v1, v2].map(segmentsOf);
   if (one === undefined || other === undefined || one.length !== other.length) return undefined;
   let word: OtherWord | undefined;
   for (const [at, from] of one.entries()) {
     const to = other[at] ?? '';
     if (isParameter(from) !== isParameter(to)) return undefined;
-    if (isParameter(from) || from === to) continue;
+    if (isParameter(from) || plain(from) === plain(to)) continue;
     if (word !== undefined && (word.from !== from || word.to !== to)) return undefined;
     word = { from, to };
   }
   return word;
 }
-
-const isParameter = (segment: string): boolean => segment.startsWith('{');
 
 /** True when the words of the names, or of the summaries, are the same but for the ones that differ in the paths. */
 function saysTheSame(
@@ -280,76 +541,53 @@ export function hasOtherWord(name: string, other: string, word: OtherWord): bool
 
 const ARTICLES: ReadonlySet<string> = new Set(['a', 'an', 'the']);
 
-/** A word in the singular, as far as its ending tells. */
-export function singular(word: string): string {
-  if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
-  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
-}
-
-/** V2's path with the names that V1 has for its parameters, which a rule book knows, and with the text that V2's ids begin with. */
-function withNames(v2: DescribedOperation, v1: DescribedOperation, descriptions: Descriptions): string {
-  const names = (templateOf(v1) ?? '').split('/').filter(isParameter);
-  let at = 0;
-  return (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
-    at += 1;
-    const name = names[at - 1];
-    if (name === undefined) return own;
-    return `${idPrefix(v2, own.slice(1, -1), v1, name.slice(1, -1), descriptions)}${name}`;
-  });
-}
-
-/** The text that V2's ids begin with and V1's do not, as the pattern of the parameter tells; empty for none. */
-function idPrefix(
-  v2: DescribedOperation,
-  young: string,
-  v1: DescribedOperation,
-  old: string,
-  descriptions: Descriptions,
-): string {
-  const prefix = textPrefix(schemaOf(v2, young, descriptions.v2));
-  return prefix === textPrefix(schemaOf(v1, old, descriptions.v1)) ? '' : prefix;
-}
-
-function schemaOf(described: DescribedOperation, name: string, description: Description): unknown {
-  const parameter = parametersOf(described, description).find((one) => memberOf(one, 'name') === name);
-  return followed(description, memberOf(parameter, 'schema'));
-}
-
-/** The text that a pattern such as `^inv_[0-9]+$` requires at the start; empty for none. */
-function textPrefix(schema: unknown): string {
-  const pattern = memberOf(schema, 'pattern');
-  return typeof pattern === 'string' ? (patternPrefix(pattern) ?? '') : '';
-}
-
-/** A path parameter of V1 that is a required query parameter in V2, where names or summaries are the same. */
+/** A path parameter of V1 that is a required query parameter in V2, and no parameter that V1's own queries have. */
 function queryMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
-  descriptions: Descriptions,
-  words: readonly OtherWord[],
-): MovedOperation | undefined {
-  if (v1.method !== v2.method || ![undefined, ...words].some((word) => saysTheSame(v1, v2, word)))
-    return undefined;
-  const names = (templateOf(v1) ?? '').split('/').filter(isParameter);
-  const kept = (templateOf(v2) ?? '').split('/').filter(isParameter);
-  const asked = requiredQuery(v2, descriptions.v2).filter(
-    (name) => !requiredQuery(v1, descriptions.v1).includes(name),
-  );
-  const [name] = asked;
-  const parameter = names[kept.length];
-  if (asked.length !== 1 || name === undefined || parameter === undefined) return undefined;
-  if (names.length !== kept.length + 1) return undefined;
+  versions: Versions,
+): { readonly text: string; readonly evidence: string } | undefined {
+  const [old, young] = [parametersIn(v1), parametersIn(v2)];
+  if (old === undefined || young === undefined || old.length !== young.length + 1) return undefined;
+  const own = ownQueries(versions.v1);
+  const [name, ...more] = queryNames(v2, versions.v2.components.description, true);
+  const parameter = old.at(young.length);
+  if (name === undefined || more.length > 0 || own.has(name) || parameter === undefined) return undefined;
+  const rest = old.filter((one) => one !== parameter);
+  let at = 0;
+  const path = (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (given) => {
+    const partner = rest[at];
+    at += 1;
+    return partner === undefined ? given : `{${partner.name}}`;
+  });
   return {
-    to: `${v2.method} ${withNames(v2, v1, descriptions)}?${name}=${idPrefix(v2, name, v1, parameter.slice(1, -1), descriptions)}${parameter}`,
-    evidence: `both say the same, and V2 asks for ${name}, where V1 has ${parameter} in the path`,
+    text: `${v2.method} ${path}?${name}=${idPrefix(v2, name, v1, parameter.name, versions)}{${parameter.name}}`,
+    evidence: `V2 asks for ${name}, where V1 has {${parameter.name}} in the path`,
   };
 }
 
-function requiredQuery(described: DescribedOperation, description: Description): readonly string[] {
+const queries = new WeakMap<Version, ReadonlySet<string>>();
+
+/** The query parameters of all operations of a version. */
+function ownQueries(version: Version): ReadonlySet<string> {
+  const { operations, components } = version;
+  const known =
+    queries.get(version) ??
+    new Set(operations.flatMap((operation) => queryNames(operation, components.description, false)));
+  queries.set(version, known);
+  return known;
+}
+
+function queryNames(
+  described: DescribedOperation,
+  description: Description,
+  isRequired: boolean,
+): readonly string[] {
   return parametersOf(described, description).flatMap((parameter) => {
     const name = memberOf(parameter, 'name');
-    const isAsked = memberOf(parameter, 'in') === 'query' && memberOf(parameter, 'required') === true;
-    return isAsked && typeof name === 'string' ? [name] : [];
+    const isMeant =
+      memberOf(parameter, 'in') === 'query' && (!isRequired || memberOf(parameter, 'required') === true);
+    return isMeant && typeof name === 'string' ? [name] : [];
   });
 }
 

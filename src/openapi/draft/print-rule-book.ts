@@ -6,7 +6,9 @@ import {
   type FoundValue,
   isProposed,
   pathText,
+  type Question,
 } from './compare-shapes.ts';
+import type { GoneOperation, MovedOperation } from './match-operations.ts';
 import type { ProposedChange, ProposedText } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
@@ -14,8 +16,8 @@ export interface ProposedOperation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
-  /** Method and path in V2 of one that moved, with the evidence. */
-  readonly moved?: { readonly to: string; readonly evidence: string } | undefined;
+  /** Method and path in V2 of one that moved, or may have moved, with the evidence. */
+  readonly moved?: MovedOperation | undefined;
   /** Where its responses carry the resource, where that is not where those of the rule book do. */
   readonly resource?: string | undefined;
 }
@@ -29,7 +31,9 @@ export interface ProposedRuleBook {
   readonly operations: readonly ProposedOperation[];
   readonly changes: readonly ProposedChange[];
   /** What could not be decided, by operation id; the empty id is for none. */
-  readonly questions: ReadonlyMap<string, readonly string[]>;
+  readonly questions: ReadonlyMap<string, readonly Question[]>;
+  /** The operations that only V1 describes, and for which V2 has none that may be it. */
+  readonly gone?: readonly GoneOperation[];
 }
 
 /** A key at the top of a rule book. */
@@ -44,25 +48,32 @@ export interface ProposedKey {
 
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
-/** Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for editors. */
-export function printRuleBook(book: ProposedRuleBook, schema?: string): string {
+/** Whether the rules of questions are comments, as a person gets them, or rules, as they are once each question is answered with yes. */
+export type Marks = 'marked' | 'unmarked';
+
+/**
+ * Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for
+ * editors.
+ */
+export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Marks = 'marked'): string {
   const { origin, keys, operations, changes } = book;
-  const sure = partOf(changes, true);
-  const doubtful = partOf(changes, false);
+  const isAny = changes.some(
+    (change) => isActive(change) || (marks === 'unmarked' && change.isShown !== true),
+  );
   return [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`, '#']),
     ...origin.map((sentence) => comment(sentence, '')),
     '# Confidence is an estimate from 0 to 1. Read each rule before you use it; docs/rule-book.md describes them.',
     '',
-    ...printKeys(keys),
+    ...printKeys(keys, marks),
     '',
     operations.length === 0 ? 'operations: {}' : 'operations:',
-    ...printOperations(book),
+    ...printOperations(book, marks),
     '',
-    sure.length > 0
+    isAny
       ? 'changes:'
-      : `changes: []${doubtful.length === 0 ? '' : ' # Remove the brackets with the first marks.'}`,
-    ...printChanges(book),
+      : `changes: []${changes.length === 0 ? '' : ' # Remove the brackets with the first marks.'}`,
+    ...printChanges(book, marks),
     ...printQuestions(book),
     '',
   ]
@@ -73,14 +84,14 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string): string {
 }
 
 /** The keys at the top of a proposed rule book, as its lines. */
-export function printKeys(keys: readonly ProposedKey[]): readonly string[] {
+export function printKeys(keys: readonly ProposedKey[], marks: Marks = 'marked'): readonly string[] {
   const [sure, asked] = [keys.filter((key) => !('question' in key)), keys.filter((key) => 'question' in key)];
   return [
     ...sure.flatMap(({ lines, evidence }) => [
       ...(evidence === undefined ? [] : [comment(evidence, '')]),
       ...lines,
     ]),
-    ...asked.flatMap((key) => ['', ...keyQuestion(key)]),
+    ...asked.flatMap((key) => ['', ...(marks === 'marked' ? keyQuestion(key) : key.lines)]),
   ];
 }
 
@@ -92,36 +103,92 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
   ];
 }
 
-function printOperation({ id, method, template, moved, resource }: ProposedOperation): readonly string[] {
+function printOperation(
+  { id, method, template, moved, resource }: ProposedOperation,
+  marks: Marks,
+  asked: Set<string>,
+): readonly string[] {
   const match = scalar(`${method} ${template}`);
   if (moved === undefined && resource === undefined) return [`  ${scalar(id)}: ${match}`];
-  const to = moved === undefined ? '' : `, to: ${scalar(moved.to)}`;
   const at = resource === undefined ? '' : `, resource: ${scalar(resource)}`;
+  if (moved?.doubt === undefined) {
+    const to = moved === undefined ? '' : `, to: ${scalar(moved.to)}`;
+    return [
+      ...(moved === undefined ? [] : [comment(moved.evidence, '  ')]),
+      `  ${scalar(id)}: { match: ${match}${to}${at} }`,
+    ];
+  }
+  const mark = marks === 'marked' ? '# ' : '';
   return [
-    ...(moved === undefined ? [] : [comment(moved.evidence, '  ')]),
-    `  ${scalar(id)}: { match: ${match}${to}${at} }`,
+    `  ${scalar(id)}:`,
+    `    match: ${match}`,
+    ...moveQuestion({ id, method, template }, moved, asked),
+    `    ${mark}to: ${scalar(moved.to)}`,
+    ...(moved.others ?? []).map((other) => `    # # or to: ${scalar(other)}`),
+    ...(resource === undefined ? [] : [`    resource: ${scalar(resource)}`]),
   ];
 }
 
-/** The operations of a proposed rule book, as the lines of its mapping. */
-export function printOperations({ operations }: ProposedRuleBook): readonly string[] {
-  return operations.flatMap((operation) => printOperation(operation));
+/** The question where V2 has an operation: once for all in whose paths V2 has the same other word. */
+function moveQuestion(
+  { id, method, template }: ProposedOperation,
+  { to, evidence, doubt = '', word }: MovedOperation,
+  asked: Set<string>,
+): readonly string[] {
+  const key = word === undefined ? '' : JSON.stringify([word.from, word.to]);
+  if (word !== undefined && asked.has(key))
+    return [comment(`As above: only if ${word.from} is ${word.to} in V2.`, '    ')];
+  if (word !== undefined) asked.add(key);
+  const what = word === undefined ? '' : ` and is ${word.from} ${word.to} in V2, here and below`;
+  return [
+    comment(
+      `${TODO} V2 does not describe ${method} ${template}. Is ${id} ${to}${what}? ${sentence(evidence)} But ${doubt}. Remove the marks of \`to\`, or delete it.`,
+      '    ',
+    ),
+  ];
 }
 
-/** The changes of a proposed rule book, as the lines of its list: those that are questions are comments. */
-export function printChanges({ changes }: ProposedRuleBook): readonly string[] {
-  const [sure, doubtful] = [partOf(changes, true), partOf(changes, false)];
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** The operations of a proposed rule book, as the lines of its mapping. */
+export function printOperations(
+  { operations }: ProposedRuleBook,
+  marks: Marks = 'marked',
+): readonly string[] {
+  const asked = new Set<string>();
+  return operations.flatMap((operation) => printOperation(operation, marks, asked));
+}
+
+/** True for a change of which a rule applies. */
+function isActive(change: ProposedChange): boolean {
+  return change.isShown !== true && partOf([change], true).length > 0;
+}
+
+/**
+ * The changes of a proposed rule book, as the lines of its list, in the order in which their rules apply: those that are questions are
+ * comments.
+ */
+export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'marked'): readonly string[] {
+  const isAsked = changes.some((change) => partOf([change], false).length > 0);
   return [
-    ...sure.flatMap((change) => [...printChange(change), '']),
-    ...(doubtful.length === 0
-      ? []
-      : [
-          '  # Not sure enough to apply, or able to lose or change a value. Decide: remove the marks (# ) or the rule, and its TODO line.',
-        ]),
-    ...doubtful.flatMap((change) => [
-      comment(questionOf(change.id), '  '),
-      ...printChange(change).map((line) => `  # ${line.slice(2)}`),
-      '',
+    ...(isAsked && marks === 'marked'
+      ? [
+          '  # What is in marks (# ) is not sure enough to apply, or able to lose or change a value. Decide: remove the marks, or the rule, and the line of its question.',
+        ]
+      : []),
+    ...changes.flatMap((change) => [
+      ...partOf([change], true).flatMap((sure) => [...printChange(sure, change.isShown), '']),
+      ...partOf([change], false).flatMap((doubtful) => {
+        if (marks === 'unmarked') return printChange(doubtful, change.isShown);
+        const { id, asWith } = doubtful;
+        return [
+          comment(asWith === undefined ? questionOf(id) : `Belongs to ${asWith}: the same answer.`, '  '),
+          ...printChange(doubtful, change.isShown).map((line) => `  # ${line.slice(2)}`),
+          '',
+        ];
+      }),
     ]),
   ];
 }
@@ -146,15 +213,19 @@ function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly P
     .filter(({ rules, query, headers, response }) => [rules, query, headers, response].flat().length > 0);
 }
 
-function printChange(change: ProposedChange): readonly string[] {
+function printChange(change: ProposedChange, isShown = false): readonly string[] {
   const { id, summary, on, rules, query, headers, response, isInverse } = change;
-  return [
+  const lines = [
     `  - id: ${scalar(id)}`,
     `    summary: ${scalar(summary)}`,
     `    on: ${on === 'every' ? on : list(on)}`,
     ...printRules(
       'request',
-      rules.map((rule) => ({ ...rule, texts: printRule(rule.found) })),
+      rules.map(({ others, ...rule }) => ({
+        ...rule,
+        texts: printRule(rule.found),
+        ...(others && { others: others.map(printRule) }),
+      })),
     ),
     ...printRules('query', query),
     ...printRules('headers', headers),
@@ -163,18 +234,44 @@ function printChange(change: ProposedChange): readonly string[] {
       ? [comment("V1's responses have V1's names and places.", '    '), '    response: inverse']
       : []),
   ];
+  return isShown ? lines.map((line) => `  # ${line.slice(2)}`) : lines;
 }
 
-/** The rules under a key of a change, each with the evidence for it, and what speaks against it. */
+/** Rules of one question for which the other answers are written out. */
+const MAX_ANSWERED = 3;
+
+/** The rules of a change that are questions, as a rule book writes them. */
+export function askedRules({
+  rules,
+  query = [],
+  headers = [],
+  response = [],
+}: ProposedChange): readonly string[] {
+  const own = rules.map((rule) => ({ ...rule, texts: printRule(rule.found), others: [] }));
+  return [...own, ...query, ...headers, ...response]
+    .filter((rule) => !isProposed(rule))
+    .flatMap(({ texts }) => texts);
+}
+
+/** The rules under a key of a change, with the evidence for them, what speaks against them, and the other answers. */
 function printRules(name: string, rules: readonly ProposedText[] = []): readonly string[] {
   if (rules.length === 0) return [];
+  let before = '';
   return [
     `    ${name}:`,
-    ...rules.flatMap(({ texts, confidence, evidence, doubt }) => {
+    ...rules.flatMap(({ texts, confidence, evidence, doubt, others = [] }, at) => {
       const words = [evidence, doubt === undefined ? '' : `but ${doubt}`].filter((part) => part !== '');
+      const why = comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, '      ');
+      const isSame = why === before;
+      before = why;
       return [
-        comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, '      '),
+        ...(isSame ? [] : [why]),
         ...texts.map((text) => `      - ${text}`),
+        ...(at < MAX_ANSWERED && doubt !== undefined
+          ? others.map((answer) =>
+              comment(`or instead: ${answer.map((text) => `- ${text}`).join(' ')}`, '      '),
+            )
+          : []),
       ];
     }),
   ];
@@ -197,6 +294,14 @@ function printRule(found: FoundRule): readonly string[] {
     }
     case 'strip':
       return [`{ strip: ${scalar(pathText(found.in, found.member))} }`];
+    case 'move': {
+      const [from, to] = [pathText(found.in, found.member), pathText([...found.in, ...found.to])];
+      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`];
+    }
+    case 'list':
+      return [`{ list: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`];
+    case 'first':
+      return [];
     case 'nest': {
       const members = list(found.members.map((name) => pathText([name])));
       return [`{ nest: ${members}${place(found.in)}, under: ${scalar(pathText([found.under]))} }`];
@@ -204,6 +309,11 @@ function printRule(found: FoundRule): readonly string[] {
     case 'map':
       return [printValueMap(found.values, pathText([found.member]), found.in)];
   }
+}
+
+/** A `default` of a member by its path. */
+export function printDefault(path: string, value: FoundValue | null): string {
+  return `{ default: { ${scalar(path)}: ${value === null ? 'null' : scalar(value)} } }`;
 }
 
 /** A `map` of the values of a member or a query parameter, as a rule book writes it. */
@@ -235,6 +345,14 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
       return found.conversions.toReversed().map((one) => printConversion(undone(one), path, found.member));
     case 'default':
       return [`{ strip: ${scalar(pathText(path, found.member))} }`];
+    case 'move': {
+      const [from, to] = [pathText([...path, ...found.to]), pathText(path, found.member)];
+      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`];
+    }
+    case 'list':
+      return [`{ first: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`];
+    case 'first':
+      return [`{ list: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`];
     case 'nest': {
       const members = list(found.members.map((name) => pathText([name])));
       return [`{ unnest: ${scalar(pathText(path, found.under))}, members: ${members} }`];
@@ -280,46 +398,59 @@ function place(path: readonly string[]): string {
 /** The start of a comment that a person has to answer: `serve` refuses a book that has one. */
 const TODO = 'TODO:';
 
-/** The members, by operation, about which a rule that is commented out asks already. */
-function askedByRules(
-  doubtful: readonly ProposedChange[],
-  operations: readonly ProposedOperation[],
-): (id: string, question: string) => boolean {
-  const asked = new Map<string, string[]>();
-  for (const { on, rules } of doubtful) {
-    const paths = rules.flatMap(({ found }) => {
-      if (found.rule === 'unwrap') return [];
-      const members = found.rule === 'nest' ? found.members : [found.member];
-      return members.map((member) => pathText(found.in, member));
-    });
-    for (const id of on === 'every' ? operations.map((one) => one.id) : on)
-      asked.set(id, [...(asked.get(id) ?? []), ...paths]);
-  }
-  return (id, question) =>
-    (asked.get(id) ?? []).some(
-      (path) =>
-        question.startsWith(`${path}: `) || question.startsWith(`${path} is required in V2 and not in V1`),
-    );
+/** Names in a question before the rest is a number. */
+const MAX_NAMED = 8;
+
+/** A question about one member of several operations, or at several places. */
+interface OpenQuestion {
+  readonly text: string;
+  readonly ids: Set<string>;
+  readonly paths: Set<string>;
 }
 
-/** The questions of a proposed rule book that no rule asks, as comments. */
-export function printQuestions({ changes, operations, questions }: ProposedRuleBook): readonly string[] {
-  const isAsked = askedByRules(partOf(changes, false), operations);
-  /** Operations by question: many ask the same. */
-  const open = new Map<string, string[]>();
-  for (const [id, sentences] of questions) {
-    for (const sentence of sentences) {
-      if (isAsked(id, sentence)) continue;
-      open.set(sentence, [...(open.get(sentence) ?? []), id]);
+/** The questions of a proposed rule book that no rule asks, as comments: each once, wherever it is to be asked. */
+export function printQuestions({ questions, gone = [] }: ProposedRuleBook): readonly string[] {
+  const open = new Map<string, OpenQuestion>();
+  for (const [id, all] of questions) {
+    for (const { path, text } of all) {
+      const key = JSON.stringify([path.at(-1) ?? '', text]);
+      const known = open.get(key) ?? { text, ids: new Set(), paths: new Set() };
+      open.set(key, known);
+      if (id !== '') known.ids.add(id);
+      if (path.length > 0) known.paths.add(pathText(path));
     }
   }
-  if (open.size === 0) return [];
+  const asked = [...open.values()].map(({ text, ids, paths }) => {
+    const parts = [named([...ids]), named([...paths]), text].filter((part) => part !== '');
+    return comment(`${TODO} ${parts.join(': ')}`, '');
+  });
   return [
-    '# Questions that the descriptions leave open. Answer each, and delete its line.',
-    ...[...open].map(([sentence, ids]) => {
-      const named = ids.filter((id) => id !== '').join(', ');
-      return comment(`${TODO} ${named === '' ? '' : `${named}: `}${sentence}`, '');
-    }),
+    ...(asked.length === 0
+      ? []
+      : ['# Questions that the descriptions leave open. Answer each, and delete its line.', ...asked]),
+    ...printGone(gone),
+  ];
+}
+
+function named(names: readonly string[]): string {
+  const more = names.length - MAX_NAMED;
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** The operations of V1 that V2 does not have, in one block. */
+function printGone(gone: readonly GoneOperation[]): readonly string[] {
+  if (gone.length === 0) return [];
+  const [what, each] =
+    gone.length === 1 ? ['this operation', 'it'] : [`these ${gone.length} operations`, 'one'];
+  return [
+    '',
+    comment(
+      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; whoever still asks for the others gets V2's answer.`,
+      '',
+    ),
+    ...gone.map(({ operation: { method, rest }, hint }) =>
+      comment(`# ${method} ${rest}${hint === '' ? '' : ` ${hint}`}`, ''),
+    ),
   ];
 }
 

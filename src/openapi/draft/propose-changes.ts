@@ -19,15 +19,21 @@ export interface ProposedChange {
   readonly query?: readonly ProposedText[];
   /** Rules for header fields; absent without any. */
   readonly headers?: readonly ProposedText[];
-  /** Rules for responses, of an operation whose resource nothing writes; absent without any. */
+  /** Rules for responses that no request rule undoes; absent without any. */
   readonly response?: readonly ProposedText[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
+  /** The id of the change that asks the same question for other operations, or for objects at another depth. */
+  readonly asWith?: string;
+  /** True for one whose rules clash with others': they are shown, and never rules when their marks go. */
+  readonly isShown?: true;
 }
 
 /** Rules as a rule book writes them, with their evidence: for one parameter, one field, or one member of responses. */
 export interface ProposedText extends Evidence {
   readonly texts: readonly string[];
+  /** The other answers to the same question, the likeliest first. */
+  readonly others?: readonly (readonly string[])[];
 }
 
 /** The findings about an operation, by its id in the rule book. */
@@ -36,62 +42,110 @@ export interface OperationFindings {
   readonly findings: readonly Finding[];
 }
 
+/** An operation that has a body, by its id and its method. */
+export interface WritingOperation {
+  readonly id: string;
+  readonly method: string;
+}
+
 interface Group {
   readonly on: string[];
   rule: Finding;
 }
 
+/** Which bodies findings are about: the rules of responses undo those that a request would need, the inner ones first. */
+export type Direction = 'request' | 'response';
+
+/** A change before it has an id: the findings that one question, or none, is about. */
+interface Part {
+  readonly on: ProposedChange['on'];
+  readonly rules: Finding[];
+  /** What its rules decide. */
+  readonly decision: string;
+}
+
 /**
- * Groups findings into changes: the same rule of several operations is one change, and where it is a question it is another one.
- * `writes` are all operations with a body that a rule book can change; a wrapper that all of them have is one of every request,
- * which does not include PUT.
+ * Groups findings into changes: the same rule of several operations is one change, and where it is a question, so is the same answer
+ * at all of its places. `writes` are all operations with a body that a rule book can change; a wrapper that all of them have is one of
+ * every request, which does not include PUT.
  */
 export function proposeChanges(
   operations: readonly OperationFindings[],
-  writes: readonly { readonly id: string; readonly method: string }[],
-): readonly ProposedChange[] {
+  writes: readonly WritingOperation[],
+  direction: Direction = 'request',
+): readonly (ProposedChange & { readonly rules: readonly Finding[] })[] {
   const groups = new Map<string, Group>();
   for (const { id, findings } of operations) {
     for (const finding of findings) {
       const key = JSON.stringify([finding.found, isProposed(finding)]);
       const group = groups.get(key) ?? { on: [], rule: finding };
       groups.set(key, group);
-      group.on.push(id);
+      if (!group.on.includes(id)) group.on.push(id);
       // The best evidence of all operations; a rule that is none stays one.
       if (finding.confidence > group.rule.confidence) group.rule = finding;
     }
   }
+  const sign = direction === 'request' ? 1 : -1;
   const ordered = [...groups.values()].toSorted(
-    (one, other) => rank(one.rule.found) - rank(other.rule.found),
+    (one, other) => sign * (rank(one.rule.found) - rank(other.rule.found)),
   );
-  const changes = new Map<string, { readonly on: ProposedChange['on']; readonly rules: Finding[] }>();
+  const parts = new Map<string, Part>();
   for (const { on, rule } of ordered) {
     const { found } = rule;
-    // Attributes that are gone from the same operations, at the same depth, are one change.
-    const part = found.rule === 'strip' ? `strip ${found.in.length}` : JSON.stringify(found);
+    const isSure = isProposed(rule);
+    const depth = found.rule === 'unwrap' ? 0 : found.in.length;
+    const decision = isSure ? sureKey(found) : decisionOf(rule, direction);
     for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
-      const key = JSON.stringify([some, part, isProposed(rule)]);
-      const change = changes.get(key) ?? { on: some, rules: [] };
-      changes.set(key, change);
-      change.rules.push(rule);
+      const key = JSON.stringify([some, decision, isSure, isSure ? 0 : depth]);
+      const part = parts.get(key) ?? { on: some, rules: [], decision: `${isSure} ${decision}` };
+      parts.set(key, part);
+      part.rules.push(rule);
     }
   }
   const ids = new Set<string>();
+  const named = new Map<Part, readonly [id: string, summary: string]>();
+  const first = new Map<string, string>();
   // A change that is a question takes no id from one that applies.
-  const isQuestion = (rules: readonly Finding[]): number => (rules.every(isProposed) ? 0 : 1);
-  const sorted = [...changes.values()].toSorted(
-    (one, other) => isQuestion(one.rules) - isQuestion(other.rules),
-  );
-  return sorted.map(({ on, rules }) => {
-    const [id, summary] = namesOf(rules);
-    return { id: freeId(id, ids), summary, on, rules };
+  for (const isSure of [true, false]) {
+    for (const part of parts.values()) {
+      if (part.rules.every(isProposed) !== isSure) continue;
+      const [id, summary] = namesOf(part.rules, direction);
+      const free = freeId(id, ids);
+      named.set(part, [free, summary]);
+      if (!isSure && !first.has(part.decision)) first.set(part.decision, free);
+    }
+  }
+  return [...parts.values()].map((part) => {
+    const [id, summary] = named.get(part) ?? ['', ''];
+    const asWith = first.get(part.decision);
+    const isAgain = asWith !== undefined && asWith !== id;
+    return { id, summary, on: part.on, rules: part.rules, ...(isAgain && { asWith }) };
   });
+}
+
+/** Attributes that are gone from the same operations, at the same depth, are one change. */
+function sureKey(found: FoundRule): string {
+  return found.rule === 'strip' ? `strip ${found.in.length}` : JSON.stringify(found);
+}
+
+/** What the answer to a question decides, wherever in a body it is. */
+function decisionOf({ found, others = [], doubt }: Finding, direction: Direction): string {
+  if (found.rule === 'unwrap') return JSON.stringify(found);
+  if (found.rule === 'strip' && others.length === 0)
+    return direction === 'response' || doubt?.startsWith('is it ') !== true
+      ? 'strip'
+      : `strip ${found.member}`;
+  if (found.rule === 'default' && direction === 'response') return 'new';
+  if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
+    return `convert ${found.conversions.map(({ word }) => word).join()}`;
+  const { in: _place, ...rest } = found;
+  return JSON.stringify(rest);
 }
 
 /** The operations of a change, or all of them as `every`, and beside it those that `every` does not include. */
 function reachOf(
   on: readonly string[],
-  writes: readonly { readonly id: string; readonly method: string }[],
+  writes: readonly WritingOperation[],
 ): readonly ProposedChange['on'][] {
   const everyWrite = writes.filter(({ method }) => isRewritten(method)).map(({ id }) => id);
   if (everyWrite.length < 2 || !everyWrite.every((id) => on.includes(id))) return [on];
@@ -107,7 +161,15 @@ function rank(found: FoundRule): number {
 }
 
 /** The id that a change would have, and its summary. */
-function namesOf(rules: readonly Finding[]): readonly [id: string, summary: string] {
+function namesOf(rules: readonly Finding[], direction: Direction): readonly [id: string, summary: string] {
+  const [id, summary] = requestNames(rules, direction);
+  return direction === 'request' ? [id, summary] : [`${id}-response`, summary];
+}
+
+function requestNames(
+  rules: readonly Finding[],
+  direction: Direction,
+): readonly [id: string, summary: string] {
   const found = rules[0]?.found;
   if (found === undefined || found.rule === 'unwrap') {
     const name = found?.member ?? 'data';
@@ -121,6 +183,7 @@ function namesOf(rules: readonly Finding[]): readonly [id: string, summary: stri
   }
   const { member } = found;
   const path = pathText(found.in, member);
+  const isMany = new Set(rules.map((rule) => ('member' in rule.found ? rule.found.member : ''))).size > 1;
   switch (found.rule) {
     case 'rename': {
       const names = [...found.in.slice(-1), found.to, ...(/name$/i.test(found.to) ? [] : ['name'])];
@@ -135,9 +198,19 @@ function namesOf(rules: readonly Finding[]): readonly [id: string, summary: stri
     case 'map':
       return [`${member}-values`, `${path} has other values.`];
     case 'convert':
-      return [`${member}-form`, `${path} has another form.`];
+      return isMany
+        ? ['forms', 'Values have another form.']
+        : [`${member}-form`, `${path} has another form.`];
     case 'default':
-      return [`${member}-default`, `${path} is required.`];
+      return direction === 'response'
+        ? ['new-attributes', 'V2 has attributes that V1 never had.']
+        : [`${member}-default`, `${path} is required.`];
+    case 'move':
+      return [`${found.to.join('-')}-place`, `${path} is ${pathText([...found.in, ...found.to])}.`];
+    case 'list':
+      return [`${found.to}-list`, `${path} is the list ${found.to}.`];
+    case 'first':
+      return [`${found.to}-single`, `${path} is no list any more.`];
   }
 }
 
@@ -160,4 +233,15 @@ function freeId(wanted: string, taken: Set<string>): string {
     taken.add(id);
     return id;
   }
+}
+
+/** The changes with an id of their own each, whatever they are about. */
+export function withOwnIds(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+  const taken = new Set<string>();
+  let now = new Map<string, string>();
+  return changes.map((change) => {
+    const id = freeId(change.id, taken);
+    if (change.asWith === undefined) now = new Map([...now, [change.id, id]]);
+    return { ...change, id, ...(change.asWith !== undefined && { asWith: now.get(change.asWith) ?? id }) };
+  });
 }

@@ -2,10 +2,10 @@ import { canBeRewritten, OperationTable } from '../../rules/rule-book.ts';
 import { Components } from '../components.ts';
 import { describedOperations, type Description, elementsOf, isObject, memberOf } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
-import { pathText, type ShapeSource } from './compare-shapes.ts';
+import { requestShape } from './bodies.ts';
+import { pathText, type Question, type ShapeSource } from './compare-shapes.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
-import { releaseKeys } from './propose-head.ts';
-import { namedOperations, proposeFor, requestShape } from './propose-rule-book.ts';
+import { namedOperations, proposeFor } from './propose-rule-book.ts';
 
 /** A recorded V1 request with a JSON body. */
 export interface RecordedRequest extends RecordedBody {
@@ -55,11 +55,11 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
       "A draft of a rule book, from V2's description and recorded V1 requests.",
       `${recorded.size === 1 ? '1 operation has' : `${recorded.size} operations have`} recorded bodies. Attributes that no request had are not in it.`,
     ],
-    keys: releaseKeys(v2),
+    keys: [],
     operations: named.map(({ operation }) => operation),
     changes,
     questions: new Map([
-      ['', [...general]],
+      ['', general.map((text) => ({ path: [], text }))],
       ...[...recorded].map(
         ([id, { v2: shape }]) => [id, [...(questions.get(id) ?? []), ...onlyQuestion(shape)]] as const,
       ),
@@ -80,10 +80,12 @@ function sourceOf(recorded: RecordedBodies | undefined): ShapeSource {
 }
 
 /** The members that V2 knows, as the rule that keeps nothing else: for attributes that no recorded request had. */
-function onlyQuestion(v2: Shape): readonly string[] {
+function onlyQuestion(v2: Shape): readonly Question[] {
   if (v2.members.size === 0) return [];
   const names = [...v2.members.keys()].map((name) => pathText([name])).join(', ');
-  return [`to remove whatever V2 does not describe, instead of strip: { only: [${names}] }`];
+  return [
+    { path: [], text: `to remove whatever V2 does not describe, instead of strip: { only: [${names}] }` },
+  ];
 }
 
 /** The bodies of one operation, as recorded: their shape, and how many requests have a member. */

@@ -1,6 +1,6 @@
 import {
-  describedPrefix,
   type Description,
+  type DescribedVersions,
   elementsOf,
   followed,
   isObject,
@@ -8,7 +8,9 @@ import {
   objectIn,
 } from '../description.ts';
 import { firstValue } from './compare-shapes.ts';
-import { hasField, parameterShape, type Versions } from './find-inverse.ts';
+import { parameterShape } from './bodies.ts';
+import type { Versions } from './find-inverse.ts';
+import { hasField } from './find-parameters.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange } from './propose-changes.ts';
 
@@ -20,21 +22,17 @@ export interface ProposedHead {
   readonly versionField: string | undefined;
 }
 
-const FIRST_RELEASE = '2025-01-01';
-
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Proposes the prefixes of both versions, V2's release, and where V1's clients have their key. */
-export function proposeHead(versions: Versions): ProposedHead {
+export function proposeHead(versions: Versions, described: DescribedVersions): ProposedHead {
   const { named, v1, v2 } = versions;
-  const fresh = requiredFields(versions);
-  const versionField = fresh.find(
+  const versionField = newFields(versions).find(
     ({ name, on }) => on.length === named.length && /version|release|revision/i.test(name),
   );
-  const release = versionKey(v2.description, versionField);
   const key = credentials(v1.description, v2.description);
   return {
-    keys: [...prefixKeys(v1.description, v2.description), ...release, ...key.keys],
+    keys: [...prefixKeys(described, versionField), ...key.keys],
     changes: key.changes,
     versionField: versionField?.name,
   };
@@ -45,8 +43,8 @@ export function newFieldChanges(
   versions: Versions,
   isKnown: (name: string) => boolean,
 ): readonly ProposedChange[] {
-  return requiredFields(versions)
-    .filter(({ name }) => !isKnown(name))
+  return newFields(versions)
+    .filter(({ name, isRequired }) => isRequired && !isKnown(name))
     .map(({ name, on, value }) => ({
       id: changeId(`${name}-header`),
       summary: `The header field ${name} is required.`,
@@ -63,20 +61,24 @@ export function newFieldChanges(
     }));
 }
 
-interface RequiredField {
+interface NewField {
   readonly name: string;
   readonly on: string[];
   readonly value: string | undefined;
+  isRequired: boolean;
 }
 
-function requiredFields({ named, v1, v2 }: Versions): readonly RequiredField[] {
-  const found = new Map<string, RequiredField>();
+/** The header fields that V2 has and V1 has not. */
+function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
+  const found = new Map<string, NewField>();
   for (const { pair, operation } of named) {
     const old = parameterShape(pair.v1, v1, 'header').members;
     for (const [name, { shape, required }] of parameterShape(pair.v2, v2, 'header').members) {
-      if (!required || hasField(old, name)) continue;
-      const value = firstValue(shape);
-      const field = found.get(name) ?? { name, on: [], value: value === undefined ? value : String(value) };
+      if (hasField(old, name)) continue;
+      const first = firstValue(shape);
+      const value = first === undefined ? first : String(first);
+      const field = found.get(name) ?? { name, on: [], value, isRequired: false };
+      field.isRequired ||= required;
       found.set(name, field);
       field.on.push(operation.id);
     }
@@ -84,9 +86,9 @@ function requiredFields({ named, v1, v2 }: Versions): readonly RequiredField[] {
   return [...found.values()];
 }
 
-function prefixKeys(v1: Description, v2: Description): readonly ProposedKey[] {
-  const [from, to] = [describedPrefix(v1, 'v1'), describedPrefix(v2, 'v2')];
+function prefixKeys({ from, to }: DescribedVersions, field: NewField | undefined): readonly ProposedKey[] {
   const root = [from === '' ? 'V1' : '', to === '' ? 'V2' : ''].filter((version) => version !== '');
+  const release = versionKeys(field);
   if (root.length > 0)
     return [
       {
@@ -94,42 +96,46 @@ function prefixKeys(v1: Description, v2: Description): readonly ProposedKey[] {
         lines: [`from: ${from || '/v1'}`, `to: ${to || '/v2'}`],
         question: `${root.join(' and ')} ${root.length === 1 ? 'has' : 'have'} no path prefix in the servers, and a rule book needs one of at least one segment. Where do requests arrive?`,
       },
+      ...release,
+    ];
+  if (from !== undefined && from === to)
+    return [
+      {
+        key: 'from',
+        lines: [
+          `from: ${from}`,
+          `to: ${to}`,
+          ...(field === undefined ? [] : [versionLine(field)]),
+          ...(field === undefined ? ['version: { header: X-Version, value: "2", form: text }'] : []),
+        ],
+        question: `V1 and V2 have the same prefix, ${from}. Which header field names the release that a client wants, and with which value is it V2's?`,
+      },
     ];
   const isUsual = [undefined, '/api/v1'].includes(from) && [undefined, '/api/v2'].includes(to);
-  if (isUsual) return [];
+  if (isUsual) return release;
   return [
     ...(from === undefined ? [] : [{ key: 'from', lines: [`from: ${from}`] }]),
     ...(to === undefined ? [] : [{ key: 'to', lines: [`to: ${to}`] }]),
+    ...release,
   ];
 }
 
-/** The release of V2, if the description has dated ones, or a field that V2 requires to name it. */
-function versionKey(v2: Description, field: RequiredField | undefined): readonly ProposedKey[] {
-  const dated = releaseOf(v2);
-  if (field === undefined || field.name.toLowerCase() === 'x-api-version') return releaseKeys(v2);
-  const value = field.value ?? dated;
-  const isDay = value !== undefined && DAY.test(value) && value >= FIRST_RELEASE;
-  const form = isDay ? '' : ', form: text';
+/** The question which release V2's field is to name, where it requires one that V1 does not have. */
+function versionKeys(field: NewField | undefined): readonly ProposedKey[] {
+  if (field === undefined) return [];
   return [
     {
       key: 'version',
-      lines: [`version: { header: ${field.name}, value: ${isDay ? value : scalar(value ?? '…')}${form} }`],
-      question: `which release of V2 do these rules lead to? V2 requires ${field.name}, and V1 does not have it.`,
+      lines: [versionLine(field)],
+      question: `which release of V2 do these rules lead to? V2 ${field.isRequired ? 'requires' : 'has'} ${field.name}, and V1 does not have it.`,
     },
   ];
 }
 
-/** The dated release that the rules lead to, which the version field of requests names; undefined where V2's version is no date. */
-function releaseOf(v2: Description): string | undefined {
-  const version = memberOf(objectIn(v2, 'info'), 'version');
-  const isRelease = typeof version === 'string' && DAY.test(version) && version >= FIRST_RELEASE;
-  return isRelease ? version : undefined;
-}
-
-/** The release as a key of a rule book, where V2's description has dated ones. */
-export function releaseKeys(v2: Description): readonly ProposedKey[] {
-  const dated = releaseOf(v2);
-  return dated === undefined ? [] : [{ key: 'version', lines: [`version: ${dated}`] }];
+/** The release as V2's field shows one; nothing else tells it: the version of a description is not one of the API. */
+function versionLine({ name, value = '…' }: NewField): string {
+  const isDay = DAY.test(value);
+  return `version: { header: ${name}, value: ${isDay ? value : scalar(value)}${isDay ? '' : ', form: text'} }`;
 }
 
 /** Where a key is: a header field or a query parameter, and the word before it. */
@@ -139,14 +145,18 @@ interface KeyPlace {
   readonly word: string;
 }
 
-function keyPlace(description: Description): KeyPlace | undefined {
+/** Where keys are, by the names of the schemes: those that the API requires, or all that it describes. */
+function keyPlaces(description: Description): readonly KeyPlace[] {
   const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
-  const [required] = elementsOf(description['security']);
-  const names = Object.keys(schemes);
-  const asked = Object.keys(isObject(required) ? required : {});
-  const [name] = asked.length > 0 ? asked : names;
-  if (name === undefined || (asked.length > 0 ? asked : names).length > 1) return undefined;
-  const scheme = followed(description, schemes[name]);
+  const required = elementsOf(description['security']).flatMap((one) =>
+    Object.keys(isObject(one) ? one : {}),
+  );
+  const names = required.length > 0 ? [...new Set(required)] : Object.keys(schemes);
+  const places = names.flatMap((name) => keyPlace(followed(description, schemes[name])) ?? []);
+  return places.filter((place, at) => places.findIndex((other) => isSamePlace(place, other)) === at);
+}
+
+function keyPlace(scheme: unknown): KeyPlace | undefined {
   const [type, place, field, word] = ['type', 'in', 'name', 'scheme'].map((key) => memberOf(scheme, key));
   if (type === 'apiKey' && typeof field === 'string' && (place === 'header' || place === 'query'))
     return { in: place, name: field, word: '' };
@@ -156,31 +166,40 @@ function keyPlace(description: Description): KeyPlace | undefined {
     : undefined;
 }
 
-/** Where V1's clients have their key, and the rule that puts it where V2 wants it. */
+function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {
+  return one.in === other.in && one.name.toLowerCase() === other.name.toLowerCase();
+}
+
+/** Where V1's clients have their key, and the rules that put it where V2 wants it: the likeliest place first. */
 function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys' | 'changes'> {
-  const [old, young] = [keyPlace(v1), keyPlace(v2)];
-  if (old === undefined) return { keys: [], changes: [] };
-  const isAuthorization = old.name.toLowerCase() === 'authorization';
-  const keys = isAuthorization
-    ? []
-    : [{ key: 'client', lines: [`client: { ${old.in}: ${scalar(old.name)} }`] }];
-  const isSame = old.in === young?.in && old.name.toLowerCase() === young.name.toLowerCase();
-  if (young === undefined || isSame || young.in === 'query' || old.word !== '') return { keys, changes: [] };
-  const as = young.word === '' ? '' : `, as: ${scalar(`${young.word} {}`)}`;
-  const rule = `{ ${old.in === 'query' ? 'query' : 'rename'}: ${scalar(old.name)}, to: ${young.name}${as} }`;
-  const change: ProposedChange = {
-    id: 'credential',
-    summary: `The key of ${old.name} is in ${young.name}.`,
-    on: 'every',
-    rules: [],
-    headers: [
-      {
-        texts: [rule],
-        confidence: 0.8,
-        evidence: `V1 has its key in ${old.name}, and V2 in ${young.name}`,
-        doubt: 'V2 may have keys of its own',
-      },
-    ],
-  };
-  return { keys, changes: [change] };
+  const [old, young] = [keyPlaces(v1), keyPlaces(v2)];
+  const keys = old
+    .filter(({ name }) => name.toLowerCase() !== 'authorization')
+    .slice(0, old.length === 1 ? 1 : 0)
+    .map(({ in: place, name }) => ({ key: 'client', lines: [`client: { ${place}: ${scalar(name)} }`] }));
+  const changes = old.flatMap((from): readonly ProposedChange[] => {
+    if (young.length === 0 || from.word !== '' || young.some((to) => isSamePlace(from, to))) return [];
+    // A key of the same kind before tokens of another one.
+    const likely = young
+      .filter((to) => to.in === 'header')
+      .toSorted((one, other) => Number(one.word !== '') - Number(other.word !== ''));
+    const [to, ...others] = likely.map((place) => credentialRule(from, place));
+    if (to === undefined) return [];
+    const [first] = likely;
+    const rule = {
+      texts: [to],
+      others: others.map((text) => [text]),
+      confidence: 0.8,
+      evidence: `V1 has its key in ${from.name}, and V2 in ${first?.name}`,
+      doubt: 'V2 may have keys of its own',
+    };
+    const summary = `The key of ${from.name} is in ${first?.name}.`;
+    return [{ id: 'credential', summary, on: 'every', rules: [], headers: [rule] }];
+  });
+  return { keys, changes };
+}
+
+function credentialRule(from: KeyPlace, to: KeyPlace): string {
+  const as = to.word === '' ? '' : `, as: ${scalar(`${to.word} {}`)}`;
+  return `{ ${from.in === 'query' ? 'query' : 'rename'}: ${scalar(from.name)}, to: ${to.name}${as} }`;
 }

@@ -1,23 +1,17 @@
-import { canBeRewritten } from '../../rules/rule-book.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { Components } from '../components.ts';
 import {
   type DescribedOperation,
+  describedVersions,
   type Description,
   followed,
-  jsonSchemaIn,
   memberOf,
   objectIn,
+  type Prefixes,
   templateOf,
 } from '../description.ts';
-import {
-  hasOtherWord,
-  type MatchedOperation,
-  matchOperations,
-  type OtherWord,
-  type SaidMoves,
-} from './match-operations.ts';
-import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
+import { type BodyForm, type FoundResource, requestBody, resourceIn } from './bodies.ts';
 import {
   compareShapes,
   type Comparison,
@@ -25,22 +19,35 @@ import {
   isProposed,
   pathText,
   Places,
+  type Question,
   type ShapeSource,
 } from './compare-shapes.ts';
 import {
-  findHeaderRenames,
-  findQueryRenames,
   type NamedOperation,
-  resourceIn,
   resourceKey,
-  type ResourceShapes,
   resourceShapes,
-  responseChange,
+  responseChanges,
+  type ResponseFindings,
   type Versions,
   withInverse,
 } from './find-inverse.ts';
+import { findHeaderRenames, findQueryRenames } from './find-parameters.ts';
+import {
+  hasOtherWord,
+  type MatchedOperation,
+  matchOperations,
+  type OtherWord,
+  type SaidMoves,
+} from './match-operations.ts';
 import { type ProposedKey, type ProposedRuleBook, scalar } from './print-rule-book.ts';
-import { changeId, type OperationFindings, type ProposedChange, proposeChanges } from './propose-changes.ts';
+import {
+  changeId,
+  type OperationFindings,
+  type ProposedChange,
+  proposeChanges,
+  withOwnIds,
+  type WritingOperation,
+} from './propose-changes.ts';
 import { newFieldChanges, proposeHead } from './propose-head.ts';
 
 /** Methods that a rule book can name. */
@@ -59,48 +66,75 @@ const DESCRIBED: ShapeSource = {
   goneWords: () => "V2's description does not have it",
 };
 
+const RESPONSE: ShapeSource = { ...DESCRIBED, isResponse: true };
+
+/** What a person says about a draft. */
+export interface DraftWishes extends Partial<Prefixes> {
+  /** Where a rule book leads operations already. */
+  readonly said?: SaidMoves | undefined;
+  /** True for the operations of V1 to draft; absent for all of them. */
+  readonly isWanted?: ((operation: DescribedOperation) => boolean) | undefined;
+}
+
 /** Compares two descriptions of an API and proposes the rule book that leads from the first to the second. */
-export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMoves): ProposedRuleBook {
-  const { matched, questions: unmatched } = matchOperations(v1, v2, said);
+export function proposeRuleBook(
+  v1: Description,
+  v2: Description,
+  wishes: DraftWishes = {},
+): ProposedRuleBook {
+  const described = describedVersions(v1, v2, wishes);
   const [old, young] = [new Components(v1), new Components(v2)];
+  const all = matchOperations(
+    { components: old, operations: described.v1 },
+    { components: young, operations: described.v2 },
+    wishes.said,
+  );
+  const { isWanted = () => true } = wishes;
+  const matched = all.matched.filter((pair) => isWanted(pair.v1));
+  const gone = all.gone.filter(({ operation }) => isWanted(operation));
   const named = namedOperations(matched);
   const bodies = named.map(({ pair, operation }) => ({
     operation,
     pair,
-    v1: requestShape(pair.v1, old),
-    v2: requestShape(pair.v2, young),
+    v1: requestBody(pair.v1, old),
+    v2: requestBody(pair.v2, young),
   }));
-  const described = bodies.flatMap(({ operation: { id, method }, v1: first, v2: second }) =>
-    first === undefined || second === undefined || !canBeRewritten(method)
-      ? []
-      : [{ id, method, v1: first, v2: second }],
+  const pairs = bodies.flatMap(
+    ({ operation: { id, method, moved }, v1: first, v2: second }): readonly BodyPair[] =>
+      first === undefined || second === undefined
+        ? []
+        : [{ id, method, v1: first.shape, v2: second.shape, form: second.form, doubt: moveDoubt(moved) }],
   );
   const writes = bodies
     .filter(({ v1: first, v2: second }) => first !== undefined || second !== undefined)
     .map(({ operation: { id, method } }) => ({ id, method }));
-  const outcome = proposeFor(described, DESCRIBED, writes);
+  const outcome = proposeFor(pairs, DESCRIBED, writes);
   const versions = { v1: old, v2: young, named };
-  const shapes = resourceShapes(matched, versions);
-  const queries = findQueryRenames(versions, outcome.changes);
-  const head = proposeHead(versions);
+  const shapes = resourceShapes(versions);
+  const head = proposeHead(versions, described);
   const renamedFields = findHeaderRenames(versions, head.versionField);
   const isField = (name: string): boolean =>
     name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`));
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const carried = carriedResources(versions);
-  const shown = responseFindings(named, shapes, outcome.changes, writes);
-  const read = readOnlyChanges(versions, outcome.changes, writes);
+  const responses = responseFindings(versions);
+  const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
+  const requests = [...outcome.changes, ...shown].map((change) => {
+    const on = change.on === 'every' ? [...resources.keys()] : change.on;
+    const keys = on.map((id) => resources.get(id));
+    return withInverse(change, keys, shapes);
+  });
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
       ? `${name} leads nowhere, so nothing was compared for it.`
       : `${name} is in another document and was not compared.`,
   );
-  const uncompared = bodies.flatMap((body) => uncomparedQuestions(body));
+  const general = [...all.questions, ...described.notes, ...foreign].map((text) => ({ path: [], text }));
   return {
     origin: [
       `A draft of a rule book, from V1's description (${titleOf(v1)}) and V2's (${titleOf(v2)}).`,
-      `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${described.length} were compared.`,
+      `${matched.length === 1 ? '1 operation is' : `${matched.length} operations are`} in both; the bodies of ${pairs.length} were compared.`,
     ],
     keys: [
       ...head.keys,
@@ -110,22 +144,37 @@ export function proposeRuleBook(v1: Description, v2: Description, said?: SaidMov
       ...errorKeys(versions),
     ],
     operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
-    changes: [
-      ...[...outcome.changes, ...shown].map((change) => {
-        const on = change.on === 'every' ? [...resources.keys()] : change.on;
-        const keys = on.map((id) => resources.get(id));
-        return withInverse(change, keys, shapes);
-      }),
-      ...queries.changes,
+    changes: withOwnIds([
+      ...requests,
+      ...findQueryRenames(versions, outcome.changes),
       ...headers,
-      ...read.changes,
+      ...responseChanges(responses.found, requests, resources),
       ...carried.changes,
-    ],
-    questions: new Map([
-      ['', [unmatched, uncompared, queries.questions, carried.questions, read.questions, foreign].flat()],
-      ...outcome.questions,
     ]),
+    questions: joined([
+      new Map([['', general]]),
+      new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body)])),
+      outcome.questions,
+      carried.questions,
+      responses.questions,
+    ]),
+    gone,
   };
+}
+
+/** Why nothing holds for an operation that may be another one. */
+function moveDoubt(moved: NamedOperation['operation']['moved']): string | undefined {
+  return moved?.doubt === undefined ? undefined : 'it holds only if its operation moved as asked above';
+}
+
+type Questions = ReadonlyMap<string, readonly Question[]>;
+
+function joined(all: readonly Questions[]): Questions {
+  const questions = new Map<string, readonly Question[]>();
+  for (const some of all)
+    for (const [id, own] of some)
+      if (own.length > 0) questions.set(id, [...(questions.get(id) ?? []), ...own]);
+  return questions;
 }
 
 /** Where V2's responses carry the resource: most of them, and the operations of which others do. */
@@ -133,11 +182,11 @@ function carriedResources({ named, v1, v2 }: Versions): {
   readonly general: string | undefined;
   readonly own: ReadonlyMap<string, { readonly resource: string }>;
   readonly changes: readonly ProposedChange[];
-  readonly questions: readonly string[];
+  readonly questions: Questions;
 } {
-  const found = named.flatMap(({ pair, operation: { id } }) => {
+  const found = named.flatMap(({ pair, operation: { id, moved } }) => {
     const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
-    return young === undefined ? [] : [{ id, at: young.at, old, young }];
+    return young === undefined ? [] : [{ id, at: young.at, old, young, doubt: moveDoubt(moved) }];
   });
   const counts = Map.groupBy(found, ({ at }) => at);
   const [most] = [...counts].toSorted(([, one], [, other]) => other.length - one.length);
@@ -145,56 +194,126 @@ function carriedResources({ named, v1, v2 }: Versions): {
   const own = new Map(
     found.filter(({ at }) => at !== (general ?? 'data')).map(({ id, at }) => [id, { resource: at }]),
   );
-  const renames = new Map<string, { readonly from: string; readonly to: string; readonly on: string[] }>();
-  const questions = found.flatMap(({ id, at, old, young }) => {
-    if (old === undefined || (at === '' && old.at === '')) return [];
-    const [before, now] = [old, young].map(({ response }) => [...response.members.keys()].join(', '));
-    if (at === '' || old.at === '')
-      return [
+  const changes = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
+  const questions = new Map<string, readonly Question[]>();
+  for (const { id, at, old, young, doubt } of found) {
+    if (old === undefined || at === old.at) continue;
+    const texts = envelopeTexts(at, old.at, young);
+    if (texts === undefined) {
+      const text =
         at === ''
-          ? `${id}: V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
-          : `${id}: V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`,
-      ];
-    const around = [old, young].map((one) =>
-      [...one.response.members.keys()].filter((name) => name !== one.at),
-    );
-    const isSame = around[0]?.join() === around[1]?.join();
-    if (isSame && at !== old.at) {
-      const rename = renames.get(`${at} ${old.at}`) ?? { from: at, to: old.at, on: [] };
-      renames.set(`${at} ${old.at}`, rename);
-      rename.on.push(id);
+          ? `V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
+          : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
+      questions.set(id, [{ path: [], text }]);
+      continue;
     }
-    return isSame
-      ? []
-      : [
-          `${id}: V1's response has ${before}, and V2's ${now}. Write response rules for the members around ${at}, or a transform; resource then names the list that it returns.`,
-        ];
-  });
-  const changes = [...renames.values()].map(({ from, to, on }): ProposedChange => ({
-    id: changeId(`${to}-envelope`),
-    summary: `Responses have the resource in ${from}.`,
-    on,
-    rules: [],
-    response: [
+    const isRename = at !== '' && old.at !== '';
+    const name = old.at === '' ? at : old.at;
+    const why = isRename ? undefined : 'the members around it have other places as well';
+    const key = JSON.stringify([texts, doubt]);
+    const on: string[] = [];
+    const summary =
+      at === '' ? `Responses are no longer in ${old.at}.` : `Responses have the resource in ${at}.`;
+    const response = [
       {
-        texts: [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`],
+        texts,
         confidence: 0.9,
-        evidence: `V1's responses have it in ${to}, and V2's in ${from}`,
+        evidence: `V1's responses have it in ${old.at || 'the body'}, and V2's in ${at || 'the body'}`,
+        doubt: doubt ?? why,
       },
-    ],
-  }));
-  return { general, own, changes, questions };
+    ];
+    const change = { id: changeId(`${name}-envelope`), summary, on, rules: [], response };
+    const known = changes.get(key) ?? { change, on };
+    changes.set(key, known);
+    known.on.push(id);
+  }
+  const renamed = [...changes.values()].map(({ change, on }) => ({ ...change, on }));
+  return { general, own, changes: renamed, questions };
+}
+
+/** Members of a body that rules move into an envelope, each by its own. */
+const MAX_MOVED = 60;
+
+/** The rules of a response that put the resource where V1 has it; undefined where none do: a list that has other things around it. */
+function envelopeTexts(
+  at: string,
+  before: string,
+  { response, shape }: { readonly response: Shape; readonly shape: Shape },
+): readonly string[] | undefined {
+  if (at !== '' && before !== '') return [`{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
+  if (at === '') {
+    const names = [...shape.members.keys()];
+    if (response.element !== undefined || names.length > MAX_MOVED || names.includes(before))
+      return undefined;
+    return names.map(
+      (name) => `{ move: ${scalar(pathText([name]))}, to: ${scalar(pathText([before, name]))} }`,
+    );
+  }
+  return response.members.get(at)?.shape.element === undefined ? [`{ unnest: ${scalar(at)} }`] : undefined;
+}
+
+/** What differs between the responses of each operation in both versions, by the names around the resource that V2 has. */
+function responseFindings({ named, v1, v2 }: Versions): {
+  readonly found: readonly ResponseFindings[];
+  readonly questions: Questions;
+} {
+  const words = named.flatMap(({ pair }) => pair.moved?.word ?? []);
+  const questions = new Map<string, readonly Question[]>();
+  const found = named.flatMap((operation): readonly ResponseFindings[] => {
+    const { pair } = operation;
+    const { id, moved } = operation.operation;
+    const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
+    if (old === undefined || young === undefined) return [];
+    const isAround = old.at !== '' && young.at !== '';
+    const before = isAround
+      ? withName(old.response, old.at, young.at)
+      : old.at === ''
+        ? old.response
+        : old.shape;
+    const after = isAround || young.at === '' ? young.response : young.shape;
+    const { shape, renames } = withOtherWords(before, after, words);
+    const doubt = moveDoubt(moved);
+    const compared = compareShapes(shape, after, RESPONSE, doubt);
+    const base = isAround || young.at === '' ? [] : [young.at];
+    const findings = [
+      ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
+      ...compared.findings,
+    ].map((finding) =>
+      finding.found.rule === 'unwrap' || base.length === 0
+        ? finding
+        : { ...finding, found: { ...finding.found, in: [...base, ...finding.found.in] } },
+    );
+    const own = compared.questions.filter(({ text }) => !isOfRequests(text));
+    questions.set(
+      id,
+      own.map(({ path, text }) => ({ path, text: `in responses, ${text}` })),
+    );
+    return [{ operation, resource: young, findings }];
+  });
+  return { found, questions };
+}
+
+/** True for what only a sender must know: that V2 requires a member. */
+function isOfRequests(text: string): boolean {
+  return text.startsWith('it is required in V2');
+}
+
+/** A response with the member that has the resource under another name. */
+function withName(response: Shape, from: string, to: string): Shape {
+  if (from === to) return response;
+  const members = [...response.members]
+    .filter(([name]) => name !== to)
+    .map(([name, member]) => [name === from ? to : name, member] as const);
+  return { ...response, members: new Map(members) };
 }
 
 /** Conversions that only responses show, such as that of an id: as request rules of what writes the resource, they are undone in responses. */
-function responseFindings(
-  named: readonly NamedOperation[],
-  shapes: ResourceShapes,
+function sharedConversions(
+  responses: readonly ResponseFindings[],
   changes: readonly ProposedChange[],
-  writes: readonly { readonly id: string; readonly method: string }[],
+  writes: readonly WritingOperation[],
 ): readonly ProposedChange[] {
   const writing = new Set(writes.map(({ id }) => id));
-  const findings: OperationFindings[] = [];
   const asked = new Set(
     changes.flatMap(({ rules }) =>
       rules.flatMap(({ found }) =>
@@ -202,62 +321,32 @@ function responseFindings(
       ),
     ),
   );
-  for (const [key, pairs] of shapes) {
-    const writers = named.filter(
-      ({ pair, operation: { id, method } }) =>
-        resourceKey(pair.v2) === key && writing.has(id) && canBeRewritten(method),
-    );
+  const byKey = Map.groupBy(responses, ({ operation: { pair } }) => resourceKey(pair.v2));
+  const findings: OperationFindings[] = [];
+  for (const all of byKey.values()) {
     const found = new Map<string, Finding>();
-    for (const { v1, v2 } of pairs) {
-      for (const finding of compareShapes(v1, v2, DESCRIBED).findings) {
-        if (finding.found.rule !== 'convert') continue;
-        const path = pathText(finding.found.in, finding.found.member);
-        if (!asked.has(path)) found.set(path, finding);
+    for (const { resource, findings: own } of all) {
+      for (const finding of own) {
+        const inner = insideResource(finding, resource);
+        if (inner?.found.rule !== 'convert') continue;
+        const path = pathText(inner.found.in, inner.found.member);
+        if (!asked.has(path)) found.set(path, inner);
       }
     }
-    for (const { operation } of writers) findings.push({ id: operation.id, findings: [...found.values()] });
+    for (const { operation } of all)
+      if (writing.has(operation.operation.id) && found.size > 0)
+        findings.push({ id: operation.operation.id, findings: [...found.values()] });
   }
   return proposeChanges(findings, writes);
 }
 
-/** Response rules for the operations whose resource nothing writes, and what V2's responses do not have. */
-function readOnlyChanges(
-  { named, v1, v2 }: Versions,
-  changes: readonly ProposedChange[],
-  writes: readonly { readonly id: string; readonly method: string }[],
-): { readonly changes: readonly ProposedChange[]; readonly questions: readonly string[] } {
-  const writing = new Set(writes.filter(({ method }) => canBeRewritten(method)).map(({ id }) => id));
-  const written = new Set(
-    named.filter(({ operation }) => writing.has(operation.id)).map(({ pair }) => resourceKey(pair.v2)),
-  );
-  const words = named.flatMap(({ pair }) => pair.moved?.word ?? []);
-  // What every request needs is undone in all responses.
-  const everywhere = new Set(
-    changes.flatMap(({ on, rules }) =>
-      on === 'every' ? rules.map(({ found }) => JSON.stringify(found)) : [],
-    ),
-  );
-  const found = named.flatMap(({ pair, operation: { id } }) => {
-    const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
-    if (old === undefined || young === undefined || written.has(resourceKey(pair.v2))) return [];
-    const { shape, renames } = withOtherWords(old.shape, young.shape, words);
-    const all = [...renames, ...compareShapes(shape, young.shape, DESCRIBED).findings];
-    const own = all.filter((finding) => !everywhere.has(JSON.stringify(finding.found)));
-    const renamed = new Set(
-      own.flatMap(({ found: rule }) => (rule.rule === 'rename' ? [pathText(rule.in, rule.member)] : [])),
-    );
-    const missing = own.flatMap(({ found: rule }) => {
-      const path = rule.rule === 'strip' ? pathText(rule.in, rule.member) : '';
-      return path === '' || renamed.has(path)
-        ? []
-        : [`${id}: V1's response has ${path}, and V2's does not. Write a response rule that brings it.`];
-    });
-    return [{ change: responseChange(id, young, own), missing }];
-  });
-  return {
-    changes: found.flatMap(({ change }) => (change === undefined ? [] : [change])),
-    questions: found.flatMap(({ missing }) => missing),
-  };
+/** A finding with its path from the resource; undefined for one that is around it. */
+function insideResource(finding: Finding, { at, response }: FoundResource): Finding | undefined {
+  const { found } = finding;
+  const carrier = at === '' ? response : response.members.get(at)?.shape;
+  const base = [...(at === '' ? [] : [at]), ...(carrier?.element === undefined ? [] : ['*'])];
+  if (found.rule === 'unwrap' || !base.every((name, place) => found.in[place] === name)) return undefined;
+  return { ...finding, found: { ...found, in: found.in.slice(base.length) } };
 }
 
 /** The members of V1's resource by the names that they have with the words that paths have in V2. */
@@ -266,20 +355,24 @@ function withOtherWords(
   v2: Shape,
   words: readonly OtherWord[],
 ): { readonly shape: Shape; readonly renames: readonly Finding[] } {
+  const [old, young] = [v1.element ?? v1, v2.element ?? v2];
+  const around = v1.element === undefined ? [] : ['*'];
   const renames: Finding[] = [];
-  const members = [...v1.members].map(([member, inner]) => {
-    if (v2.members.has(member)) return [member, inner] as const;
+  const members = [...old.members].map(([member, inner]) => {
+    if (young.members.has(member)) return [member, inner] as const;
     for (const word of words) {
-      const fitting = [...v2.members.keys()].filter((to) => hasOtherWord(member, to, word));
+      const fitting = [...young.members.keys()].filter((to) => hasOtherWord(member, to, word));
       const [to] = fitting;
-      if (to === undefined || fitting.length > 1 || v1.members.has(to)) continue;
+      if (to === undefined || fitting.length > 1 || old.members.has(to)) continue;
       const evidence = `${word.from} are ${word.to} in paths`;
-      renames.push({ found: { rule: 'rename', in: [], member, to }, confidence: 0.85, evidence });
+      renames.push({ found: { rule: 'rename', in: around, member, to }, confidence: 0.85, evidence });
       return [to, inner] as const;
     }
     return [member, inner] as const;
   });
-  return { shape: { ...v1, members: new Map(members) }, renames };
+  if (renames.length === 0) return { shape: v1, renames };
+  const shape = { ...old, members: new Map(members) };
+  return { shape: v1.element === undefined ? shape : { ...v1, element: shape }, renames };
 }
 
 /** The form of errors that the descriptions tell, where all of V1's have it, and the question whether V2's are the same. */
@@ -317,51 +410,53 @@ function errorKeys({ named, v1, v2 }: Versions): readonly ProposedKey[] {
   ];
 }
 
-/** What to say about bodies that no rule is proposed for, because one version describes none or no rule can change them. */
+/** What to say about bodies that no rule is proposed for, because one version describes none. */
 function uncomparedQuestions({
-  operation: { id, method },
   pair,
   v1,
   v2,
-}: NamedOperation & { readonly [Version in 'v1' | 'v2']: Shape | undefined }): readonly string[] {
-  if (v1 !== undefined && v2 !== undefined) {
-    if (canBeRewritten(method) || compareBodies(v1, v2, DESCRIBED, undefined).findings.length === 0)
-      return [];
-    return [
-      `${id}: the body of ${method} differs in V2, and only bodies of POST, PATCH and PUT are rewritten.`,
-    ];
-  }
-  if (v1 === undefined && v2 === undefined) return [];
+}: NamedOperation & { readonly [Version in 'v1' | 'v2']: unknown }): readonly Question[] {
+  if ((v1 === undefined) === (v2 === undefined)) return [];
   const [version, { operation }] = v1 === undefined ? ['V1', pair.v1] : ['V2', pair.v2];
-  const what = operation['requestBody'] === undefined ? 'no body' : 'no body in JSON that could be read';
-  return [`${id}: ${version} describes ${what} for it, so that nothing was compared.`];
+  const what = operation['requestBody'] === undefined ? 'no body' : 'no body that could be read';
+  return [{ path: [], text: `${version} describes ${what} for it, so that nothing was compared.` }];
 }
 
 /** A request body in both versions, by the id of its operation. */
-interface BodyPair {
-  readonly id: string;
-  readonly method: string;
+interface BodyPair extends WritingOperation {
   readonly v1: Shape;
   readonly v2: Shape;
+  readonly form?: BodyForm;
+  /** Why none of its rules may hold. */
+  readonly doubt?: string | undefined;
 }
 
 /** The changes and questions that the bodies of requests suggest; `writes` are the operations that have a body, compared or not. */
 export function proposeFor(
   bodies: readonly BodyPair[],
   source: ShapeSource | ((id: string) => ShapeSource),
-  writes: readonly { readonly id: string; readonly method: string }[] = bodies,
-): Pick<ProposedRuleBook, 'changes' | 'questions'> {
+  writes: readonly WritingOperation[] = bodies,
+): { readonly changes: readonly ProposedChange[]; readonly questions: Questions } {
   const wrapper = commonWrapper(bodies);
-  const questions = new Map<string, readonly string[]>();
-  const findings = bodies.map(({ id, v1, v2 }): OperationFindings => {
-    const comparison = compareBodies(v1, v2, typeof source === 'function' ? source(id) : source, wrapper);
-    questions.set(id, comparison.questions);
-    return { id, findings: comparison.findings };
+  const questions = new Map<string, readonly Question[]>();
+  const findings = bodies.map(({ id, v1, v2, form = 'json', doubt }): OperationFindings => {
+    const own = typeof source === 'function' ? source(id) : source;
+    const comparison = compareBodies(v1, v2, own, wrapper, doubt);
+    questions.set(id, form === 'json' ? comparison.questions : comparison.questions.filter(isOfNames));
+    return { id, findings: form === 'json' ? comparison.findings : comparison.findings.filter(isOfTexts) };
   });
-  return {
-    changes: proposeChanges(findings, writes),
-    questions,
-  };
+  return { changes: proposeChanges(findings, writes), questions };
+}
+
+/** False for what is only about types: each value of a form is a text. */
+function isOfNames({ text }: Question): boolean {
+  return !text.startsWith('it is ') || isOfRequests(text);
+}
+
+function isOfTexts({ found }: Finding): boolean {
+  return (
+    found.rule !== 'convert' || !found.conversions.every(({ word }) => word === 'quote' || word === 'unquote')
+  );
 }
 
 /** The wrapper that most bodies have for certain. */
@@ -409,13 +504,6 @@ function titleOf(description: Description): string {
   return typeof title === 'string' ? title : 'without a title';
 }
 
-/** The body of an operation's request, as a description or recorded traffic shows it. */
-export function requestShape({ operation }: DescribedOperation, components: Components): Shape | undefined {
-  const content = objectIn(followed(components.description, operation['requestBody']), 'content');
-  const schema = jsonSchemaIn(content);
-  return schema === undefined ? undefined : shapeOf(schema, components);
-}
-
 /** The name of a wrapper that the root object of V1 has and V2's has not, and how sure that is. */
 function wrapperOf(
   v1: Shape,
@@ -445,33 +533,34 @@ function overlap(one: Shape, other: Shape): number {
 }
 
 /** Compares the bodies of a request in both versions. `wrapper` is the one that other operations have for certain. */
-function compareBodies(v1: Shape, v2: Shape, source: ShapeSource, wrapper: string | undefined): Comparison {
-  if (v2.members.size === 0) return { findings: [], questions: bodyQuestions(v1, v2) };
+function compareBodies(
+  v1: Shape,
+  v2: Shape,
+  source: ShapeSource,
+  wrapper: string | undefined,
+  around: string | undefined,
+): Comparison {
+  if (v2.members.size === 0 && v2.element === undefined)
+    return { findings: [], questions: bodyQuestions(v1, v2).map((text) => ({ path: [], text })) };
   const unwrap = wrapperOf(v1, v2);
   const isKnown =
     wrapper !== undefined && v1.members.size === 1 && v1.members.has(wrapper) && !v2.members.has(wrapper);
-  if (unwrap === undefined && !isKnown) return compareShapes(v1, v2, source);
+  if (unwrap === undefined && !isKnown) return compareShapes(v1, v2, source, around);
   const member = isKnown ? wrapper : (unwrap?.member ?? '');
   const inner = v1.members.get(member)?.shape ?? v1;
   const finding: Finding = {
     found: { rule: 'unwrap', member },
     confidence: isKnown ? 0.95 : (unwrap?.confidence ?? 0),
     evidence: unwrap?.evidence ?? `every other operation has the wrapper ${member}`,
-    doubt: wrapperDoubt(member, inner, v1, v2) ?? (isKnown ? undefined : emptyDoubt(member, inner)),
+    doubt: around ?? wrapperDoubt(member, inner, v1, v2) ?? (isKnown ? undefined : emptyDoubt(member, inner)),
   };
-  const isSure = isProposed(finding);
   const { findings, questions } = compareShapes(
     inner,
     v2,
     source,
-    isSure ? undefined : `it holds only if ${pathText([member])} is a wrapper`,
+    isProposed(finding) ? undefined : (around ?? `it holds only if ${pathText([member])} is a wrapper`),
   );
-  const asked = `is ${pathText([member])} a wrapper that V2 does not have?`;
-  const why = finding.doubt === undefined ? '' : ` ${finding.doubt}.`;
-  return {
-    findings: [finding, ...findings],
-    questions: isSure ? questions : [`${asked}${why}`, ...questions],
-  };
+  return { findings: [finding, ...findings], questions };
 }
 
 /** Why an unwrap could lose a value: the wrapper may be none, or V2 may have the members beside it. */

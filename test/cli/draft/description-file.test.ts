@@ -43,6 +43,27 @@ components:
   expect(JSON.stringify(await read(text))).not.toContain('<<');
 });
 
+test.each([
+  ['in double quotes', '"one\n    two"'],
+  ['in single quotes', "'one\n    it''s two'"],
+  ['of several lines', '"one\n\n    \\"two\\"\n    three"'],
+  ['in a list of a list', '"one\n  two"'],
+])(
+  'a text whose further lines begin where the object around does is read, as libyaml reads it: %s',
+  async (_, text) => {
+    const all = `openapi: 3.0.3\ninfo:\n  title: |\n    a "quoted\n    text\npaths:\n  /a:\n    description: ${text}\n    get: {}\n`;
+    const words = text
+      .slice(1, -1)
+      .replaceAll(/\n\n\s*/g, '\0')
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .replaceAll('\0', '\n');
+    expect(await read(all)).toMatchObject({
+      info: { title: 'a "quoted\ntext\n' },
+      paths: { '/a': { description: words.replaceAll("''", "'").replaceAll('\\"', '"'), get: {} } },
+    });
+  },
+);
+
 test('300 aliases are read', async () => {
   const members = Array.from({ length: 300 }, (_, at) => `      m${at}: *text`).join('\n');
   const description = await read(

@@ -56,10 +56,15 @@ test('what is new is added, and what a person wrote stays to the byte', async ()
     expect([line, at >= from]).toEqual([line, true]);
     from = at + 1;
   }
-  expect(text).toContain('\n    getBill: { match: "GET /bills/{id}", to: "GET /invoices/inv_{id}" }\n');
+  expect(text).toContain(
+    '\n    listLines: { match: "GET /bills/{id}/lines", to: "GET /lines?invoice=inv_{id}" }',
+  );
+  expect(text).toMatch(
+    /\n {4}getBill:\n {6}match: "GET \/bills\/\{id\}"\n {6}# .*\n {6}# to: "GET \/invoices\/inv_\{id\}"\n/,
+  );
   expect(text).not.toContain('createBill');
   // For the other operation that writes, fax and amount are still open.
-  expect(text).toMatch(/- id: removed-attributes-2\n\s+summary: .*\n\s+on: \[replaceBill\]/);
+  expect(text).toMatch(/- id: removed-attributes-2\n.*summary: .*\n.*on: \[replaceBill\]/);
   expect(text).toMatch(/# - id: amount-cents-name\n.*\n.*on: \[replaceBill\]/);
   expect(await isSound(text)).toBe(true);
 });

@@ -271,6 +271,9 @@ function requestRule(found: FoundRule): RequestRule {
       return found;
     case 'convert':
     case 'default':
+    case 'list':
+    case 'first':
+    case 'move':
       throw new Error(`no pair has a ${found.rule}`);
   }
 }

@@ -18,7 +18,8 @@ function rulesIn(book: ProposedRuleBook, isSureOnly: boolean): ReadonlyMap<strin
       book.changes
         .filter(({ on }) => on === 'every' || on.includes(id))
         .flatMap(({ rules }) => rules.filter((rule) => !isSureOnly || isProposed(rule)))
-        .map(({ found }) => ruleText(found)),
+        .flatMap((rule) => [rule.found, ...(isSureOnly ? [] : (rule.others ?? []))])
+        .map((found) => ruleText(found)),
     ]),
   );
 }
@@ -97,7 +98,13 @@ function bookOf(v1: unknown, v2: unknown): ProposedRuleBook {
   return proposeRuleBook(pathsWith('v1', v1), pathsWith('v2', v2));
 }
 
-const questionsOf = ({ questions }: ProposedRuleBook): readonly string[] => [...questions.values()].flat();
+/** The questions of a draft that no rule asks, and why its rules that do not apply are questions. */
+const questionsOf = ({ questions, changes }: ProposedRuleBook): readonly string[] => [
+  ...[...questions.values()].flat().map(({ path, text: asked }) => [...path, asked].join(': ')),
+  ...changes.flatMap(({ rules, response = [] }) =>
+    [...rules, ...response].flatMap(({ doubt }) => doubt ?? []),
+  ),
+];
 
 test('what it cannot decide is a question, and no rule', () => {
   const book = bookOf(
@@ -120,15 +127,18 @@ test('what it cannot decide is a question, and no rule', () => {
   );
   expect(proposedRules(book).get('create')).toEqual([]);
   expect(questionsOf(book)).toEqual([
-    expect.stringMatching(/^size: is it called \w+ in V2.*, or gone\?$/),
-    expect.stringMatching(/^count: is it called \w+ in V2.*, or gone\?$/),
-    'owner is required in V2 and not in V1: V2 refuses requests without it.',
-    'kind: it is string in V1 and integer in V2. Is the conversion right?',
     'colour: V1 allows "blue", "grey", V2 does not. Which values of V2 do they mean?',
+    'neither name, description nor content says that they are the same',
+    'neither name, description nor content says that they are the same',
+    'it is string in V1 and integer in V2',
+    'owner is required in V2 and not in V1: V2 refuses requests without it',
   ]);
   const printed = printRuleBook(book);
   expect(printed).toContain('changes: []');
-  expect(printed).toMatch(/# {3}- \{ strip: size \}|# {5}- \{ strip: size \}/);
+  // One question, with both answers.
+  expect(printed).toMatch(
+    /# {5}- \{ rename: size, to: \w+ \}\n(?:.*# or instead: .*\n)*.*# or instead: - \{ strip: size \}/,
+  );
 });
 
 test('members that move and change their names, in lists too', () => {
@@ -179,28 +189,71 @@ test.each([
     BILLS,
     INVOICES,
     ['GET /invoices', 'POST /invoices', 'GET /invoices/{id}'],
+    [true, true, true],
   ],
-  ['words that say the same', ['GET /bills list'], ['GET /invoices list'], ['GET /invoices']],
-  ['one path alone says nothing', ['GET /bills listBills'], ['GET /cats pet'], []],
+  [
+    'an operationId that names no resource',
+    ['GET /bills list'],
+    ['GET /invoices list'],
+    ['GET /invoices'],
+    [true],
+  ],
+  [
+    'the same operationId',
+    ['GET /bills/phases/{id} billPhase'],
+    ['GET /phases/{id} billPhase', 'GET /bills/{id} bill'],
+    ['GET /phases/{id}'],
+    [false],
+  ],
+  [
+    'the same operationId, and a parameter that stands for another thing',
+    ['GET /boards/{id}/phases/{phase_id} phaseOfBoard'],
+    ['GET /phases/{id} phaseOfBoard'],
+    ['GET /phases/{phase_id}'],
+    [true],
+  ],
+  [
+    'other numbers, cases and separators',
+    ['GET /floor_plan/{id} a', 'DELETE /floor_plan/{id} b'],
+    ['GET /floorPlans/{key} c', 'DELETE /floorPlans/{key} d'],
+    ['GET /floorPlans/{id}', 'DELETE /floorPlans/{id}'],
+    [false, false],
+  ],
+  ['one path alone says nothing', ['GET /bills listBills'], ['GET /cats pet'], [], []],
   [
     'two words that explain as much',
     BILLS.slice(0, 2),
     ['GET /a x', 'GET /a/{id} y', 'GET /b x', 'GET /b/{id} y'],
-    [],
+    ['GET /a', 'GET /a/{id}'],
+    [true, true],
   ],
   [
     'a parameter of the path that is one of the query',
     ['GET /bills/{id}/lines listLines'],
     ['GET /lines?invoice listLines'],
     ['GET /lines?invoice={id}'],
+    [false],
   ],
-  ['a method that is another one', ['PUT /bills/{id} saveBill'], ['PATCH /invoices/{id} saveInvoice'], []],
-] as const)('operations that moved: %s', (_, v1, v2, moved) => {
+  [
+    'a parameter of the path that is none of the query, as V1 has that of its own',
+    ['GET /phases?board_id listPhases', 'GET /phases/{id} getPhase'],
+    ['GET /steps?board_id getPhase'],
+    ['GET /steps'],
+    [true],
+  ],
+  [
+    'a method that is another one',
+    ['PUT /bills/{id} saveBill', 'GET /bills/{id} getBill'],
+    ['PATCH /invoices/{id} saveInvoice', 'GET /invoices/{id} getInvoice'],
+    ['GET /invoices/{id}', 'PATCH /invoices/{id}'],
+    [true, true],
+  ],
+] as const)('operations that moved: %s', (_, v1, v2, moved, isAsked) => {
   const book = proposeRuleBook(operations('v1', ...v1), operations('v2', ...v2));
+  // A move that is not proven is a question, with what may be it, and applies nowhere.
   expect(book.operations.map((operation) => operation.moved?.to)).toEqual(moved);
-  expect(questionsOf(book).filter((question) => question.startsWith('V2 does not describe')).length).toBe(
-    v1.length - moved.length,
-  );
+  expect(book.operations.map((operation) => operation.moved?.doubt !== undefined)).toEqual(isAsked);
+  expect(book.gone?.length).toBe(v1.length - moved.length);
 });
 
 const number = { type: 'number' };
@@ -288,7 +341,7 @@ test('query parameters that V2 calls otherwise are renamed, and others are asked
   const v1 = withQuery('v1', page, query('old_kind', 'string'), flag);
   const v2 = withQuery('v2', page, query('kind', 'string'));
   const book = proposeRuleBook(v1, v2);
-  expect(questionsOf(book)).toEqual(['list: V2 does not describe the query parameter flag.']);
+  expect(printRuleBook(book)).toContain('#     - { strip: flag }');
   const ruleBook = await bookIn(printRuleBook(book));
   expect(ruleBook.changes.map(({ on, query: rules }) => [on, rules])).toEqual([
     [['list'], [{ rule: 'rename', parameter: 'old_kind', to: 'kind' }]],
@@ -339,6 +392,14 @@ const YOUNG =
   '{"id":"line_7","state":"IN_USE","town":{"name":"A","code":"B"},"amount_cents":1050,"day":"2026-01-31T00:00:00Z","currency":"AUD"}';
 const OLD = '{"id":7,"state":"in_use","town_name":"A","town_code":"B","amount":10.50,"day":"2026-01-31"}';
 
+/** A draft once each question is answered with yes. */
+function answered(draft: string): string {
+  return draft
+    .replaceAll(/^ *# TODO: .*\n/gm, '')
+    .replaceAll(/^( *)# (- id: |  |policies:|to: )/gm, '$1$2')
+    .replace('changes: []', 'changes:');
+}
+
 test.each<[where: string, schema: (one: unknown) => unknown, body: (one: string) => string]>([
   ['the body', (one) => one, (one) => one],
   ['a list', listOf, (one) => `[${one}]`],
@@ -353,13 +414,8 @@ test.each<[where: string, schema: (one: unknown) => unknown, body: (one: string)
   const draft = printRuleBook(
     proposeRuleBook(readWith('v1', '/lines', schema(OLD_LINE)), readWith('v2', '/lines', schema(YOUNG_LINE))),
   );
-  expect(draft).toContain('# TODO: does list-lines-responses hold? Remove its marks, or delete it.');
-  expect(draft).not.toMatch(/^ *- id/m);
-  const answered = draft
-    .replaceAll(/^ *# TODO: .*\n/gm, '')
-    .replaceAll(/^( *)# (- id: |  |policies:)/gm, '$1$2')
-    .replace('changes: []', 'changes:');
-  const ruleBook = await bookIn(answered);
+  expect(draft).toMatch(/# TODO: does (?:data-)?amount-cents-name-response hold\?/);
+  const ruleBook = await bookIn(answered(draft));
   expect(ruleBook).toMatchObject({ refusals: 'problem', policies: { malformed: 'forward' } });
   const [read] = ruleBook.operations;
   const plan = compileResponsePlans(ruleBook).of(read, 'GET');
@@ -376,6 +432,7 @@ test.each([
     { invoice_id: text },
     ['{ rename: invoice_id, to: bill_id }'],
     [],
+    [],
   ],
   [
     '/bills',
@@ -383,13 +440,14 @@ test.each([
     { id: text, odd: text },
     { id: text },
     [],
-    ["listLines: V1's response has odd, and V2's does not. Write a response rule that brings it."],
+    ['{ default: { odd: null } }'],
+    ["its value is nobody's: delete the rule if V1's clients do without"],
   ],
-  ['/bills', '/bills', { id: text }, { id: text }, [], []],
-] as const)('response rules of %s, which V2 has as %s', (from, to, old, young, active, asked) => {
+  ['/bills', '/bills', { id: text }, { id: text }, [], [], []],
+] as const)('response rules of %s, which V2 has as %s', (from, to, old, young, active, asked, why) => {
   const book = proposeRuleBook(readWith('v1', from, objectOf(old)), readWith('v2', to, objectOf(young)));
-  expect(printedRules(book)).toEqual({ active, asked: [] });
-  expect(questionsOf(book)).toEqual(asked);
+  expect(printedRules(book)).toEqual({ active, asked });
+  expect(questionsOf(book)).toEqual(why);
 });
 
 test('what requests need undoes responses, and is not asked about again', () => {
@@ -472,7 +530,7 @@ test.each<[old: string, one: unknown, young: string, other: unknown, reason: str
   expect(active).toEqual([]);
   expect(asked).toContain(`{ rename: ${old}, to: ${young} }`);
   expect(printRuleBook(book)).toContain(reason);
-  expect(questionsOf(book).filter((question) => question.includes(young)).length).toBeGreaterThan(0);
+  expect(questionsOf(book).length).toBeGreaterThan(0);
 });
 
 test.each([
@@ -486,7 +544,7 @@ test.each([
   const { active, asked } = printedRules(book);
   expect(active).toEqual([]);
   expect(asked.some((rule) => rule.includes(old))).toBe(true);
-  expect(questionsOf(book)).toEqual([expect.stringContaining(young)]);
+  expect(asked.some((rule) => rule.includes(young)) || questionsOf(book).join().includes(young)).toBe(true);
 });
 
 test('an integer may become a number, and a name another style', () => {
@@ -521,7 +579,7 @@ test('PUT has the rules of POST and PATCH, and is named beside every', async () 
     );
 });
 
-test('a body that no rule can change, or that one version does not describe, is a question', () => {
+test('a body that one version does not describe is a question, and that of a DELETE is compared', () => {
   const [v1, v2] = [
     methodsWith('v1', objectOf({ due: text }), 'delete', 'post'),
     methodsWith('v2', objectOf({ due_date: text }), 'delete'),
@@ -529,8 +587,7 @@ test('a body that no rule can change, or that one version does not describe, is 
   const paths = v2['paths'] as Record<string, Record<string, unknown>>;
   (paths['/api/v2/things'] ?? {})['post'] = { operationId: 'post', responses: {} };
   expect(questionsOf(proposeRuleBook(v1, v2))).toEqual([
-    'post: V2 describes no body for it, so that nothing was compared.',
-    'delete: the body of DELETE differs in V2, and only bodies of POST, PATCH and PUT are rewritten.',
+    'V2 describes no body for it, so that nothing was compared.',
   ]);
 });
 
@@ -589,12 +646,114 @@ test('ids have one style, and summaries their article', () => {
   ]);
 });
 
-test.each([
-  ['2025-06-01', 'version: 2025-06-01\n'],
-  ['2.0', undefined],
-  ['2024-12-31', undefined],
-])('the version %s of V2 is a dated release, or none is sent', (version, line) => {
+test.each(['2025-06-01', '2.0'])('the version %s of a description is no release of the API', (version) => {
   const v2 = { ...pathsWith('v2', objectOf({ a: text })), info: { title: 'T', version } };
   const draft = printRuleBook(proposeRuleBook(pathsWith('v1', objectOf({ a: text })), v2));
-  expect(/^version: .*\n/m.exec(draft)?.[0]).toBe(line);
+  expect(draft).not.toContain('version:');
+});
+
+test.each([
+  [
+    'a date',
+    '/orders/v0/orders',
+    '/orders/2026-01-01/orders',
+    ['from: /orders/v0', 'to: /orders/2026-01-01'],
+  ],
+  ['the same prefix', '/v1/orders', '/v1/orders', ['# from: /v1', '# to: /v1']],
+  ['no prefix', '/orders', '/v2/orders', ['# from: /v1', '# to: /v2']],
+])('prefixes: %s', (_, old, young, lines) => {
+  const of = (path: string): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: { [path]: { get: { operationId: 'list', responses: {} } } },
+  });
+  expect(printRuleBook(proposeRuleBook(of(old), of(young))).split('\n')).toEqual(
+    expect.arrayContaining(lines),
+  );
+});
+
+test('of several groups of paths the one whose version changes is drafted, and the others are named', () => {
+  const of = (...paths: readonly string[]): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: Object.fromEntries(paths.map((path) => [path, { get: { responses: {} } }])),
+  });
+  const v1 = of('/api/v1/pods', '/api/v1/nodes', '/apis/apps/v1beta1/sets');
+  const draft = printRuleBook(proposeRuleBook(v1, of('/api/v1/pods', '/api/v1/nodes', '/apis/apps/v1/sets')));
+  for (const line of ['from: /apis/apps/v1beta1', 'to: /apis/apps/v1'])
+    expect(draft.split('\n')).toContain(line);
+  expect(draft).toContain('# TODO: /api/v1 (2 paths) is the same prefix in V2');
+});
+
+test('schemas that all refer to each other end, and what differs in one of them is asked once', () => {
+  const names = Array.from({ length: 12 }, (_, at) => `S${at}`);
+  const of = (version: string, extra: string): Record<string, unknown> => {
+    const members = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]));
+    const schemas = names.map((name) => [
+      name,
+      objectOf(name === 'S5' ? { ...members, [extra]: text } : members),
+    ]);
+    return {
+      ...pathsWith(version, { $ref: '#/components/schemas/S0' }),
+      components: { schemas: Object.fromEntries(schemas) },
+    };
+  };
+  const lines = printRuleBook(proposeRuleBook(of('v1', 'colourCode'), of('v2', 'colour_code'))).split('\n');
+  expect(lines.filter((line) => line.includes('TODO'))).toHaveLength(1);
+  expect(lines.some((line) => line.includes('{ rename: S5.colourCode, to: colour_code }'))).toBe(true);
+});
+
+test('the body of a form is compared, and its values are texts', () => {
+  const of = (version: string, properties: Record<string, unknown>): Record<string, unknown> =>
+    described(version, '/charges', {
+      post: {
+        operationId: 'charge',
+        requestBody: { content: { 'application/x-www-form-urlencoded': { schema: objectOf(properties) } } },
+        responses: {},
+      },
+    });
+  const book = proposeRuleBook(
+    of('v1', { amount: integer, paymentSource: text }),
+    of('v2', { amount: text, payment_source: text }),
+  );
+  expect(printedRules(book)).toEqual({
+    active: ['{ rename: paymentSource, to: payment_source }'],
+    asked: [],
+  });
+});
+
+test('a member that becomes a list of one, a key that moves, and members of several operations are one question each', () => {
+  const read = (version: string, properties: Record<string, unknown>): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: Object.fromEntries(
+      ['a', 'b', 'c'].map((name) => [
+        `/api/${version}/${name}`,
+        {
+          get: {
+            operationId: name,
+            responses: {
+              200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/E' } } } },
+            },
+          },
+        },
+      ]),
+    ),
+    components: {
+      schemas: { E: objectOf(properties) },
+      securitySchemes: {
+        key: {
+          type: 'apiKey',
+          name: version === 'v1' ? 'token' : 'x-token',
+          in: version === 'v1' ? 'query' : 'header',
+        },
+        more: { type: 'oauth2' },
+      },
+    },
+  });
+  const v1 = read('v1', { id: integer, gone: text, old: text, storeId: text });
+  const draft = printRuleBook(proposeRuleBook(v1, read('v2', { id: integer, storeIds: listOf(text) })));
+  expect(draft).toContain('{ first: storeIds, to: storeId }');
+  expect(draft).toContain('{ query: token, to: x-token }');
+  expect(draft.match(/TODO/g)).toHaveLength(3);
 });

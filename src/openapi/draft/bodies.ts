@@ -1,0 +1,153 @@
+import type { Components } from '../components.ts';
+import {
+  type DescribedOperation,
+  elementsOf,
+  followed,
+  isJsonMedia,
+  jsonMediaIn,
+  type JsonObject,
+  memberOf,
+  objectIn,
+} from '../description.ts';
+import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withRemarks } from '../shape.ts';
+import { singular, wordsOf } from './compare-shapes.ts';
+
+/** How a body is written: JSON, or the fields of a form, of which each value is a text. */
+export type BodyForm = 'json' | 'form' | 'multipart';
+
+/** The body of a request, as a description has it. */
+export interface DescribedBody {
+  readonly form: BodyForm;
+  readonly shape: Shape;
+}
+
+const FORMS: readonly (readonly [form: BodyForm, isMeant: (type: string) => boolean])[] = [
+  ['json', isJsonMedia],
+  ['form', (type) => type.startsWith('application/x-www-form-urlencoded')],
+  ['multipart', (type) => type.startsWith('multipart/form-data')],
+];
+
+/** The body of an operation's request that rules can rewrite: in JSON if it may be, else as a form. */
+export function requestBody(
+  { operation }: DescribedOperation,
+  components: Components,
+): DescribedBody | undefined {
+  const content = objectIn(followed(components.description, operation['requestBody']), 'content');
+  for (const [form, isMeant] of FORMS) {
+    const media = form === 'json' ? jsonMediaIn(content)[0] : Object.keys(content).find((type) => isMeant(type));
+    const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
+    if (schema !== undefined) return { form, shape: shapeOf(schema, components) };
+  }
+  return undefined;
+}
+
+/** The shape of the body of an operation's request. */
+export function requestShape(described: DescribedOperation, components: Components): Shape | undefined {
+  return requestBody(described, components)?.shape;
+}
+
+/** A response in JSON, with its status as the description writes it. */
+export interface DescribedResponse {
+  readonly status: string;
+  readonly shape: Shape;
+}
+
+/** The responses with one of `statuses` that are in JSON: a status, `2XX`, or `default`, for those that no other key names. */
+export function responsesIn(
+  { operation }: DescribedOperation,
+  components: Components,
+  isMeant: (status: string) => boolean,
+): readonly DescribedResponse[] {
+  return Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) => {
+    if (!isMeant(status)) return [];
+    const content = contentOf(declared, components);
+    const [media] = jsonMediaIn(content);
+    const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
+    return schema === undefined ? [] : [{ status, shape: shapeOf(schema, components) }];
+  });
+}
+
+function contentOf(declared: unknown, { description }: Components): JsonObject {
+  return objectIn(followed(description, declared), 'content');
+}
+
+/** The response of an operation that succeeded; the first one in JSON. */
+export function successShape(described: DescribedOperation, components: Components): Shape | undefined {
+  const [first] = [
+    ...responsesIn(described, components, (status) => status.startsWith('2')),
+    ...responsesIn(described, components, (status) => status === 'default'),
+  ];
+  return first?.shape;
+}
+
+/** The resource in the successful responses to an operation. */
+export interface FoundResource {
+  /** The name of the member that has it; empty for the body itself. */
+  readonly at: string;
+  /** That of one resource, also where the response has a list. */
+  readonly shape: Shape;
+  /** The response around it. */
+  readonly response: Shape;
+}
+
+/**
+ * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only
+ * list of objects. Undefined where the description tells no member.
+ */
+export function resourceIn(described: DescribedOperation, components: Components): FoundResource | undefined {
+  const response = successShape(described, components);
+  if (response === undefined) return undefined;
+  const data = response.members.get('data')?.shape;
+  if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };
+  if (response.element !== undefined) return { at: '', shape: response.element, response };
+  const lists = [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
+  const [list] = lists;
+  const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
+  if (isCollection && lists.length === 1 && list !== undefined)
+    return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
+  const [only] = response.members;
+  // An envelope is named after the path's resource: `{"ticket": {…}}` of `/tickets/{no}`.
+  const isEnvelope = response.members.size === 1 && only !== undefined && only[1].shape.members.size > 0;
+  const named = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
+  if (
+    isEnvelope &&
+    described.rest.split('/').some((segment) => wordsOf(segment).map(singular).join('') === named)
+  )
+    return { at: only[0], shape: only[1].shape, response };
+  return response.members.size > 0 ? { at: '', shape: response, response } : undefined;
+}
+
+/** Where a parameter can be, beside the path. */
+export type ParameterPlace = 'query' | 'header' | 'cookie';
+
+/** The parameters of an operation in one place, as the members of an object. */
+export function parameterShape(
+  { operation, item }: DescribedOperation,
+  components: Components,
+  place: ParameterPlace,
+): Shape {
+  const declared = [...elementsOf(item['parameters']), ...elementsOf(operation['parameters'])];
+  const members = declared.flatMap((one) =>
+    parameterIn(followed(components.description, one), components, place),
+  );
+  return { ...ANY_SHAPE, members: new Map(members) };
+}
+
+function parameterIn(
+  parameter: unknown,
+  components: Components,
+  place: ParameterPlace,
+): readonly (readonly [string, MemberShape])[] {
+  const name = memberOf(parameter, 'name');
+  if (memberOf(parameter, 'in') !== place || typeof name !== 'string') return [];
+  const [media] = Object.values(objectIn(parameter, 'content'));
+  const shape = shapeOf(memberOf(parameter, 'schema') ?? memberOf(media, 'schema'), components);
+  const text = memberOf(parameter, 'description');
+  const example = memberOf(parameter, 'example');
+  const shown = typeof example === 'string' && shape.constraints === '';
+  const described = withRemarks(shape, {
+    constraints: shown ? JSON.stringify([['example', example]]) : shape.constraints,
+    text: typeof text === 'string' ? text : shape.text,
+  });
+  return [[name, { shape: described, required: memberOf(parameter, 'required') === true }]];
+}

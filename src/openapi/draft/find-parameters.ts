@@ -1,0 +1,180 @@
+import type { Shape } from '../shape.ts';
+import { parameterShape } from './bodies.ts';
+import { type Evidence, findRenames, findValueMap, isProposed, NO_LINK } from './compare-shapes.ts';
+import type { Versions } from './find-inverse.ts';
+import { printValueMap, scalar } from './print-rule-book.ts';
+import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
+
+/** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
+export function findQueryRenames(
+  { named, v1, v2 }: Versions,
+  known: readonly ProposedChange[],
+): readonly ProposedChange[] {
+  const changes = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
+  const add = (operation: string, id: string, summary: string, rule: ProposedText): void => {
+    const key = JSON.stringify([rule.texts, isProposed(rule)]);
+    const on: string[] = [];
+    const found = changes.get(key) ?? {
+      change: { id: changeId(id), summary, on, rules: [], query: [rule] },
+      on,
+    };
+    changes.set(key, found);
+    found.on.push(operation);
+  };
+  for (const { pair, operation } of named) {
+    const [old, young] = [parameterShape(pair.v1, v1, 'query'), parameterShape(pair.v2, v2, 'query')];
+    // A parameter of the path that `to` has in the query is none that V1's clients send there.
+    const { accepted, rejected } = findRenames(old, young, { nests: [], isRecorded: false });
+    const unsure = pair.moved?.doubt === undefined ? undefined : `it holds only if ${operation.id} moved so`;
+    const renamed = new Map<string, string>();
+    const addRename = (from: string, to: string, evidence: Evidence): void => {
+      renamed.set(from, to);
+      const texts = [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`];
+      const others = evidence.doubt === undefined ? [] : [[`{ strip: ${scalar(from)} }`]];
+      const doubt = evidence.doubt ?? unsure;
+      add(operation.id, `${to}-parameter`, `The query parameter ${from} is called ${to}.`, {
+        ...evidence,
+        doubt,
+        texts,
+        others,
+      });
+    };
+    for (const { from, to, confidence, evidence, ...found } of accepted) {
+      const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
+      addRename(from, to, { confidence, evidence, doubt });
+    }
+    for (const name of old.members.keys()) {
+      if (young.members.has(name) || renamed.has(name)) continue;
+      const to = assumedName(name, young, known);
+      const candidate = rejected.get(name);
+      if (to !== undefined) {
+        const doubt = `it holds only if ${name} is ${to} in bodies`;
+        addRename(name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
+      } else if (candidate !== undefined) {
+        const { confidence, evidence, doubt = 'it may be gone, or another one' } = candidate;
+        addRename(name, candidate.to, { confidence, evidence, doubt });
+      } else
+        add(operation.id, `${name}-parameter-gone`, `V2 does not describe the query parameter ${name}.`, {
+          texts: [`{ strip: ${scalar(name)} }`],
+          confidence: 0.5,
+          evidence: "V2's description does not have it",
+          doubt: 'V2 would answer as if the client had not sent it',
+        });
+    }
+    for (const [name, { shape }] of old.members) {
+      const now = renamed.get(name) ?? name;
+      const map = valueMapRule(shape, young.members.get(now)?.shape, now);
+      if (map === undefined) continue;
+      const doubt = map.doubt ?? unsure;
+      add(operation.id, `${now}-parameter-values`, `The query parameter ${now} has other values.`, {
+        ...map,
+        doubt,
+      });
+    }
+  }
+  return [...changes.values()].map(({ change, on }) => ({ ...change, on }));
+}
+
+/** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */
+export function findHeaderRenames(
+  { named, v1, v2 }: Versions,
+  versionField: string | undefined,
+): readonly ProposedChange[] {
+  const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
+  const gone = new Map<string, string[]>();
+  for (const { pair, operation } of named) {
+    const [old, young] = [
+      parameterShape(pair.v1, v1, 'header').members,
+      parameterShape(pair.v2, v2, 'header').members,
+    ];
+    const left = [...old].filter(([name]) => !hasField(young, name));
+    const fresh = [...young].filter(([name]) => name !== versionField && !hasField(old, name));
+    const [from, to] = [left[0], fresh[0]];
+    const isPair = left.length === 1 && fresh.length === 1 && from !== undefined && to !== undefined;
+    if (!isPair || from[1].required !== to[1].required) {
+      for (const [name] of left) gone.set(name, [...(gone.get(name) ?? []), operation.id]);
+      continue;
+    }
+    const key = JSON.stringify([from[0], to[0]]);
+    const known = renames.get(key) ?? { on: [], from: from[0], to: to[0] };
+    renames.set(key, known);
+    known.on.push(operation.id);
+  }
+  const renamed = [...renames.values()].map(({ on, from, to }): ProposedChange => ({
+    id: changeId(`${to}-header`),
+    summary: `The header field ${from} is called ${to}.`,
+    on: on.length === named.length ? 'every' : on,
+    rules: [],
+    headers: [
+      {
+        texts: [`{ rename: ${from}, to: ${to} }`],
+        confidence: 0.8,
+        evidence: `${from} is the only field that is gone, and ${to} the only one that is new`,
+        doubt: 'a value that means something else would be sent under that name',
+        others: [[`{ strip: ${from} }`]],
+      },
+    ],
+  }));
+  const lost = [...gone]
+    .filter(([name]) => /^[\w-]+$/.test(name) && !UNNAMED_FIELDS.has(name.toLowerCase()))
+    .map(([name, on]): ProposedChange => ({
+      id: changeId(`${name}-header-gone`),
+      summary: `V2 does not describe the header field ${name}.`,
+      on: on.length === named.length ? 'every' : on,
+      rules: [],
+      headers: [
+        {
+          texts: [`{ strip: ${name} }`],
+          confidence: 0.5,
+          evidence: "V2's description does not have it",
+          doubt: 'V2 would answer as if the client had not sent it',
+        },
+      ],
+    }));
+  return [...renamed, ...lost];
+}
+
+/** Fields that descriptions must not have as parameters (OpenAPI 3.1 §4.8.12.1), or that no rule can name. */
+const UNNAMED_FIELDS: ReadonlySet<string> = new Set(
+  'accept content-type authorization host connection content-length transfer-encoding te trailer upgrade'.split(
+    ' ',
+  ),
+);
+
+/** True for a field of that name, in any case. */
+export function hasField(fields: Shape['members'], name: string): boolean {
+  return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
+}
+
+/** The values of a query parameter that V2 calls otherwise, as a rule; undefined when there are none. */
+function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
+  const map = young && findValueMap(old.values, young.values);
+  const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
+  if (map === undefined || pairs.length === 0) return undefined;
+  const isGuess = map.guessed.pairs.length > 0;
+  return {
+    texts: [printValueMap(pairs, name)],
+    confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
+    evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
+    doubt: isGuess ? 'a value that means something else would change' : undefined,
+  };
+}
+
+/** True when a body has the member of one name by the other one, for certain. */
+function isKnown(from: string, to: string, known: readonly ProposedChange[]): boolean {
+  return known.some(({ rules }) =>
+    rules.some((rule) => {
+      const { found } = rule;
+      return isProposed(rule) && found.rule === 'rename' && found.member === from && found.to === to;
+    }),
+  );
+}
+
+/** The name that a body may have for a member, where V2 has a query parameter of that name. */
+function assumedName(name: string, young: Shape, known: readonly ProposedChange[]): string | undefined {
+  const found = known.flatMap(({ rules }) => rules.map((rule) => rule.found));
+  const rename = found.find(
+    (rule) => rule.rule === 'rename' && rule.member === name && young.members.has(rule.to),
+  );
+  return rename?.rule === 'rename' ? rename.to : undefined;
+}
