@@ -13,6 +13,7 @@ import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
@@ -132,10 +133,10 @@ async function bookOf(
   if (source === undefined) {
     if (!isRecorded)
       return { fault: 'Give --v1, or one of --har, --postman, --log and --admin; see --help.' };
-    return proposeFromTraffic(v2, requests.flatMap(recordedRequest));
+    return soundDraft(proposeFromTraffic(v2, requests.flatMap(recordedRequest)));
   }
   const v1 = await readDescription(source);
-  return isFault(v1) ? v1 : proposeRuleBook(v1, v2, { said });
+  return isFault(v1) ? v1 : soundDraft(proposeRuleBook(v1, v2, { said }));
 }
 
 /** The parts of a V1 request with a JSON body that a draft reads. */

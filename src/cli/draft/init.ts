@@ -15,6 +15,7 @@ import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
 import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { shapeOf } from '../../openapi/shape.ts';
 import { counted } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
@@ -51,7 +52,7 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const recorded = har === undefined ? readOnly([]) : await readRecordedRequests({ har });
   if (isFault(recorded)) return recorded;
   const requests = takeRead(recorded);
-  const proposed = proposeRuleBook(v1, v2);
+  const proposed = await soundDraft(proposeRuleBook(v1, v2));
   if (proposed.operations.length === 0)
     return {
       fault:
