@@ -8,6 +8,8 @@ export interface Shape {
   /** The members of an object by name, in order: those of all alternatives and of all subtypes. */
   readonly members: ReadonlyMap<string, MemberShape>;
   readonly element: Shape | undefined;
+  /** What a member of any other name is, where the description says so. */
+  readonly rest: Shape | undefined;
   /** The values of `enum`; empty when the description has none. */
   readonly values: readonly (string | number | boolean)[];
   readonly text: string;
@@ -18,6 +20,8 @@ export interface Shape {
   /** What a number must be below or a multiple of, as text: another unit has another one. Empty for none. */
   readonly limits: string;
   readonly isDeprecated: boolean;
+  /** True when it may be null. */
+  readonly isNullable: boolean;
   /** Why the value may have members that are not listed, as the end of a sentence; empty when it has none. */
   readonly further: string;
   /** References of its schema that lead nowhere, or into another document: what is there is not known. */
@@ -35,6 +39,8 @@ export const ANY_SHAPE: Shape = {
   types: new Set(),
   members: new Map(),
   element: undefined,
+  rest: undefined,
+  isNullable: false,
   values: [],
   text: '',
   constraints: '',
@@ -127,6 +133,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     return withRemarks(shape, {
       text: textOf(schema) || shape.text,
       isDeprecated: memberOf(schema, 'deprecated') === true || shape.isDeprecated,
+      isNullable: isNullable(schema) || shape.isNullable,
     });
   }
   const { parts, unread } = collectParts(schema, components);
@@ -136,6 +143,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     .flatMap((part) => [...elementsOf(part['prefixItems']), part['items']])
     .filter(isObject);
   const values = valuesOf(schemas);
+  const others = schemas.map((part) => part['additionalProperties']).filter(isObject);
   let members: Shape['members'] | undefined;
   let element: Shape | undefined;
   return {
@@ -147,6 +155,10 @@ function makeShape(schema: JsonObject, components: Components): Shape {
       if (elements.length > 0) element ??= shapeOf(memoryOf(components).oneOf(elements), components);
       return element;
     },
+    get rest() {
+      return others.length === 0 ? undefined : shapeOf(memoryOf(components).oneOf(others), components);
+    },
+    isNullable: schemas.some(isNullable),
     values,
     text: schemas.map(textOf).find((text) => text !== '') ?? '',
     constraints: constraintsOf(schemas),
@@ -161,7 +173,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
 /** The shape with other remarks. What is inside is the same object, so that it is compared once. */
 export function withRemarks(
   shape: Shape,
-  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'constraints'>>,
+  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'isNullable' | 'constraints'>>,
 ): Shape {
   const { types, values, text, constraints, format, limits, isDeprecated, further, unread } = shape;
   return {
@@ -171,6 +183,10 @@ export function withRemarks(
     get element() {
       return shape.element;
     },
+    get rest() {
+      return shape.rest;
+    },
+    isNullable: shape.isNullable,
     types,
     values,
     text,
@@ -255,6 +271,17 @@ function subtypesOf(schema: JsonObject, components: Components, unread: Set<stri
   return [...mapped, ...extending];
 }
 
+/** True for a schema that allows null by itself. */
+function isNullable(schema: JsonObject): boolean {
+  const { type } = schema;
+  return (
+    schema['nullable'] === true ||
+    type === 'null' ||
+    stringsOf(type).includes('null') ||
+    elementsOf(schema['enum']).includes(null)
+  );
+}
+
 function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<string, MemberShape> {
   const schemas = new Map<string, JsonObject[]>();
   const required = new Set<string>();
@@ -266,6 +293,8 @@ function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<
       if (isObject(member)) known.push(member);
     }
   }
+  // A member that is required may have no description.
+  for (const name of required) if (!schemas.has(name)) schemas.set(name, []);
   return new Map(
     [...schemas].map(([name, all]) => {
       let shape: Shape | undefined = all.length === 0 ? ANY_SHAPE : undefined;

@@ -7,20 +7,29 @@ import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
   type Description,
+  isObject,
   memberOf,
   objectIn,
   operationsBelow,
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
-import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
+import { requestBody, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { type Shape, shapeOf } from '../../openapi/shape.ts';
+import { ANY_SHAPE, type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { counted, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
+import {
+  type DescribedSide,
+  keysOf,
+  mediaDifferences,
+  parameterDifferences,
+  responseDifferences,
+  valueDifferences,
+} from './described-differences.ts';
 
 /** The gaps that a rule book leaves between two descriptions. */
 export interface Coverage {
@@ -72,6 +81,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   const old = operationsBelow(v1, ruleBook.from, 'v1').filter(
     (operation) => templateOf(operation) !== undefined,
   );
+  const components = { v1: new Components(v1), v2: new Components(v2) };
   const gaps: Gap[] = [];
   let covered = 0;
   for (const described of old) {
@@ -80,7 +90,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const at = id === undefined ? {} : document.positionOf(['operations', id], 'key');
     const operation = id ?? `${described.method} ${described.rest}`;
     const add = (kind: Gap['kind'], text: string): void => void gaps.push({ kind, operation, ...at, text });
-    const sample = sampleRequest(described, rest, sources);
+    const sample = sampleRequest(described, rest, components.v1, ruleBook, 0);
     const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
     if (sent.verdict === 'refused') {
       add(
@@ -99,9 +109,30 @@ export function coverageOf(sources: CoverageSources): Coverage {
     }
     covered += 1;
     if (id !== undefined && transformed.has(id)) continue;
-    for (const missing of missingInRequest(sent, partner, v2)) add('request', missing);
-    for (const missing of missingInResponse(migration, sent, described, partner, sources))
-      add('response', missing);
+    const sides: Sides = [
+      { operation: described, components: components.v1 },
+      { operation: partner, components: components.v2 },
+    ];
+    const rule = ruleBook.operations.find((one) => one.id === id);
+    const told = new Set<string>();
+    const addOnce = (kind: Gap['kind'], text: string): void => {
+      if (!told.has(text)) add(kind, text);
+      told.add(text);
+    };
+    for (let pick = 0; pick < picksOf(sides); pick += 1) {
+      const again = sampleRequest(described, rest, components.v1, ruleBook, pick);
+      const outcome =
+        pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
+      if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
+      for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
+      for (const missing of missingInResponse(migration, outcome, sides, pick)) addOnce('response', missing);
+    }
+    for (const text of requestDifferences(sent, sides)) addOnce('request', text);
+    const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
+    for (const text of responseDifferences(...sides, status)) addOnce('response', text);
+    const [expected, given] = sides.map(({ operation: one, components }) => successShape(one, components));
+    if (expected !== undefined && given !== undefined)
+      for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
   }
   const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
     const id = /^operation "([^"]*)": /.exec(text)?.[1] ?? '';
@@ -129,58 +160,183 @@ interface SampleRequest {
   readonly body: string | undefined;
 }
 
-/** A request with every header field, parameter and member that V1 describes. */
+/** An operation in both versions. */
+type Sides = readonly [v1: DescribedSide, v2: DescribedSide];
+
+/** Samples of an operation: one for each value of its longest enumeration, up to this many. */
+const MAX_PICKS = 16;
+
+function picksOf(sides: Sides): number {
+  const [v1, v2] = sides;
+  const shapes = [
+    requestBody(v1.operation, v1.components)?.shape,
+    ...parametersOf(v1.operation, v1.components.description).map((one) =>
+      parameterShapeOf(one, v1.components),
+    ),
+    successShape(v2.operation, v2.components),
+  ];
+  let most = 1;
+  const seen = new Set<object>();
+  const visit = (shape: Shape, level: number): void => {
+    most = Math.max(most, shape.values.length);
+    if (level > 8 || (shape.members.size > 0 && seen.has(shape.members))) return;
+    seen.add(shape.members);
+    for (const member of shape.members.values()) visit(member.shape, level + 1);
+    if (shape.element !== undefined) visit(shape.element, level + 1);
+  };
+  for (const shape of shapes) if (shape !== undefined) visit(shape, 0);
+  return Math.min(most, MAX_PICKS);
+}
+
+function parameterShapeOf(parameter: unknown, components: Components): Shape {
+  const schema = memberOf(parameter, 'schema');
+  return schema === undefined ? ANY_SHAPE : shapeOf(schema, components);
+}
+
+/** A request with every header field, parameter and member that V1 describes, with its key; of each enumeration it has another value. */
 function sampleRequest(
   described: DescribedOperation,
   rest: string,
-  { v1, ruleBook }: CoverageSources,
+  components: Components,
+  ruleBook: RuleBook,
+  pick: number,
 ): SampleRequest {
-  const components = new Components(v1);
   const headers = ['Host', 'localhost'];
   const query: string[] = [];
-  for (const parameter of parametersOf(described, v1)) {
+  const pair = (name: string, value: string): string =>
+    `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+  for (const parameter of parametersOf(described, components.description)) {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') continue;
-    const value = String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components)));
+    const shape = parameterShapeOf(parameter, components);
+    const value = String(sampleOf(shape.element ?? shape, pick));
     if (place === 'header') headers.push(name, value);
-    if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+    if (place === 'query') query.push(pair(name, value));
   }
-  const described1 = requestBody(described, components);
-  const shape = described1?.form === 'json' ? described1.shape : undefined;
-  if (shape !== undefined) headers.push('Content-Type', 'application/json');
+  for (const { in: place, name } of keysOf({ operation: described, components }).slice(0, 1)) {
+    if (place === 'query' && !query.some((one) => one.startsWith(`${encodeURIComponent(name)}=`)))
+      query.push(pair(name, 'key'));
+    if (place === 'header' && headerValue(headers, name) === undefined)
+      headers.push(name, name === 'authorization' ? 'Bearer key' : 'key');
+  }
+  const body = requestBody(described, components);
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
-  const body = shape === undefined ? undefined : JSON.stringify(sampleOf(shape));
-  return { method: described.method, target: `${ruleBook.from}${rest}${search}`, headers, body };
+  const target = `${ruleBook.from}${rest}${search}`;
+  if (body === undefined) return { method: described.method, target, headers, body: undefined };
+  const value = sampleOf(body.shape, pick);
+  const isJson = body.form === 'json';
+  headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
+  const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
+  return { method: described.method, target, headers, body: text };
+}
+
+/** The fields of a form that has a value. */
+function formText(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((one, at) => formText(one, `${name}[${at}]`));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) =>
+      formText(inner, name === '' ? key : `${name}[${key}]`),
+    );
+  return [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`];
+}
+
+/** The value that the fields of a form have: objects by their names, and lists by their numbers. */
+function formValue(text: string): unknown {
+  const root: Record<string, unknown> = {};
+  for (const [name, value] of new URLSearchParams(text)) {
+    const steps = name.split(/[[\]]+/).filter((step) => step !== '');
+    let object = root;
+    for (const step of steps.slice(0, -1)) {
+      const inner = object[step];
+      const next = isObject(inner) ? { ...inner } : {};
+      object[step] = next;
+      object = next;
+    }
+    object[steps.at(-1) ?? ''] = value;
+  }
+  return listed(root);
+}
+
+function listed(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value);
+  const inner = keys.map((key) => listed(value[key]));
+  if (keys.length > 0 && keys.every((key) => /^\d+$/.test(key))) return inner;
+  return Object.fromEntries(keys.map((key, at) => [key, inner[at]]));
 }
 
 /** Sentences about things that V2 requires, and that a request with everything of V1 lacks. */
 function missingInRequest(
   { target, headers, body }: MigratedRequest,
-  partner: DescribedOperation,
-  v2: Description,
+  [, { operation: partner, components }]: Sides,
 ): readonly string[] {
   const query = new URLSearchParams(target.split('?')[1] ?? '');
   const fields = headers.flat();
-  const parameters = parametersOf(partner, v2).flatMap((parameter) => {
+  const parameters = parametersOf(partner, components.description).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
-    if (memberOf(parameter, 'required') !== true || typeof name !== 'string') return [];
+    if (typeof name !== 'string') return [];
+    const { values } = parameterShapeOf(parameter, components);
+    const value =
+      place === 'query'
+        ? query.get(name)
+        : place === 'header'
+          ? headerValue(fields, name.toLowerCase())
+          : undefined;
+    const isTaken =
+      value === null ||
+      value === undefined ||
+      values.length === 0 ||
+      values.some((one) => String(one) === value);
+    if (!isTaken)
+      return [
+        `V2 takes ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
+      ];
+    if (memberOf(parameter, 'required') !== true) return [];
     if (place === 'query' && !query.has(name))
       return [`V2 requires the query parameter ${name}, which is never set`];
     return place === 'header' && headerValue(fields, name.toLowerCase()) === undefined
       ? [`V2 requires the header field ${name}, which is never set`]
       : [];
   });
-  const taken = requestBody(partner, new Components(v2));
-  const shape = taken?.form === 'json' ? taken.shape : undefined;
-  if (shape === undefined || body === null) return parameters;
-  const value: unknown = JSON.parse(new TextDecoder().decode(body));
+  const taken = requestBody(partner, components);
+  if (taken === undefined || body === null) return parameters;
+  const { shape } = taken;
+  const text = new TextDecoder().decode(body);
+  const isForm = headerValue(fields, 'content-type')?.startsWith('application/x-www-form') === true;
+  const value: unknown = isForm ? formValue(text) : JSON.parse(text);
   return [
     ...parameters,
-    ...missingMembers(shape, value, '').map((path) => `V2 requires ${path}, which is never set`),
+    ...missingMembers(shape, value, '', true).map((path) => `V2 requires ${path}, which is never set`),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
-    ...wrongTypes(shape, value, '').map(
+    ...(isForm ? [] : wrongTypes(shape, value, '')).map(
       ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
     ),
+  ];
+}
+
+/** Sentences about what V2 does not take, or takes otherwise, of a request that rules have migrated. */
+function requestDifferences({ target, headers, body }: MigratedRequest, sides: Sides): readonly string[] {
+  const [v1, v2] = sides;
+  const query = new Set(new URLSearchParams(target.split('?')[1] ?? '').keys());
+  const fields = new Set(
+    headers
+      .flat()
+      .filter((_, at) => at % 2 === 0)
+      .map((name) => name.toLowerCase()),
+  );
+  const wanted = keysOf(v2);
+  const isKnown = keysOf(v1).length > 0 && wanted.length > 0;
+  const hasKey = wanted.some(({ in: place, name }) =>
+    place === 'query' ? query.has(name) : fields.has(name),
+  );
+  const [old, young] = sides.map(({ operation, components }) => requestBody(operation, components)?.shape);
+  return [
+    ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
+    ...(body === null ? [] : mediaDifferences(v1, v2)),
+    ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
+    ...(isKnown && !hasKey
+      ? [`V2 wants the key in ${wanted.map(({ name }) => name).join(' or ')}, and gets none`]
+      : []),
   ];
 }
 
@@ -188,46 +344,46 @@ function missingInRequest(
 function missingInResponse(
   migration: Migration,
   sent: MigratedRequest,
-  described: DescribedOperation,
-  partner: DescribedOperation,
-  { v1, v2 }: CoverageSources,
+  [v1, v2]: Sides,
+  pick: number,
 ): readonly string[] {
   const [expected, given] = [
-    resourceIn(described, new Components(v1)),
-    resourceIn(partner, new Components(v2)),
+    successShape(v1.operation, v1.components),
+    successShape(v2.operation, v2.components),
   ];
   if (expected === undefined || given === undefined) return [];
-  const statuses = Object.keys(objectIn(partner.operation, 'responses'));
+  const statuses = Object.keys(objectIn(v2.operation.operation, 'responses'));
   const status = Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
-  const text = JSON.stringify(sampleOf(given.response));
+  const text = JSON.stringify(sampleOf(given, pick));
   const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
   const value: unknown = JSON.parse(
     new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')),
   );
   return [
-    ...missingMembers(expected.response, value, '').map(
+    ...missingMembers(expected, value, '', false).map(
       (path) => `V1's response ${status} has ${path}, which V2's never brings`,
     ),
-    ...wrongTypes(expected.response, value, '').map(
+    ...wrongTypes(expected, value, '').map(
       ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
     ),
   ];
 }
 
-/** The paths of required members that a value lacks. */
-function missingMembers(shape: Shape, value: unknown, path: string): readonly string[] {
+/** The paths of the members that a value lacks, or of the required ones. */
+function missingMembers(shape: Shape, value: unknown, path: string, isRequired: boolean): readonly string[] {
   if (Array.isArray(value)) {
     const { element } = shape;
     return element === undefined
       ? []
-      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`));
+      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`, isRequired));
   }
   if (typeof value !== 'object' || value === null) return [];
   const members = new Map<string, unknown>(Object.entries(value));
   return [...shape.members].flatMap(([name, { shape: inner, required }]) => {
     const at = `${path}/${name}`;
-    if (!members.has(name)) return required ? [at] : [];
-    return missingMembers(inner, members.get(name), at);
+    // A sample has no members where a schema is within itself.
+    if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
+    return missingMembers(inner, members.get(name), at, isRequired);
   });
 }
 
@@ -324,14 +480,14 @@ const PATTERN_TEXTS = [
 const MAX_REPEATED = 2;
 
 /** A value that a shape describes, with all members; of schemas within each other the first ones. */
-export function sampleOf(shape: Shape, seen: Map<object, number> = new Map()): unknown {
-  const [first] = shape.values;
+export function sampleOf(shape: Shape, pick = 0, seen: Map<object, number> = new Map()): unknown {
+  const first = shape.values[pick % Math.max(1, shape.values.length)];
   if (first !== undefined) return first;
   if (shape.members.size > 0) {
     const times = (seen.get(shape.members) ?? 0) + 1;
     seen.set(shape.members, times);
     const members = times > MAX_REPEATED ? [] : [...shape.members];
-    return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member.shape, seen)]));
+    return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member.shape, pick, seen)]));
   }
   const { element } = shape;
   if (element !== undefined) {
@@ -339,7 +495,7 @@ export function sampleOf(shape: Shape, seen: Map<object, number> = new Map()): u
     seen.set(shape, times);
     return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
       ? []
-      : [sampleOf(element, seen)];
+      : [sampleOf(element, pick, seen)];
   }
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');

@@ -34,7 +34,8 @@ export function requestBody(
 ): DescribedBody | undefined {
   const content = objectIn(followed(components.description, operation['requestBody']), 'content');
   for (const [form, isMeant] of FORMS) {
-    const media = form === 'json' ? jsonMediaIn(content)[0] : Object.keys(content).find((type) => isMeant(type));
+    const media =
+      form === 'json' ? jsonMediaIn(content)[0] : Object.keys(content).find((type) => isMeant(type));
     const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
     if (schema !== undefined) return { form, shape: shapeOf(schema, components) };
   }

@@ -1,0 +1,264 @@
+import type { Components } from '../../openapi/components.ts';
+import {
+  type DescribedOperation,
+  type Description,
+  elementsOf,
+  followed,
+  isJsonMedia,
+  isObject,
+  type JsonObject,
+  memberOf,
+  objectIn,
+} from '../../openapi/description.ts';
+import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
+import { parametersOf } from '../../openapi/draft/match-operations.ts';
+import type { Shape } from '../../openapi/shape.ts';
+
+/** An operation in one version, with what its references lead to. */
+export interface DescribedSide {
+  readonly operation: DescribedOperation;
+  readonly components: Components;
+}
+
+/** Levels within a body that are compared, and objects. */
+const MAX_LEVELS = 12;
+const MAX_OBJECTS = 2000;
+
+/** A keyword that limits values, and whether a larger value leaves more of them. */
+const LIMITS: readonly (readonly [word: string, sign: 1 | -1, words: string])[] = [
+  ['maxLength', 1, 'at most that many characters'],
+  ['minLength', -1, 'at least that many characters'],
+  ['maximum', 1, 'at most that'],
+  ['minimum', -1, 'at least that'],
+  ['exclusiveMaximum', 1, 'less than that'],
+  ['exclusiveMinimum', -1, 'more than that'],
+  ['maxItems', 1, 'at most that many elements'],
+  ['minItems', -1, 'at least that many elements'],
+];
+
+/** What V2 refuses of a value that V1 took, or takes otherwise, as sentences about it. */
+export function narrowed(v1: Shape, v2: Shape): readonly string[] {
+  const found: string[] = [];
+  for (const [word, sign, words] of LIMITS) {
+    const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
+    if (typeof young !== 'number' || (typeof old === 'number' && old * sign <= young * sign)) continue;
+    if (word.startsWith('min') && typeof old !== 'number' && young <= 0) continue;
+    found.push(
+      `V2 takes ${words.replace('that', String(young))}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`,
+    );
+  }
+  if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
+    found.push('V2 takes no element twice, and V1 did');
+  const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
+  if (old !== young && old !== undefined && young !== undefined)
+    found.push(`without it V1 took ${old}, and V2 takes ${young}`);
+  if (v1.isNullable && !v2.isNullable && v2.types.size > 0) found.push('V1 took null, and V2 does not');
+  return found;
+}
+
+/** What V2 answers and V1 never did, as sentences about a value. */
+function widened(v1: Shape, v2: Shape): readonly string[] {
+  return v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may answer null, and V1 never did'] : [];
+}
+
+/** Sentences about the values that both versions have at the same path, and about what stands for members of any name. */
+export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const numbers = new Map<object, number>();
+  const numberOf = (one: object): number => {
+    const known = numbers.get(one) ?? numbers.size;
+    numbers.set(one, known);
+    return known;
+  };
+  const visit = (old: Shape, young: Shape, path: string, level: number): void => {
+    const key = `${numberOf(old.members)} ${numberOf(young.members)}`;
+    if (level > MAX_LEVELS || seen.size > MAX_OBJECTS) return;
+    // A value that rules convert has other limits as well.
+    const isSame = [...old.types].join() === [...young.types].join();
+    const texts = direction === 'request' ? narrowed(old, young) : widened(old, young);
+    if (isSame) for (const text of texts) found.push(`${path || 'the body'}: ${text}`);
+    if (old.members.size > 0 && seen.has(key)) return;
+    seen.add(key);
+    for (const [name, member] of old.members) {
+      const partner = young.members.get(name);
+      if (partner !== undefined) visit(member.shape, partner.shape, `${path}/${name}`, level + 1);
+    }
+    if (old.element !== undefined && young.element !== undefined)
+      visit(old.element, young.element, `${path}/*`, level + 1);
+    const [rest, other] = [old.rest, young.rest];
+    if (rest !== undefined)
+      for (const text of restDifferences(rest, other, young)) found.push(`${path || 'the body'}: ${text}`);
+    if (rest !== undefined && other !== undefined) visit(rest, other, `${path}/{any}`, level + 1);
+  };
+  visit(v1, v2, '', 0);
+  return [...new Set(found)];
+}
+
+/** What differs in members of any name (`additionalProperties`). */
+function restDifferences(old: Shape, young: Shape | undefined, around: Shape): readonly string[] {
+  if (young === undefined)
+    return around.members.size > 0 && around.further === ''
+      ? ['V1 has members of any name there, and V2 does not']
+      : [];
+  const [one, other] = [old, young].map(({ types }) => [...types].join(' or '));
+  if (one !== other && old.types.size > 0 && young.types.size > 0)
+    return [`members of any name are ${one} in V1, and ${other} in V2`];
+  const gone = [...old.members.keys()].filter((name) => young.members.size > 0 && !young.members.has(name));
+  return gone.map((name) => `members of any name have ${name} in V1, and not in V2`);
+}
+
+/** Names of fields that are nobody's parameters. */
+const COMMON_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization', 'host']);
+
+/** Sentences about parameters that reach V2 and that it does not describe, or takes otherwise. */
+export function parameterDifferences(
+  v1: DescribedSide,
+  v2: DescribedSide,
+  sent: { readonly query: ReadonlySet<string>; readonly fields: ReadonlySet<string> },
+  shapeIn: (parameter: unknown, components: Components) => Shape,
+): readonly string[] {
+  const [old, young] = [v1, v2].map(({ operation, components }) =>
+    parametersOf(operation, components.description),
+  );
+  const find = (place: string, name: string): unknown =>
+    young?.find((one) => {
+      const own = String(memberOf(one, 'name'));
+      const isSame = place === 'header' ? own.toLowerCase() === name.toLowerCase() : own === name;
+      return memberOf(one, 'in') === place && isSame;
+    });
+  return (old ?? []).flatMap((parameter) => {
+    const [name, place] = [memberOf(parameter, 'name'), String(memberOf(parameter, 'in'))];
+    if (typeof name !== 'string' || place === 'path' || COMMON_FIELDS.has(name.toLowerCase())) return [];
+    const isSent =
+      place === 'query'
+        ? sent.query.has(name)
+        : place === 'header'
+          ? sent.fields.has(name.toLowerCase())
+          : true;
+    if (!isSent) return [];
+    const partner = find(place, name);
+    const what = `the ${place === 'header' ? 'header field' : place === 'cookie' ? 'cookie' : 'query parameter'} ${name}`;
+    if (partner === undefined) return [`V2 does not describe ${what}, which clients send`];
+    const forms = [parameter, partner].map((one) => formOf(one, place));
+    const shapes = [shapeIn(parameter, v1.components), shapeIn(partner, v2.components)] as const;
+    return [
+      ...(forms[0] === forms[1]
+        ? []
+        : [`lists in ${what} are written as ${forms[0]} in V1, and as ${forms[1]} in V2`]),
+      ...valueDifferences(...shapes, 'request').map((text) => `${what}: ${text.replace('the body: ', '')}`),
+      ...shapes[0].values
+        .filter(
+          (value) =>
+            shapes[1].values.length > 0 && shapes[0].types.has('array') && !shapes[1].values.includes(value),
+        )
+        .map((value) => `${what}: V1 took ${JSON.stringify(value)}, and V2 does not`),
+    ];
+  });
+}
+
+/** How a parameter writes a list or an object: its style, and whether its name stands before each element. */
+function formOf(parameter: unknown, place: string): string {
+  const type = memberOf(memberOf(parameter, 'schema'), 'type');
+  if (type !== 'array' && type !== 'object') return '';
+  const usual = place === 'header' ? 'simple' : 'form';
+  const declared = memberOf(parameter, 'style');
+  const style = typeof declared === 'string' ? declared : usual;
+  const explode = memberOf(parameter, 'explode') ?? style === 'form';
+  return `${style}${explode === true ? ' with explode' : ''}`;
+}
+
+function contentTypes(value: unknown, description: Description): readonly string[] {
+  return Object.keys(objectIn(followed(description, value), 'content')).map((type) =>
+    (type.split(';')[0] ?? '').trim(),
+  );
+}
+
+/** True when a type is one of `types`, or in one of their ranges; any JSON is JSON. */
+function isAmong(type: string, types: readonly string[]): boolean {
+  return types.some(
+    (other) =>
+      other === type ||
+      other === '*/*' ||
+      (other.endsWith('/*') && type.startsWith(other.slice(0, -1))) ||
+      (isJsonMedia(type) && isJsonMedia(other)),
+  );
+}
+
+/** Sentences about the media types of requests that V2 does not take. */
+export function mediaDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+  const [old, young] = [v1, v2].map(({ operation, components }) =>
+    contentTypes(operation.operation['requestBody'], components.description),
+  );
+  if (old === undefined || young === undefined || old.length === 0) return [];
+  if (young.length === 0) return ['V1 takes a body, and V2 describes none'];
+  return old
+    .filter((type) => !isAmong(type, young))
+    .map((type) => `V1 takes a body of ${type}, and V2 does not`);
+}
+
+/** The successful responses of an operation, by status. */
+function successes({
+  operation,
+  components,
+}: DescribedSide): readonly (readonly [status: string, response: JsonObject])[] {
+  return Object.entries(objectIn(operation.operation, 'responses')).flatMap(([status, declared]) => {
+    const response = followed(components.description, declared);
+    return status.startsWith('2') && isObject(response) ? [[status, response] as const] : [];
+  });
+}
+
+/** Sentences about statuses, media types and header fields of responses; `statusOf` is V1's status for V2's. */
+export function responseDifferences(
+  v1: DescribedSide,
+  v2: DescribedSide,
+  statusOf: (status: number) => number,
+): readonly string[] {
+  const [old, young] = [successes(v1), successes(v2)];
+  if (old.length === 0 || young.length === 0) return [];
+  const statuses = old.map(([status]) => status.toUpperCase());
+  const other = young.flatMap(([status]) => {
+    const now = /^\d+$/.test(status) ? String(statusOf(Number(status))) : status.toUpperCase();
+    return statuses.includes(now) || statuses.includes('2XX') ? [] : [now];
+  });
+  const types = (all: typeof old, { description }: Components): readonly string[] =>
+    all.flatMap(([, response]) => contentTypes(response, description));
+  const [before, after] = [types(old, v1.components), types(young, v2.components)];
+  const lost = before.length > 0 && !after.some((type) => isAmong(type, before));
+  const fields = (all: typeof old): readonly string[] =>
+    all.flatMap(([, response]) => Object.keys(objectIn(response, 'headers')));
+  const named = new Set(fields(young).map((name) => name.toLowerCase()));
+  const gone = [...new Set(fields(old))].filter((name) => !named.has(name.toLowerCase()));
+  return [
+    ...other.map((status) => `V2 answers ${status}, and V1 ${statuses.join(' or ')}`),
+    ...(lost ? [`V1 answers with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
+    ...gone.map((name) => `V1's response has the header field ${name}, which V2 does not describe`),
+  ];
+}
+
+/** A place of a key: a header field in lower case, or a query parameter. */
+export interface DescribedKey {
+  readonly in: 'header' | 'query';
+  readonly name: string;
+}
+
+/** Where an operation wants a key: one of these, or none at all. */
+export function keysOf({ operation, components: { description } }: DescribedSide): readonly DescribedKey[] {
+  const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
+  const declared = operation.operation['security'] ?? description['security'];
+  const required = elementsOf(declared);
+  // Where nothing says which scheme an operation wants, it is any that the description has.
+  const names = Array.isArray(declared)
+    ? required.flatMap((one) => Object.keys(isObject(one) ? one : {}))
+    : Object.keys(schemes);
+  if (required.some((one) => isObject(one) && Object.keys(one).length === 0)) return [];
+  return names.flatMap((name): readonly DescribedKey[] => {
+    const scheme = followed(description, schemes[name]);
+    const [type, place, field] = ['type', 'in', 'name'].map((key) => memberOf(scheme, key));
+    if (type === 'apiKey' && typeof field === 'string' && (place === 'header' || place === 'query'))
+      return [{ in: place, name: place === 'header' ? field.toLowerCase() : field }];
+    return type === 'http' || type === 'oauth2' || type === 'openIdConnect'
+      ? [{ in: 'header', name: 'authorization' }]
+      : [];
+  });
+}

@@ -1,0 +1,200 @@
+import { expect, test } from 'vitest';
+import { coverageOf } from '../../../src/cli/draft/coverage.ts';
+import { bookIn } from '../../rules/reading.ts';
+
+type Json = Record<string, unknown>;
+
+const text = { type: 'string' };
+const integer = { type: 'integer' };
+
+/** A description of one operation; `edit` is what one version has otherwise. */
+function description(version: string, operation: Json, more: Json = {}): Json {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: {
+      '/things': { post: { operationId: 'make', responses: { 201: { description: 'ok' } }, ...operation } },
+    },
+    ...more,
+  };
+}
+
+const objectOf = (properties: Json, more: Json = {}): Json => ({ type: 'object', properties, ...more });
+const bodyOf = (schema: Json, type = 'application/json'): Json => ({
+  requestBody: { content: { [type]: { schema } } },
+});
+const answerOf = (schema: Json, more: Json = {}, status = '201'): Json => ({
+  responses: { [status]: { description: 'ok', content: { 'application/json': { schema } }, ...more } },
+});
+const parameter = (place: string, more: Json, name = 'filter'): Json => ({
+  parameters: [{ name, in: place, schema: text, ...more }],
+});
+const security = (scheme: Json): Json => ({
+  components: { securitySchemes: { key: scheme } },
+  security: [{ key: [] }],
+});
+const FORM = 'application/x-www-form-urlencoded';
+
+async function gapsBetween(v1: Json, v2: Json): Promise<readonly string[]> {
+  const book = "resource: ''\noperations: { make: POST /things }\nchanges: []\n";
+  return coverageOf({ ruleBook: await bookIn(book), text: book, v1, v2 }).gaps.map((gap) => gap.text);
+}
+
+type Case = readonly [what: string, v1: Json, v2: Json, gap: string, one?: Json, other?: Json];
+
+const ROWS: readonly Case[] = [
+  [
+    'a member of a form',
+    bodyOf(objectOf({ old: text }), FORM),
+    bodyOf(objectOf({ young: text }), FORM),
+    '/old',
+  ],
+  [
+    'a member of a multipart body',
+    bodyOf(objectOf({ old: text }), 'multipart/form-data'),
+    bodyOf(objectOf({ young: text }), 'multipart/form-data'),
+    '/old',
+  ],
+  [
+    'a member in an object of a form',
+    bodyOf(objectOf({ a: objectOf({ old: text }) }), FORM),
+    bodyOf(objectOf({ a: objectOf({ young: text }) }), FORM),
+    '/a/old',
+  ],
+  [
+    'an optional member of a response',
+    answerOf(objectOf({ a: text, b: text })),
+    answerOf(objectOf({ a: text })),
+    '/b',
+  ],
+  [
+    'an envelope',
+    answerOf(objectOf({ data: objectOf({ a: text }) })),
+    answerOf(objectOf({ a: text })),
+    '/data',
+  ],
+  [
+    'a type of members of any name',
+    bodyOf({ type: 'object', additionalProperties: text }),
+    bodyOf({ type: 'object', additionalProperties: integer }),
+    'members of any name',
+  ],
+  [
+    'a name in members of any name',
+    answerOf({ type: 'object', additionalProperties: objectOf({ old: text }) }),
+    answerOf({ type: 'object', additionalProperties: objectOf({ young: text }) }),
+    'old',
+  ],
+  [
+    'the case of a value',
+    bodyOf(objectOf({ a: { enum: ['one', 'two'] } })),
+    bodyOf(objectOf({ a: { enum: ['one', 'TWO'] } })),
+    'two',
+  ],
+  [
+    'the case of a value in responses',
+    answerOf(objectOf({ a: { enum: ['one', 'two'] } })),
+    answerOf(objectOf({ a: { enum: ['one', 'TWO'] } })),
+    'TWO',
+  ],
+  [
+    'the case of a value of a query parameter',
+    parameter('query', { schema: { enum: ['a', 'b'] } }),
+    parameter('query', { schema: { enum: ['a', 'B'] } }),
+    '"b"',
+  ],
+  [
+    'explode',
+    parameter('query', { schema: { type: 'array', items: text } }),
+    parameter('query', { schema: { type: 'array', items: text }, explode: false }),
+    'explode',
+  ],
+  ['a lost filter', parameter('query', {}), {}, 'query parameter filter'],
+  ['a lost header field', parameter('header', {}, 'X-Filter'), {}, 'header field X-Filter'],
+  ['a lost cookie', parameter('cookie', {}), {}, 'cookie filter'],
+  [
+    'the default of a parameter',
+    parameter('query', { schema: { ...integer, default: 20 } }),
+    parameter('query', { schema: { ...integer, default: 50 } }),
+    '50',
+  ],
+  [
+    'a header field of responses',
+    { responses: { 201: { description: 'ok', headers: { 'X-Total': { schema: integer } } } } },
+    {},
+    'X-Total',
+  ],
+  [
+    'the default of a member',
+    bodyOf(objectOf({ a: { ...text, default: 'x' } })),
+    bodyOf(objectOf({ a: { ...text, default: 'y' } })),
+    '"y"',
+  ],
+  [
+    'maxLength',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: { ...text, maxLength: 5 } })),
+    'at most 5',
+  ],
+  [
+    'minimum',
+    bodyOf(objectOf({ a: integer })),
+    bodyOf(objectOf({ a: { ...integer, minimum: 1 } })),
+    'at least 1',
+  ],
+  [
+    'maxItems',
+    bodyOf(objectOf({ a: { type: 'array', items: text, maxItems: 9 } })),
+    bodyOf(objectOf({ a: { type: 'array', items: text, maxItems: 5 } })),
+    'at most 5',
+  ],
+  ['null', bodyOf(objectOf({ a: { type: ['string', 'null'] } })), bodyOf(objectOf({ a: text })), 'null'],
+  [
+    'null in responses',
+    answerOf(objectOf({ a: text })),
+    answerOf(objectOf({ a: { type: ['string', 'null'] } })),
+    'null',
+  ],
+  ['a status', {}, { responses: { 202: { description: 'later' } } }, '202'],
+  [
+    'the media type of a request',
+    bodyOf(objectOf({ a: text }), 'application/json'),
+    bodyOf(objectOf({ a: text }), FORM),
+    'application/json',
+  ],
+  [
+    'the media type of a response',
+    answerOf(objectOf({ a: text })),
+    { responses: { 201: { description: 'ok', content: { 'text/csv': {} } } } },
+    'text/csv',
+  ],
+  [
+    'a required member without a description',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: text }, { required: ['b'] })),
+    '/b',
+  ],
+  [
+    'the place of a key',
+    {},
+    {},
+    'x-key',
+    security({ type: 'apiKey', in: 'query', name: 'key' }),
+    security({ type: 'apiKey', in: 'header', name: 'X-Key' }),
+  ],
+  ['a type', bodyOf(objectOf({ a: integer })), bodyOf(objectOf({ a: text })), '/a'],
+];
+
+const CASES = ROWS.map(
+  ([what, old, young, gap, one = {}, other = {}]) => [what, old, young, gap, one, other] as const,
+);
+
+test.each(CASES)('check finds %s that differs', async (_, old, young, gap, one, other) => {
+  const gaps = await gapsBetween(description('v1', old, one), description('v2', young, other));
+  expect(gaps.filter((found) => found.includes(gap))).not.toEqual([]);
+});
+
+test.each(CASES)('and nothing where both versions have %s as V1 does', async (_, old, _young, _gap, one) => {
+  expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
+});
