@@ -884,6 +884,9 @@ function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work
   return [...alike, ...likely.filter((at) => !alike.includes(at))];
 }
 
+/** Members of V2 that are looked at for one that is gone: a name that it has elsewhere is found without this. */
+const MAX_CANDIDATES = 200;
+
 /**
  * The members of V2's object, and in it, that could take a value and that no member of V1 is known to be: those of its type, and those of
  * a name that is alike, as V2 may have it in another form. What is deprecated needs such a name.
@@ -893,9 +896,12 @@ function newMembers(
   shape: Shape,
   { v1, v2, path, taken }: GonePlace,
   around: readonly object[] = [],
+  allowance = { left: MAX_CANDIDATES },
 ): readonly Path[] {
   if (around.includes(v2.members) || around.length > 3) return [];
   return [...v2.members].flatMap(([name, member]): readonly Path[] => {
+    allowance.left -= 1;
+    if (allowance.left < 0) return [];
     const at = [...path, name];
     const use = taken.get(JSON.stringify(at));
     if (use === 'with all in it') return [];
@@ -909,7 +915,7 @@ function newMembers(
       isCompatible(shape, member.shape.element);
     const own = isNew && (isOfType || isListOfIt || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, candidate: undefined, taken };
-    return [...own, ...newMembers(gone, shape, inside, [...around, v2.members])];
+    return [...own, ...newMembers(gone, shape, inside, [...around, v2.members], allowance)];
   });
 }
 
