@@ -7,6 +7,7 @@ import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrit
 import {
   type Conversion,
   converterOf,
+  dateConversion,
   type DateConversion,
   inverseConversion,
 } from '../../rules/conversion.ts';
@@ -592,7 +593,7 @@ function conversionRemark(conversion: Conversion): string {
 
 /** With an example, since the names of the forms say little without the rule book. */
 function dateRemark(conversion: DateConversion): string {
-  const start: DateConversion = { ...conversion, from: 'datetime', to: conversion.from };
+  const start = dateConversion('datetime', conversion.from, conversion.zone, conversion.at);
   const before = converterOf(start)('"2026-12-24T00:00:00Z"');
   const after = before === undefined ? undefined : converterOf(conversion)(before);
   const forms = `write the date as ${conversion.to}, not as ${conversion.from}`;
