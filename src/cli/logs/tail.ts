@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { stderr, stdout } from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -81,7 +82,10 @@ type Names = ReadonlyMap<string, string>;
 async function namesOf({ names: path, rules, config }: TailOptions): Promise<Names | CommandFault> {
   const setting = await givenSetting(table.clientNames, { 'client-names': path, config });
   if ('faults' in setting) return { fault: setting.faults.join('\n') };
-  const given = setting.value === undefined ? new Map<string, string>() : readClientNames(setting.value);
+  const file = setting.value;
+  // The settings may name a file that the gateway makes with the first name that somebody gives.
+  const isAbsent = file === undefined || (path === undefined && !existsSync(file));
+  const given = isAbsent ? new Map<string, string>() : readClientNames(file);
   if (isFault(given)) return given;
   if (rules === undefined || rules === '') return given;
   const book = await openRuleBook(rules);
