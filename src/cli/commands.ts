@@ -343,6 +343,17 @@ export function openapi(command: Command): void {
   );
 }
 
+/** The parts of two descriptions to draft. */
+function addParts(command: Command): Command {
+  return command
+    .option('--from <prefix>', "V1's path prefix, where its description has several, such as /orders/v0")
+    .option('--to <prefix>', "V2's path prefix, such as /orders/2026-01-01")
+    .option(
+      '--only <operation...>',
+      'operations of V1 to draft, by operationId or as "POST /orders" (default: all)',
+    );
+}
+
 /** Defines `draft`, which writes a rule book from two descriptions, or from V2's and recorded traffic. */
 export function draft(command: Command): void {
   command
@@ -351,7 +362,8 @@ export function draft(command: Command): void {
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v2 <description>', "V2's description: a file or a URL")
-    .option('--v1 <description>', "V1's description: a file or a URL")
+    .option('--v1 <description>', "V1's description: a file or a URL");
+  addParts(command)
     .optionsGroup('Recorded requests:')
     .option('--har <file>', 'recorded requests: a HAR file')
     .option('--postman <file>', 'recorded requests: a Postman collection')
@@ -385,7 +397,8 @@ export function init(command: Command): void {
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v1 <description>', "V1's description: a file or a URL")
-    .requiredOption('--v2 <description>', "V2's description: a file or a URL")
+    .requiredOption('--v2 <description>', "V2's description: a file or a URL");
+  addParts(command)
     .optionsGroup('Recorded requests:')
     .option('--har <file>', 'recorded requests to try the draft on: a HAR file')
     .optionsGroup(OUTPUT)

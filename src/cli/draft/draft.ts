@@ -7,17 +7,24 @@ import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { inFormOf, readText } from '../../node/files.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { deriveV1 } from '../../openapi/derive/derive-v1.ts';
-import { type Description, printJsonText, readJsonText } from '../../openapi/description.ts';
+import {
+  type DescribedOperation,
+  describedVersions,
+  type Description,
+  printJsonText,
+  readJsonText,
+} from '../../openapi/description.ts';
 import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
 import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
-import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
+import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
+import { prefixFault } from '../../rules/rule.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -35,8 +42,15 @@ import {
 } from '../explain/requests.ts';
 import { readDescription, referenceDescription } from './description-file.ts';
 
+/** The parts of two descriptions to draft. */
+export interface DraftParts {
+  readonly from?: string;
+  readonly to?: string;
+  readonly only?: readonly string[];
+}
+
 /** Options of `draft`. */
-export interface DraftOptions extends RecordingSource {
+export interface DraftOptions extends RecordingSource, DraftParts {
   readonly v1?: string;
   readonly v2: string;
   readonly out?: string;
@@ -59,7 +73,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   if (isFault(read)) return read;
   const requests = takeRead(read);
   const said = present && saidMoves(present.text);
-  const book = await bookOf(options.v1, v2, requests, isRecorded, said);
+  const book = await bookOf(options, v2, requests, isRecorded, said);
   if (isFault(book)) return book;
   const merged = present && mergeRuleBook(present.text, book);
   const text = merged?.text ?? printRuleBook(book);
@@ -124,19 +138,53 @@ function emptyWords({ operations, changes, questions }: ProposedRuleBook): strin
 }
 
 async function bookOf(
-  source: string | undefined,
+  options: DraftOptions,
   v2: Description,
   requests: readonly NamedRequest[],
   isRecorded: boolean,
   said: SaidMoves | undefined,
 ): Promise<ProposedRuleBook | CommandFault> {
+  const { v1: source, from, to, only } = options;
   if (source === undefined) {
+    if (from !== undefined || to !== undefined || only !== undefined)
+      return { fault: "--from, --to and --only choose among the operations of V1's description: give --v1." };
     if (!isRecorded)
       return { fault: 'Give --v1, or one of --har, --postman, --log and --admin; see --help.' };
     return soundDraft(proposeFromTraffic(v2, requests.flatMap(recordedRequest)));
   }
   const v1 = await readDescription(source);
-  return isFault(v1) ? v1 : soundDraft(proposeRuleBook(v1, v2, { said }));
+  if (isFault(v1)) return v1;
+  const wishes = wishesOf(options, v1, v2);
+  return isFault(wishes) ? wishes : soundDraft(proposeRuleBook(v1, v2, { ...wishes, said }));
+}
+
+/** What a person wishes of a draft of two descriptions. */
+export function wishesOf(
+  { from, to, only }: DraftParts,
+  v1: Description,
+  v2: Description,
+): Omit<DraftWishes, 'said'> | CommandFault {
+  for (const [option, prefix] of [
+    ['--from', from],
+    ['--to', to],
+  ] as const) {
+    const fault = prefix === undefined ? undefined : prefixFault(prefix);
+    if (fault !== undefined) return { fault: `${option} ${prefix} ${fault}.` };
+  }
+  const prefixes = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  if (only === undefined) return prefixes;
+  const operations = describedVersions(v1, v2, prefixes).v1;
+  const missing = only.find((name) => !operations.some((operation) => isCalled(operation, name)));
+  if (missing !== undefined)
+    return {
+      fault: `V1's description has no operation ${missing}. Write its operationId, or method and path as in "POST /orders".`,
+    };
+  return { ...prefixes, isWanted: (operation) => only.some((name) => isCalled(operation, name)) };
+}
+
+/** True where a name is the operationId, or method and path with the prefix or without it. */
+function isCalled({ method, path, rest, operation }: DescribedOperation, name: string): boolean {
+  return name === operation['operationId'] || name === `${method} ${path}` || name === `${method} ${rest}`;
 }
 
 /** The parts of a V1 request with a JSON body that a draft reads. */

@@ -14,7 +14,7 @@ import { isAddress } from '../../openapi/join-documents.ts';
 import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
 import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
-import { namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
+import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { shapeOf } from '../../openapi/shape.ts';
 import { counted } from '../../report/text.ts';
@@ -27,10 +27,10 @@ import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fau
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { sampleOf } from './coverage.ts';
 import { readDescription } from './description-file.ts';
-import { draftTrial } from './draft.ts';
+import { type DraftParts, draftTrial, wishesOf } from './draft.ts';
 
 /** Options of `init`. */
-export interface InitOptions {
+export interface InitOptions extends DraftParts {
   readonly v1: string;
   readonly v2: string;
   readonly har?: string;
@@ -52,7 +52,9 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const recorded = har === undefined ? readOnly([]) : await readRecordedRequests({ har });
   if (isFault(recorded)) return recorded;
   const requests = takeRead(recorded);
-  const proposed = await soundDraft(proposeRuleBook(v1, v2));
+  const wishes = wishesOf(options, v1, v2);
+  if (isFault(wishes)) return wishes;
+  const proposed = await soundDraft(proposeRuleBook(v1, v2, wishes));
   if (proposed.operations.length === 0)
     return {
       fault:
@@ -62,7 +64,7 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
-  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook) : '';
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, wishes.isWanted) : '';
   const files: readonly (readonly [path: string, text: string])[] = [
     [join(dir, 'gateway.yaml'), settingsText(v2, options)],
     [rules, text],
@@ -134,7 +136,12 @@ function headerParameters(
 }
 
 /** Cases with the descriptions' values, one for each operation with a body, and the draft's results. */
-async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook): Promise<string> {
+async function firstCases(
+  v1: Description,
+  v2: Description,
+  ruleBook: RuleBook,
+  isWanted: DraftWishes['isWanted'] = () => true,
+): Promise<string> {
   const play = casePlayer(ruleBook);
   const [old, young] = [new Components(v1), new Components(v2)];
   const { matched } = matchOperations(
@@ -142,7 +149,7 @@ async function firstCases(v1: Description, v2: Description, ruleBook: RuleBook):
     { components: young, operations: operationsBelow(v2, ruleBook.to, 'v2') },
   );
   const texts: string[] = [];
-  for (const { pair, operation } of namedOperations(matched)) {
+  for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
     const body1 = requestBody(pair.v1, old);
     const shape = body1?.form === 'json' ? body1.shape : undefined;
     const resource = resourceIn(pair.v2, young);

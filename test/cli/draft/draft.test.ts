@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type CommandRun, commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -243,4 +243,64 @@ test('paths of both versions are matched wherever their prefix stands', async ()
   const { out } = await run('--v1', file('param-v1.json', old), '--v2', file('served-v2.json', young));
   expect(out).toContain('order: POST /orders');
   expect(out).not.toContain('healthz');
+});
+
+describe('parts of two descriptions', () => {
+  const groups = (...paths: readonly string[]): unknown => ({
+    openapi: '3.0.3',
+    info: { title: 'Shop', version: '1' },
+    paths: Object.fromEntries(
+      paths.map((path) => [
+        path,
+        { get: { operationId: `read${path.replaceAll(/\W/g, '_').replace(/_v\d/, '')}`, responses: {} } },
+      ]),
+    ),
+  });
+  const v1Groups = file(
+    'groups-1.json',
+    groups('/orders/v0/a', '/orders/v0/b', '/orders/v0/c', '/bills/v1/a'),
+  );
+  const v2Groups = file(
+    'groups-2.json',
+    groups('/orders/v1/a', '/orders/v1/b', '/orders/v1/c', '/bills/v2/a'),
+  );
+  const both = ['--v1', v1Groups, '--v2', v2Groups];
+
+  test.each<readonly [options: readonly string[], from: string, to: string, operations: readonly string[]]>([
+    [[], '/orders/v0', '/orders/v1', ['GET /a', 'GET /b', 'GET /c']],
+    [['--from', '/bills/v1', '--to', '/bills/v2'], '/bills/v1', '/bills/v2', ['GET /a']],
+    [['--only', 'read_orders_b'], '/orders/v0', '/orders/v1', ['GET /b']],
+    [['--only', 'GET /a', 'GET /orders/v0/c'], '/orders/v0', '/orders/v1', ['GET /a', 'GET /c']],
+  ])('draft %s', async (options, from, to, operations) => {
+    const { out } = await run(...both, ...options);
+    expect(out).toContain(`\nfrom: ${from}\n`);
+    expect(out).toContain(`\nto: ${to}\n`);
+    expect(out.match(/GET \/\w+/g)).toEqual(operations);
+  });
+
+  test('init writes the same parts', async () => {
+    const dir = join(folder, 'parts');
+    const chosen = ['--from', '/bills/v1', '--to', '/bills/v2', '--only', 'GET /a'];
+    expect(await commandRun(['init', ...both, ...chosen, '--dir', dir])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toMatch(/\nfrom: \/bills\/v1\n[^]*GET \/a/);
+  });
+
+  test.each([
+    [['--from', 'v1'], '--from v1 must begin with a slash, such as /api/v1.'],
+    [['--to', '/api/v2/'], '--to /api/v2/ must not end with a slash.'],
+    [
+      ['--only', 'read_a', 'no_such'],
+      `V1's description has no operation read_a. Write its operationId, or method and path as in "POST /orders".`,
+    ],
+  ])('%s is refused', async (options, fault) => {
+    expect(await run(...both, ...options)).toMatchObject({ code: 2, err: `${fault}\n` });
+  });
+
+  test('they are chosen in a description of V1', async () => {
+    const { code, err } = await run('--v2', v2Groups, '--har', har({ a: 1 }), '--only', 'GET /a');
+    expect([code, err]).toEqual([
+      2,
+      "--from, --to and --only choose among the operations of V1's description: give --v1.\n",
+    ]);
+  });
 });
