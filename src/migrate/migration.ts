@@ -23,7 +23,8 @@ import {
   withoutValues,
 } from '../rewrite/records.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
-import type { ResponseContext, ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
+import type { ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
+import type { ResponseContext } from '../rewrite/run.ts';
 import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
 import { isTransformed, type RuleBook } from '../rules/rule-book.ts';
 import {

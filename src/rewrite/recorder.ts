@@ -53,7 +53,7 @@ interface PendingRecord<Rule extends BodyRuleName> {
 interface Joined {
   readonly before: string;
   readonly others: readonly DraftMember[];
-  readonly places: readonly (string | undefined)[];
+  readonly places: readonly string[];
   readonly value: unknown;
 }
 
@@ -227,7 +227,7 @@ export class Recorder<Rule extends BodyRuleName = BodyRuleName> {
       return;
     }
     for (const member of [first, ...others]) this.write(rule, first, undefined, member, member.node);
-    for (const path of places) if (path !== undefined) this.say({ op: 'remove', path });
+    for (const path of places) this.say({ op: 'remove', path });
     this.moveInPatch(before, first);
     this.rewrite(first, value);
   }

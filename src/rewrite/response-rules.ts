@@ -2,8 +2,6 @@ import type { Edit } from '../json/edit.ts';
 import type { ResponseRuleName, StatusPattern } from '../rules/rule.ts';
 import type { EditRecord, PatchOperation } from './records.ts';
 
-export type { ResponseContext } from './run.ts';
-
 /** True if one of the patterns includes the status. */
 export function isAbout(status: readonly StatusPattern[], code: number): boolean {
   const family = `${Math.floor(code / 100)}xx`;

@@ -290,6 +290,43 @@ describe('responses', () => {
     expect(await read(rules, `[${v2}]`)).toBe(`[${v1}]`);
   });
 
+  test.each(back)('a patch, where there is one, makes the same: inverse of %s: %s', async (rules, v2) => {
+    const book = await bookWith(rules);
+    const plan = compileResponsePlans(book).of(book.operations[0], 'POST');
+    for (const text of [`{"data":${v2}}`, `{"data":[${v2}]}`]) {
+      const outcome = plan.rewrite(bytesOf(text), { status: 200, deprecated: [], isWrapped: true });
+      if (outcome.verdict !== 'rewritten' || textOf(outcome.body) === text) continue;
+      // A list and its first element have no value in their patch.
+      expect(outcome.patch.length > 0).toBe(/^\{ (?:list|move|set|default)/.test(rules));
+      if (outcome.patch.length === 0) continue;
+      const patch = structuredClone(outcome.patch) as fastJsonPatch.Operation[];
+      const { newDocument } = fastJsonPatch.applyPatch(JSON.parse(text), patch, true, true, false);
+      expect(newDocument).toEqual(JSON.parse(textOf(outcome.body)));
+    }
+  });
+
+  test.each([
+    ['[{ list: data.a, to: b }]', '{"a":1.5,"x":0}', '{"b":[1.5],"x":0}'],
+    ['[{ list: data.a }]', '{"a":{"c":1}}', '{"a":[{"c":1}]}'],
+    ['[{ first: data.a }]', '{"a":[[1],2]}', '{"a":[1]}'],
+    ['[{ first: data.a, to: b }, { list: data.b, to: c }]', '{"b":0,"a":[7]}', '{"c":[7]}'],
+  ])('a patch makes the same: %s by hand: %s', async (rules, v2, v1) => {
+    const book = await bookWith('', rules);
+    const outcome = compileResponsePlans(book)
+      .of(book.operations[0], 'POST')
+      .rewrite(bytesOf(`{"data":${v2}}`), { status: 200, deprecated: [], isWrapped: true });
+    expect(textOf(outcome.body)).toBe(`{"data":${v1}}`);
+    const patch = structuredClone(outcome.verdict === 'rewritten' ? outcome.patch : []);
+    const { newDocument } = fastJsonPatch.applyPatch(
+      JSON.parse(`{"data":${v2}}`),
+      patch as fastJsonPatch.Operation[],
+      true,
+      true,
+      false,
+    );
+    expect(newDocument).toEqual(JSON.parse(`{"data":${v1}}`));
+  });
+
   test.each([
     ['[{ set: { data.a: 1 } }]', '{"a":0}', '{"a":1}'],
     ['[{ set: { data.a: 1 } }]', '{"x":0}', '{"x":0,"a":1}'],

@@ -628,7 +628,7 @@ export class V1Exchange
 
   protected override responseHeaders(_status: number, received: HeaderList): string[] {
     const ruled = this.isFromV2 ? this.fieldsFromV2(received) : [...received];
-    if (!this.isFromV2 && hasLinks(ruled, this.rules.linkFields)) rewriteLinks(ruled, this.linkPlaces);
+    if (!this.isFromV2) this.rewriteLinks(ruled);
     this.addSignals(ruled);
     // A service exposes its own fields to scripts, and knows nothing of these.
     if (

@@ -1,15 +1,7 @@
 import type { NameTable } from '../../json/names.ts';
 import { joinStrings, splitString } from '../../rules/conversion.ts';
 import type { JoinRule, SplitRule } from '../../rules/rule.ts';
-import {
-  addLast,
-  currentPointer,
-  type Draft,
-  type DraftMember,
-  type DraftObject,
-  find,
-  takeAll,
-} from '../draft.ts';
+import { addLast, type Draft, type DraftMember, type DraftObject, find, takeAll } from '../draft.ts';
 import { aboutMember, type CompiledRule, pathIds, PLAIN, type RuleBase, type Stop } from '../run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from './values.ts';
 
@@ -36,8 +28,7 @@ export function compileJoin(rule: JoinRule, base: RuleBase, names: NameTable): C
       const others = members.filter((member) => member !== first);
       const before = run.pointerOf(first);
       // The place of the others is that of the joined one, which has its name by then.
-      const places =
-        run.recorder === undefined ? [] : others.map((other) => currentPointer(run.draft, other));
+      const places = others.map((other) => run.pointerOf(other));
       takeAll(object, others);
       renameTo(first, to);
       overwrite(first, joined);

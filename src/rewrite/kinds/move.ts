@@ -28,7 +28,7 @@ import {
   type Run,
   type Stop,
 } from '../run.ts';
-import { isNull } from './nest.ts';
+import { isNull } from './values.ts';
 
 /** What a move reads: both of its paths, and the moved member by its old name as by its new one. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {

@@ -1,6 +1,5 @@
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
-import { SCALAR } from '../../json/tape.ts';
 import type { NestRule, UnnestRule } from '../../rules/rule.ts';
 import {
   currentName,
@@ -26,8 +25,7 @@ import {
   STEPS,
   type Stop,
 } from '../run.ts';
-
-const LETTER_N = 0x6e;
+import { isNull } from './values.ts';
 
 /** A `nest` rule while it applies. */
 interface Nest extends RuleBase {
@@ -198,13 +196,6 @@ export function compileUnnest(rule: UnnestRule, base: RuleBase, names: NameTable
       return undefined;
     },
   };
-}
-
-/** True for a member whose value is null. */
-export function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): boolean {
-  return (
-    node >= 0 && literal === undefined && tape.kind(node) === SCALAR && bytes[tape.start(node)] === LETTER_N
-  );
 }
 
 /** The members to move, each name once; members of `object` with the same names are dropped. */

@@ -37,14 +37,14 @@ export function compileStrip(rule: StripRule | OnlyRule, base: RuleBase, names: 
 /** Removes the named member where it has one value: what undoes a `default`. */
 export function compileStripValue(
   {
-    member: name,
+    member,
     in: path,
     only,
-  }: Pick<OnlyRule, 'in'> & { readonly member: string; readonly only: JsonScalar },
+  }: Omit<StripRule, 'rule' | 'members'> & { readonly member: string; readonly only: JsonScalar },
   base: RuleBase,
   names: NameTable,
 ): CompiledRule {
-  const id = names.add(name);
+  const id = names.add(member);
   const values = new MappedValues([{ from: only, to: only }]);
   return {
     ...base,

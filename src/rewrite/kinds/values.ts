@@ -5,6 +5,8 @@ import { type Draft, type DraftMember, markChanged } from '../draft.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+const LETTER_N = 0x6e;
+
 /** The JSON text of no value. */
 export const NULL = 'null';
 
@@ -34,4 +36,11 @@ export function renameTo(member: DraftMember, id: number): void {
   if (member.id === id) return;
   member.id = id;
   member.isRenamed = true;
+}
+
+/** True for a member whose value is null. */
+export function isNull({ bytes, tape }: Draft, { node, literal }: DraftMember): boolean {
+  return (
+    node >= 0 && literal === undefined && tape.kind(node) === SCALAR && bytes[tape.start(node)] === LETTER_N
+  );
 }
