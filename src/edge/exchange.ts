@@ -407,7 +407,7 @@ class PartBody implements BodyParts {
     this.onFault = onFault;
   }
 
-  /** True for a body that is read here, whatever it is for. */
+  /** True for a body that the worker reads itself. */
   get isShort(): boolean {
     return this.length !== undefined && this.length <= READ_BYTES;
   }
@@ -461,7 +461,7 @@ class PartBody implements BodyParts {
       await this.stream.pipeTo(to, { preventAbort: true });
       this.bytes = this.length ?? 0;
     } catch (error) {
-      // Nobody says which side broke: where it was V2's, the request has failed by then.
+      // The platform does not tell which side broke. If V2 did, the request to it has failed by then.
       await nextTurn();
       if (!isOver()) this.onFault('bad-framing');
       throw error;
@@ -491,7 +491,7 @@ class PartBody implements BodyParts {
     }
   }
 
-  /** Whoever reads it waits no longer. */
+  /** Ends the wait of the reader of the body. */
   private late(): void {
     if (!this.done) this.onFault('client-timeout');
   }

@@ -79,7 +79,7 @@ export class PartReader {
 
   /** Discards the rest. */
   cancel(): void {
-    // Where nothing is left, nobody misses it.
+    // It may have ended or failed already: then there is nothing to discard.
     this.stop().catch(() => {});
   }
 }

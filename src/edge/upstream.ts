@@ -152,7 +152,7 @@ class FetchCall implements UpstreamCall {
     this.awaitHead();
   }
 
-  /** False when nobody reads what is written any more; why, `fetch` itself reports. */
+  /** False once the reader has gone; `fetch` reports the reason. */
   private async write(parts: BodyParts, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
     for await (const part of parts) {
       this.awaitHead();

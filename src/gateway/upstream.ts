@@ -21,7 +21,7 @@ export interface UpstreamRequest {
   readonly length: number | undefined;
   /** Milliseconds that an earlier attempt used of the time to the first byte. */
   readonly spentMs?: number | undefined;
-  /** Aborted when nobody waits for the response any more, where a signal tells it. */
+  /** Aborts when the client has gone, on platforms that tell it by a signal. */
   readonly signal?: AbortSignal | undefined;
   /** True for a request that no client waits for: it takes no connection that others need, and is aborted when they do. */
   readonly isBackground?: boolean | undefined;

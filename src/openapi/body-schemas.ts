@@ -171,7 +171,7 @@ export class BodySchemas {
     ];
   }
 
-  /** True for a rule book with writes of which the description has none: it describes another API, whatever its paths match. */
+  /** True if the description has none of the rule book's writes: it then describes another API, even if some paths match. */
   private isStrange(operations: readonly Operation[]): boolean {
     const known = this.strangers.get(operations);
     if (known !== undefined) return known;

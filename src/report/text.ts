@@ -123,8 +123,8 @@ export function terminalLines(text: string): string {
 }
 
 /**
- * Prints a value as JSON. `curl` and `--json` show it on a terminal, where nothing in it moves the cursor or reverses the direction; to
- * whoever parses it, it is the same.
+ * Prints a value as JSON. `curl` and `--json` show it on a terminal, where nothing in it moves the cursor or reverses the direction. A
+ * parser reads the same value.
  */
 export function jsonText(value: unknown, indent?: number): string {
   return terminalLines(JSON.stringify(value, undefined, indent) ?? 'null');

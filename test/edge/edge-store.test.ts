@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { SharedState, StateCall } from '../../src/rollout/shared-state.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
+import { stateCall } from '../support/state-call.ts';
 import { stateContract } from '../rollout/state-contract.ts';
 import { type EdgeFleet, edgeFleet } from '../support/edge-fleet.ts';
 import type { StoreCall } from '../support/edge-store-worker.ts';
@@ -44,19 +45,7 @@ test('texts, and what isolates set, outlive the process', async () => {
   const first = await edgeFleet({ file, isolates: 1, disk });
   onTestFinished(() => first.stop());
   const store = remoteStore(first.ports[0] ?? 0, 'a');
-  const call: StateCall = {
-    topic: 't',
-    life: '',
-    isBehind: false,
-    owner: 'one',
-    number: 1,
-    put: [{ key: 'canary', text: 'kept' }],
-    takes: [],
-    ends: [],
-    leaves: false,
-    after: 0,
-    keepMs: 60_000,
-  };
+  const call = stateCall({ number: 1, put: [{ key: 'canary', text: 'kept' }] });
   expect(await store.compareAndSet('rollout', undefined, 'kept')).toBe(true);
   const { life } = await store.exchange(call);
   await store.exchange({ ...call, life });

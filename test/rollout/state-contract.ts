@@ -6,6 +6,7 @@ import {
   type StateCall,
   type StateNews,
 } from '../../src/rollout/shared-state.ts';
+import { stateCall } from '../support/state-call.ts';
 import { until } from '../support/until.ts';
 
 /** Shared states under test. */
@@ -31,20 +32,8 @@ class Caller {
   }
 
   async call(over: Partial<StateCall> = {}): Promise<StateNews> {
-    const news = await this.state.exchange({
-      topic: 't',
-      life: this.life,
-      isBehind: false,
-      owner: this.owner,
-      number: this.number,
-      put: [],
-      takes: [],
-      ends: [],
-      leaves: false,
-      after: 0,
-      keepMs: 600_000,
-      ...over,
-    });
+    const { life, owner, number } = this;
+    const news = await this.state.exchange(stateCall({ life, owner, number, keepMs: 600_000, ...over }));
     this.life = news.life;
     return news;
   }

@@ -108,7 +108,7 @@ function restDifferences(old: Shape, young: Shape | undefined, around: Shape): r
   return gone.map((name) => `members of any name have ${name} in V1, and not in V2`);
 }
 
-/** Names of fields that are nobody's parameters. */
+/** Header fields that belong to the connection or to the exchange, and that no operation describes as its own. */
 const COMMON_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization', 'host']);
 
 /** Sentences about parameters that reach V2 and that it does not describe, or takes otherwise. */

@@ -22,8 +22,8 @@ const TYPED_ARRAYS = [
 const PAGE_BYTES = 64 * 1024;
 
 /**
- * True if this thread has more bytes than that in buffers and other memory outside its heap, which `resourceLimits` does not limit. What
- * nobody uses any more is no part of it: the engine collects that late, because it sees how small the objects are.
+ * True if this thread has more bytes than that in buffers and other memory outside its heap, which `resourceLimits` does not limit. Memory
+ * that is no longer used does not count, so it is collected first: the engine does that late, because it sees how small the objects are.
  */
 export function hasOutsideHeap(bytes: number): boolean {
   if (getHeapStatistics().external_memory <= bytes) return false;

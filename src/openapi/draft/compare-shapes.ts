@@ -249,7 +249,7 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
   for (let outer = around; outer !== undefined; outer = outer.next) {
     if (outer.pair !== pair || known === undefined) continue;
     known.isWithinItself = true;
-    // Whatever was found holds at every depth, which no rule names.
+    // What was found holds at every depth, and a rule names one depth.
     const within = 'its schema is within itself, and a rule reaches only the depths that it names';
     base.findings.forEach((finding, index) => {
       if (known.findings.includes(finding))

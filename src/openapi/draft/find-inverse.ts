@@ -175,7 +175,7 @@ function responseText(finding: Finding): ProposedText | undefined {
     texts: [printDefault(path, null)],
     confidence: 0.5,
     evidence: `V1's responses have ${path}, and V2's do not`,
-    doubt: "its value is nobody's: delete the rule if V1's clients do without",
+    doubt: 'V2 has no value for it, so clients get null: delete the rule if they do not need it',
     others: further,
   };
 }

@@ -318,7 +318,7 @@ function withParameters(
       left.delete(partner);
     }
   };
-  // A name such as `id` is of whatever stands before it.
+  // A name such as `id` belongs to the segment before it.
   take((one, other) => one.behind === other.behind && one.behind !== '');
   take((one, other) => one.word === other.word && !COMMON_NAMES.has(one.word));
   take(

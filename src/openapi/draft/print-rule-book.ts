@@ -445,7 +445,7 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
   return [
     '',
     comment(
-      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; whoever still asks for the others gets V2's answer.`,
+      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; requests for the others get V2's answer.`,
       '',
     ),
     ...gone.map(({ operation: { method, rest }, hint }) =>

@@ -235,7 +235,7 @@ function freeId(wanted: string, taken: Set<string>): string {
   }
 }
 
-/** The changes with an id of their own each, whatever they are about. */
+/** Gives each change an id that no other has. */
 export function withOwnIds(changes: readonly ProposedChange[]): readonly ProposedChange[] {
   const taken = new Set<string>();
   let now = new Map<string, string>();

@@ -253,7 +253,7 @@ function keyOf({ operation, pointer }: { readonly operation: string; readonly po
   return `${operation} ${pointer}`;
 }
 
-/** One process of a gateway that counts, on the clock of whoever reads it. */
+/** One process of a gateway that counts; its times are on the reader's clock. */
 export interface FleetRun {
   readonly id: string;
   /** For people. */
@@ -277,7 +277,7 @@ export function printWho({
   return JSON.stringify([name, upMs, hasStopped ? 1 : 0, formerIds]);
 }
 
-/** Reads which process it is; `at` is the time at which the text was set, on the clock of the reader. Undefined when nobody can read it. */
+/** Reads which process it is; `at` is the time at which the text was set, on the clock of the reader. Undefined for a text in another form. */
 export function readWho(text: string, id: string, at: number): FleetRun | undefined {
   return unlessDamaged(() => {
     const fields = new FieldReader(parsedJson(text));
@@ -286,7 +286,7 @@ export function readWho(text: string, id: string, at: number): FleetRun | undefi
   });
 }
 
-/** Processes that ended, on the clock of whoever wrote them. */
+/** Processes that ended; their times are on the writer's clock. */
 export interface FleetRuns {
   /** That clock, when they were written. */
   readonly clock: number;
@@ -312,7 +312,7 @@ export function printRuns({ clock, first, runs }: FleetRuns): string {
   ]);
 }
 
-/** Reads ended processes; undefined when nobody can read them. */
+/** Reads ended processes; undefined for a text in another form. */
 export function readRuns(text: string): FleetRuns | undefined {
   return unlessDamaged(() => {
     const fields = new FieldReader(parsedJson(text));
@@ -400,7 +400,7 @@ export function mergeSums(into: FleetSums, from: FleetSums): void {
   mergeSpan(into.unread, from.unread);
 }
 
-/** Reads sums; undefined when nobody can read them. */
+/** Reads sums; undefined for a text in another form. */
 export function readSumsText(text: string): FleetSums | undefined {
   return unlessDamaged(() => readSums(new FieldReader(parsedJson(text))));
 }
@@ -458,7 +458,7 @@ function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'cha
   return change === undefined || rule === undefined ? {} : { change, rule };
 }
 
-/** Reads the names of a record; undefined when nobody can read it. */
+/** Reads the names of a record; undefined for a text in another form. */
 export function readCensus(text: string): CensusShard | undefined {
   return unlessDamaged(() => {
     const shard: CensusShard = new Map();

@@ -415,7 +415,7 @@ async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promis
   return { tally: { ...sums, clients: clientsOf(parts, tally.days, gaps) }, gaps };
 }
 
-/** The clients, text by text; marks the days of each, and adds a gap for a text that nobody can read. */
+/** The clients, text by text; marks the days of each, and adds a gap for a text in another form. */
 function* clientsOf(
   parts: TallyParts,
   days: Tally['days'],

@@ -229,7 +229,7 @@ function isWithin(inner: readonly number[], outer: readonly number[]): boolean {
   return inner.length > outer.length && outer.every((id, at) => id === inner[at]);
 }
 
-/** Puts a member in the place of the outermost of the members that it is in; whatever else they have goes. */
+/** Puts a member in the place of the outermost member around it, and drops all others that are in there. */
 function replaceAround(rule: RuleBase, run: Run, member: DraftMember, around: readonly DraftMember[]): void {
   for (const [depth, { value }] of around.entries()) {
     if (!(value instanceof DraftObject)) continue;

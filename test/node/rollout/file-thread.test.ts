@@ -4,23 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { FileThread } from '../../../src/node/rollout/file-thread.ts';
 import { lockFile, StateFile } from '../../../src/node/rollout/state-file.ts';
-import type { StateCall } from '../../../src/rollout/shared-state.ts';
+import { stateCall } from '../../support/state-call.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A call that only reads. */
-const READING: StateCall = {
-  topic: 't',
-  life: '',
-  isBehind: false,
-  owner: 'reader',
-  number: 0,
-  put: [],
-  takes: [],
-  ends: [],
-  leaves: false,
-  after: 0,
-  keepMs: 60_000,
-};
+const READING = stateCall({ owner: 'reader' });
 
 function fileThread(): FileThread {
   const thread = new FileThread();

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
+import { stateCall } from '../../support/state-call.ts';
 import { RedisServer } from '../../support/redis-server.ts';
 
 /** The command of docs/deploying.md that makes a user of the server's access list. */
@@ -65,19 +66,7 @@ async function doEverything({ port }: RedisServer, user: string): Promise<void> 
     name: user,
     onStranger: () => {},
   });
-  const call = {
-    topic: 't',
-    life: '',
-    isBehind: false,
-    owner: 'p0',
-    number: 1,
-    put: [{ key: 'a', text: '1' }],
-    takes: [],
-    ends: ['p1'],
-    leaves: false,
-    after: 0,
-    keepMs: 60_000,
-  };
+  const call = stateCall({ number: 1, put: [{ key: 'a', text: '1' }], ends: ['p1'] });
   let life = '';
   const end = store.subscribe('rollout', () => {});
   const steps: readonly (() => Promise<unknown>)[] = [

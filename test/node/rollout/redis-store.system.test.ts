@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { RedisStore } from '../../../src/node/rollout/redis-store.ts';
-import type { StateCall } from '../../../src/rollout/shared-state.ts';
+import { stateCall } from '../../support/state-call.ts';
 import { certificate } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -191,19 +191,7 @@ test('a renewed password is the one of the next connection', async () => {
 });
 
 /** A call that sets a text. */
-const SETTING: StateCall = {
-  topic: 't',
-  life: '',
-  isBehind: false,
-  owner: 'p0',
-  number: 1,
-  put: [{ key: 'a', text: '1' }],
-  takes: [],
-  ends: [],
-  leaves: false,
-  after: 0,
-  keepMs: 60_000,
-};
+const SETTING = stateCall({ number: 1, put: [{ key: 'a', text: '1' }] });
 
 test('states of another name are apart, and expire when nothing changes them', async () => {
   const { url } = await playedRedis();

@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockFile, StateFile } from '../../../src/node/rollout/state-file.ts';
-import type { StateCall } from '../../../src/rollout/shared-state.ts';
+import { stateCall } from '../../support/state-call.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // The kernel takes all locks of a process on a file from it when it closes any descriptor of that file (fcntl(2), POSIX locks).
@@ -24,19 +24,7 @@ test('a lock is kept while the same process asks for it once more', async () => 
 test('nobody else on the machine can read the file, and one of another kind is told', async () => {
   const folder = temporaryFolder('state');
   const path = join(folder, 'state');
-  const call: StateCall = {
-    topic: 't',
-    life: '',
-    isBehind: false,
-    owner: 'one',
-    number: 0,
-    put: [],
-    takes: [],
-    ends: [],
-    leaves: false,
-    after: 0,
-    keepMs: 60_000,
-  };
+  const call = stateCall();
   const state = new StateFile(path, Date.now);
   await state.exchange(call);
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -445,7 +445,7 @@ test.each([
     { id: text },
     [],
     ['{ default: { odd: null } }'],
-    ["its value is nobody's: delete the rule if V1's clients do without"],
+    ['V2 has no value for it, so clients get null: delete the rule if they do not need it'],
   ],
   ['/bills', '/bills', { id: text }, { id: text }, [], [], []],
 ] as const)('response rules of %s, which V2 has as %s', (from, to, old, young, active, asked, why) => {
