@@ -45,7 +45,7 @@ test('texts, and what isolates set, outlive the process', async () => {
   const first = await edgeFleet({ file, isolates: 1, disk });
   onTestFinished(() => first.stop());
   const store = remoteStore(first.ports[0] ?? 0, 'a');
-  const call = stateCall({ number: 1, put: [{ key: 'canary', text: 'kept' }] });
+  const call = stateCall({ owner: 'one', number: 1, put: [{ key: 'canary', text: 'kept' }] });
   expect(await store.compareAndSet('rollout', undefined, 'kept')).toBe(true);
   const { life } = await store.exchange(call);
   await store.exchange({ ...call, life });
