@@ -109,7 +109,7 @@ class FetchCall implements UpstreamCall {
     if (this.settled) return;
     const cause = this.isHeadDue ? 'no response head in time' : 'no next byte in time';
     this.abort();
-    this.receiver.fail({ kind: 'timeout', sent: true, cause });
+    this.receiver.fail({ kind: 'timeout', mayHaveArrived: true, cause });
   }
 
   private signalOf({ signal }: UpstreamRequest): AbortSignal | null {
@@ -217,7 +217,7 @@ interface ManualRequestInit extends RequestInit {
  */
 function faultOf(error: unknown): UpstreamFault {
   const cause = error instanceof Error ? error.message.slice(0, 80) : 'unknown';
-  if (error instanceof InvalidHead) return { kind: 'invalid', sent: true, cause };
-  if (error instanceof TypeError) return { kind: 'rejected', sent: false, cause };
-  return { kind: 'closed', sent: true, cause };
+  if (error instanceof InvalidHead) return { kind: 'invalid', mayHaveArrived: true, cause };
+  if (error instanceof TypeError) return { kind: 'rejected', mayHaveArrived: false, cause };
+  return { kind: 'closed', mayHaveArrived: true, cause };
 }

@@ -608,10 +608,10 @@ export class ProxiedExchange
       this.retry(request);
       return;
     }
-    const last = { ...fault, sent: fault.sent || attempts > 1 };
+    const last = { ...fault, mayHaveArrived: fault.mayHaveArrived || attempts > 1 };
     if (isCountedFault) this.countFault(last);
     this.entry.cause = last.cause;
-    this.entry.sent = last.sent;
+    this.entry.sent = last.mayHaveArrived;
     this.refuse(failureForFault(last));
   }
 

@@ -1,4 +1,3 @@
-import { isIdempotent } from '../http/request-head.ts';
 import type { Upstream, UpstreamFault, UpstreamRequest } from './upstream.ts';
 
 /** `closed` admits every request, `open` none, `probing` a few that test whether the origin has recovered. */
@@ -142,14 +141,25 @@ export class CircuitBreaker {
   }
 }
 
+/** The idempotent methods (RFC 9110 §9.2.2). An unusual one, such as REPORT, is none: nobody here knows what a service does with it. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
+
 /**
- * Decides on a retry: one, for an idempotent method whose body is still available, when the connection closed before a response.
- * A POST or PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. If none of it was sent, it
+ * True for a request that may be carried out twice, and can be: its method is idempotent, and its body is there to be read again. A POST or
+ * PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. The upstream asks this too: it sends any other
+ * request only on a connection that the origin is not about to close.
+ */
+export function mayRepeat(method: string, isBodyKept: boolean): boolean {
+  return isBodyKept && IDEMPOTENT.has(method);
+}
+
+/**
+ * Decides on a retry: one, for a request that may be repeated, when the connection closed before a response. If none of it was sent, it
  * needs no retry: the upstream keeps trying to connect until the timeout.
  */
-export function mayRetry(request: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
-  if (!fault.sent || fault.kind !== 'closed' || attempts > 1) return false;
-  return isIdempotent(request.method) && (request.body === null || request.body instanceof Uint8Array);
+export function mayRetry({ method, body }: UpstreamRequest, fault: UpstreamFault, attempts: number): boolean {
+  if (attempts > 1 || fault.kind !== 'closed' || !fault.mayHaveArrived) return false;
+  return mayRepeat(method, body === null || body instanceof Uint8Array);
 }
 
 /** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
@@ -270,7 +280,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
   const name = host === undefined ? origin.toUpperCase() : `the subscriber ${host}`;
   const where = host === undefined ? { origin } : { origin, host };
   if (event === 'upstream-fault') {
-    const { kind, cause, sent } = notice.fault;
+    const { kind, cause, mayHaveArrived: sent } = notice.fault;
     const reached = sent ? 'the request may have reached it' : 'nothing was sent';
     return {
       level: 'warn',

@@ -41,8 +41,8 @@ export interface UpstreamFault {
    * upstream itself looks for the origin's return, and counts it in `recoveries`.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
-  /** True when a byte of the request may have reached the origin. */
-  readonly sent: boolean;
+  /** True when a byte of the request may have reached the origin; nobody can know whether it did. */
+  readonly mayHaveArrived: boolean;
   /** The kernel's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;
 }
@@ -103,7 +103,7 @@ export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
       // Of a retry: its first attempt reached the origin, which closed the connection.
-      return gatewayFailure(fault.sent ? 'upstream-closed' : 'upstream-unreachable');
+      return gatewayFailure(fault.mayHaveArrived ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
       return gatewayFailure('upstream-timeout');
     case 'closed':

@@ -368,12 +368,6 @@ class HeadOfLines extends HeadReader {
 export const API_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([...API_METHODS, 'CONNECT', 'TRACE']);
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
-
-/** True for a method that may be carried out twice (RFC 9110 §9.2.2). */
-export function isIdempotent(method: string): boolean {
-  return IDEMPOTENT_METHODS.has(method);
-}
 
 /** True for a method that reads a resource and changes nothing (RFC 9110 §9.3.1 and §9.3.2). */
 export function isRead(method: string): boolean {

@@ -116,7 +116,7 @@ function sendToWorker(
   });
   // The body of a client that goes away ends in a reset.
   outgoing.on('error', () =>
-    heard({ kind: 'fail', fault: { kind: 'closed', sent: true, cause: 'the worker broke off' } }),
+    heard({ kind: 'fail', fault: { kind: 'closed', mayHaveArrived: true, cause: 'the worker broke off' } }),
   );
   void write(outgoing, body).catch(() => outgoing.destroy());
 }

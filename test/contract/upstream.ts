@@ -58,7 +58,9 @@ export function upstreamContract(make: (origin: string) => Upstream, limits: Ups
     const { events, fault } = await called(make(v2.origin));
     expect(events).toHaveLength(1);
     expect(fault).toMatchObject(
-      limits.knowsUnsent ? { kind: 'unreachable', sent: false } : { kind: 'closed', sent: true },
+      limits.knowsUnsent
+        ? { kind: 'unreachable', mayHaveArrived: false }
+        : { kind: 'closed', mayHaveArrived: true },
     );
   });
 
@@ -66,7 +68,7 @@ export function upstreamContract(make: (origin: string) => Upstream, limits: Ups
     const v2 = await rawServer((socket) => socket.destroy());
     const { events, fault } = await called(make(v2.origin), { method: 'POST', body: Buffer.from('hi') });
     expect(events).toHaveLength(1);
-    expect(fault).toMatchObject({ kind: 'closed', sent: true });
+    expect(fault).toMatchObject({ kind: 'closed', mayHaveArrived: true });
     expect(v2.received).toHaveLength(1);
   });
 

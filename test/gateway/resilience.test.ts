@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { CircuitBreaker, mayRetry, RetryBudget, retryDelayMs } from '../../src/gateway/resilience.ts';
+import {
+  CircuitBreaker,
+  mayRepeat,
+  mayRetry,
+  RetryBudget,
+  retryDelayMs,
+} from '../../src/gateway/resilience.ts';
 import type { UpstreamFault, UpstreamRequest } from '../../src/gateway/upstream.ts';
 import { gatewayOptions, readSettings } from '../../src/settings/read-settings.ts';
 
@@ -11,8 +17,8 @@ describe('the retry table', () => {
     body,
     length: undefined,
   });
-  const unsent: UpstreamFault = { kind: 'unreachable', sent: false, cause: 'x' };
-  const closed: UpstreamFault = { kind: 'closed', sent: true, cause: 'x' };
+  const unsent: UpstreamFault = { kind: 'unreachable', mayHaveArrived: false, cause: 'x' };
+  const closed: UpstreamFault = { kind: 'closed', mayHaveArrived: true, cause: 'x' };
   const bytes = new Uint8Array(2);
 
   test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
@@ -22,14 +28,19 @@ describe('the retry table', () => {
 
   test.each([
     ['GET', true],
+    ['HEAD', true],
     ['PUT', true],
     ['DELETE', true],
+    ['OPTIONS', true],
     ['POST', false],
     ['PATCH', false],
     ['REPORT', false],
   ])('%s, closed before a response: %s', (method, again) => {
     expect(mayRetry(request(method, bytes), closed, 1)).toBe(again);
     expect(mayRetry(request(method, bytes), closed, 2)).toBe(false);
+    // What the upstream asks before it uses a connection that the origin may be about to close.
+    expect(mayRepeat(method, true)).toBe(again);
+    expect(mayRepeat(method, false)).toBe(false);
   });
 
   test('a streamed body cannot be resent, and a request is not resent after a timeout or an invalid response', () => {

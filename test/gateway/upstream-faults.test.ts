@@ -164,7 +164,7 @@ describe('V2 responds something else', () => {
     expect(response.text).toContain('x-gateway-error: upstream-closed\r\n');
     expect(response.text).not.toContain('nothing was sent');
     expect(await gateway.entry()).toMatchObject({ cause: 'ECONNREFUSED', sent: true, attempts: 2 });
-    expect(notices).toMatchObject([{ event: 'upstream-fault', fault: { sent: true } }]);
+    expect(notices).toMatchObject([{ event: 'upstream-fault', fault: { mayHaveArrived: true } }]);
   });
 
   test('no first byte in time: 504, not sent again', async () => {

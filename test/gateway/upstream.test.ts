@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isCounted, type UpstreamFault } from '../../src/gateway/upstream.ts';
 
-const closed: UpstreamFault = { kind: 'closed', sent: true, cause: 'x' };
+const closed: UpstreamFault = { kind: 'closed', mayHaveArrived: true, cause: 'x' };
 
 test("a close during a large body is not a sign of V2's health: the refusal is lost in the reset", () => {
   expect(isCounted(closed, null)).toBe(true);
@@ -11,5 +11,5 @@ test("a close during a large body is not a sign of V2's health: the refusal is l
 });
 
 test.each(['EMFILE', 'ENFILE'])('%s says nothing about the health of the origin', (cause) => {
-  expect(isCounted({ kind: 'unreachable', sent: false, cause }, null)).toBe(false);
+  expect(isCounted({ kind: 'unreachable', mayHaveArrived: false, cause }, null)).toBe(false);
 });

@@ -130,7 +130,7 @@ class Copies {
   send(origin: Origin, request: UpstreamRequest, done: (outcome: Outcome) => void): void {
     const copy = this.of((outcome) => this.owner.guarded(() => this.decode(outcome, done)));
     if (origin.breaker.state !== 'closed') {
-      copy.fail({ kind: 'unreachable', sent: false, cause: 'circuit-open' });
+      copy.fail({ kind: 'unreachable', mayHaveArrived: false, cause: 'circuit-open' });
       return;
     }
     const { headers } = request;
@@ -167,7 +167,7 @@ class Copies {
 }
 
 /** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
-function isRepeatable(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
+function mayGoToBoth(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
   return isRead(method) && isRead(v2Method) && !hasBody;
 }
 
@@ -185,7 +185,7 @@ export class ShadowExchange extends ObserveExchange {
   private isComparing = false;
 
   /** True for a read that may be sent to both services. */
-  static isFor = isRepeatable;
+  static isFor = mayGoToBoth;
 
   protected override receiver(): UpstreamReceiver {
     this.copy = this.copies.of((outcome) => {
@@ -297,7 +297,7 @@ export class VerifyExchange extends MigrateExchange {
   /** True for a read that may be sent to both services, and whose whole response its client asks for. */
   static isFor(method: string, hasBody: boolean, decision: MigrateDecision, headers: HeaderList): boolean {
     const isPartial = headers.some((name, at) => at % 2 === 0 && CONDITIONAL.has(name));
-    return isRepeatable(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
+    return mayGoToBoth(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
   }
 
   /** What the client gets: after response rules, and with the status that it reads. */

@@ -186,14 +186,14 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   /** Fails the request in flight, and closes. */
   close(): void {
-    this.fail({ kind: 'closed', sent: true, cause: 'closed' });
+    this.fail({ kind: 'closed', mayHaveArrived: true, cause: 'closed' });
   }
 
   /** Cancels a request without a client. */
   endBackground(): void {
     // Nobody waits for its response.
     if (this.request?.isBackground === true)
-      this.fail({ kind: 'crowded', sent: true, cause: 'others need the connection' });
+      this.fail({ kind: 'crowded', mayHaveArrived: true, cause: 'others need the connection' });
   }
 
   /** Checks the deadlines. */
@@ -216,7 +216,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     // While V2 takes the body, its head is not late: many servers respond only once they have the whole body.
     if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
-        this.fail({ kind: 'timeout', sent: true, cause: 'no response head in time' });
+        this.fail({ kind: 'timeout', mayHaveArrived: true, cause: 'no response head in time' });
       return;
     }
     // Not the pool's clock: after a long turn it is so far behind that the next part would seem late.
@@ -226,7 +226,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       return;
     }
     if (options.bodyTimeout > 0 && now >= this.due)
-      this.fail({ kind: 'timeout', sent: true, cause: 'no next byte in time' });
+      this.fail({ kind: 'timeout', mayHaveArrived: true, cause: 'no next byte in time' });
   }
 
   information(status: number, headers: HeaderList): void {
@@ -304,7 +304,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   /** Fails the request without blaming V2: the client broke its body. */
   bodyBroke(cause: string): void {
-    this.fail({ kind: 'rejected', sent: true, cause });
+    this.fail({ kind: 'rejected', mayHaveArrived: true, cause });
   }
 
   private ready(): void {
@@ -345,7 +345,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     }
     // The connection is lost either way. Unsolicited bytes also cast doubt on the others: see `SocketPool.quarantine`.
     if (fault === 'unsolicited bytes') this.handler.quarantine();
-    this.fail({ kind: 'invalid', sent: true, cause: fault });
+    this.fail({ kind: 'invalid', mayHaveArrived: true, cause: fault });
   }
 
   private waitForTurn(turns: TickBudget): void {
@@ -378,7 +378,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     const isNotified = this.tlsEnd?.();
     if (isNotified === false && this.options.needsCloseNotify === true) {
       // Anybody on the way can end a connection, only V2 can close its TLS: the body may have lost its end (RFC 9112 §9.8).
-      this.fail({ kind: 'closed', sent: true, cause: 'TLS ended without close_notify' });
+      this.fail({ kind: 'closed', mayHaveArrived: true, cause: 'TLS ended without close_notify' });
       return;
     }
     if (this.origin.isSecure && isNotified !== true) this.request.receiver.endUnproven?.();
@@ -409,12 +409,12 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   private fault(): UpstreamFault {
     const { error, connected } = this;
-    if (this.isLate) return { kind: 'timeout', sent: false, cause: 'no connection in time' };
+    if (this.isLate) return { kind: 'timeout', mayHaveArrived: false, cause: 'no connection in time' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
-    // `sent: true` although perhaps no byte arrived: nobody can know, so only a request that may be carried out twice is sent again (RFC
+    // `mayHaveArrived` although perhaps no byte did: nobody can know, so only a request that may be carried out twice is sent again (RFC
     // 9110 §9.2.2).
-    if (connected) return { kind: 'closed', sent: true, cause };
-    return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', sent: false, cause };
+    if (connected) return { kind: 'closed', mayHaveArrived: true, cause };
+    return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', mayHaveArrived: false, cause };
   }
 
   private fail(fault: UpstreamFault): void {

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Body, BodyParts } from '../../gateway/exchange.ts';
+import { mayRepeat } from '../../gateway/resilience.ts';
 import type {
   UpstreamCall,
   UpstreamFault,
@@ -8,7 +9,7 @@ import type {
 } from '../../gateway/upstream.ts';
 import { writeFieldLines } from '../../http/raw-headers.ts';
 import { isFieldName, isWritableTarget } from '../../http/header-list.ts';
-import { expectsContent, isIdempotent } from '../../http/request-head.ts';
+import { expectsContent } from '../../http/request-head.ts';
 import { onCheckPhase, TickBudget } from '../fair-turns.ts';
 import { type ConnectionHandler, type PendingRequest, UpstreamConnection } from './connection.ts';
 import { type Addresses, Origin, type NodeUpstream, type UpstreamOptions } from './origin.ts';
@@ -100,7 +101,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     const call = new PooledCall(request, receiver, times);
     const head = headOf(request, this.origin.host);
     if (head === undefined) {
-      receiver.fail({ kind: 'rejected', sent: false, cause: 'not a request' });
+      receiver.fail({ kind: 'rejected', mayHaveArrived: false, cause: 'not a request' });
       return call;
     }
     call.set(head, request);
@@ -192,7 +193,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     clearInterval(this.timer);
     clearTimeout(this.shortTimer);
     this.reconnection.stop();
-    this.failWaiting(() => ({ kind: 'unreachable', sent: false, cause: 'closed' }));
+    this.failWaiting(() => ({ kind: 'unreachable', mayHaveArrived: false, cause: 'closed' }));
     for (const connection of this.all) connection.close();
     this.endIfEmpty();
     await this.emptied.promise;
@@ -200,11 +201,11 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
 
   private enqueue(call: PooledCall): UpstreamCall {
     if (this.isClosed) {
-      call.receiver.fail({ kind: 'unreachable', sent: false, cause: 'closed' });
+      call.receiver.fail({ kind: 'unreachable', mayHaveArrived: false, cause: 'closed' });
       return call;
     }
     if (call.isBackground ? !this.hasSpareConnection() : this.isCrowded(call)) {
-      call.receiver.fail({ kind: 'crowded', sent: false, cause: 'too many requests wait' });
+      call.receiver.fail({ kind: 'crowded', mayHaveArrived: false, cause: 'too many requests wait' });
       return call;
     }
     const away = this.awayFault();
@@ -226,7 +227,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     const { outage } = this.reconnection;
     if (outage === undefined || this.idle.count + this.cooling.length > 0) return undefined;
     if (!this.reconnection.isAway(this.now, this.options.connectTimeout)) return undefined;
-    return { kind: 'away', sent: false, cause: outage.fault.cause };
+    return { kind: 'away', mayHaveArrived: false, cause: outage.fault.cause };
   }
 
   /** True when the queue for an unreachable V2 is full, in requests or in bytes. */
@@ -451,7 +452,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     if (outage !== undefined && reconnection.isAway(now, options.connectTimeout)) return outage.fault;
     if (now < call.due) return undefined;
     const wait = this.connecting.size > 0 ? 'no connection in time' : 'no connection free';
-    return { kind: 'timeout', sent: false, cause: outage?.fault.cause ?? wait };
+    return { kind: 'timeout', mayHaveArrived: false, cause: outage?.fault.cause ?? wait };
   }
 }
 
@@ -631,9 +632,9 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     this.isBackground = isBackground;
   }
 
-  /** True when it could be sent twice (RFC 9110 §9.2.2); a body in parts can be read only once. */
+  /** True where it may be sent on a connection that V2 may be about to close; a body in parts can be read only once. */
   get isRepeatable(): boolean {
-    return this.parts === undefined && isIdempotent(this.method);
+    return mayRepeat(this.method, this.parts === undefined);
   }
 
   /** True once it is on a connection, even if nothing has reached V2. */

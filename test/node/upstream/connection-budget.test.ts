@@ -85,9 +85,9 @@ describe('bodies that come in parts and those that are whole have one budget of 
     const calls = [new Call(upstream), new Call(upstream, { method: 'POST', body }), new Call(upstream)];
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ fault }) => fault)).toEqual([
-      { kind: 'timeout', sent: true, cause: 'no response head in time' },
-      { kind: 'timeout', sent: false, cause: 'no connection free' },
-      { kind: 'timeout', sent: false, cause: 'no connection free' },
+      { kind: 'timeout', mayHaveArrived: true, cause: 'no response head in time' },
+      { kind: 'timeout', mayHaveArrived: false, cause: 'no connection free' },
+      { kind: 'timeout', mayHaveArrived: false, cause: 'no connection free' },
     ]);
     expect(read).toBe(0);
     expect(v2.most()).toBe(1);
@@ -99,7 +99,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     const calls = [new Call(upstream, streamed(0)), new Call(upstream), new Call(upstream, streamed(1))];
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'fail timeout'));
-    expect(calls.map(({ fault }) => fault?.sent)).toEqual([true, false, false]);
+    expect(calls.map(({ fault }) => fault?.mayHaveArrived)).toEqual([true, false, false]);
   });
 });
 
@@ -243,7 +243,7 @@ describe.each([
     const calls = Array.from({ length: 3 }, (_, number) => new Call(upstream, bodyOf(number)));
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ fault }) => fault)).toEqual(
-      calls.map(() => ({ kind: 'timeout', sent: false, cause: 'no connection in time' })),
+      calls.map(() => ({ kind: 'timeout', mayHaveArrived: false, cause: 'no connection in time' })),
     );
   });
 
@@ -262,7 +262,7 @@ describe.each([
     await until(() => v2.sockets.every(({ destroyed }) => destroyed));
     expect(new Call(upstream, bodyOf(0)).fault).toEqual({
       kind: 'unreachable',
-      sent: false,
+      mayHaveArrived: false,
       cause: 'closed',
     });
   });

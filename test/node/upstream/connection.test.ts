@@ -46,7 +46,7 @@ describe('on the wire a body in parts', () => {
   ])('%s breaks the request, which is the fault of the client', async (fault, length) => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const call = await called(upstreamTo(v2.origin), { method: 'POST', body: inParts('he', 'llo'), length });
-    expect(call.fault).toEqual({ kind: 'rejected', sent: true, cause: `body ${fault}` });
+    expect(call.fault).toEqual({ kind: 'rejected', mayHaveArrived: true, cause: `body ${fault}` });
     expect((v2.received[0]?.split('\r\n\r\n')[1] ?? '').length).toBeLessThan(length);
   });
 });
@@ -85,7 +85,7 @@ describe('the connection of a body in parts', () => {
     const origin = await socketServer((socket) => void socket.once('data', () => socket.destroy()));
     const body = new EndlessBody();
     const call = await called(upstreamTo(origin), { method: 'POST', body });
-    expect(call.fault).toMatchObject({ kind: 'closed', sent: true });
+    expect(call.fault).toMatchObject({ kind: 'closed', mayHaveArrived: true });
     await until(() => body.isLetGo);
   });
 
@@ -129,7 +129,7 @@ test('a V2 that reads nothing is sent as much as the system buffers hold, and no
   });
   await call.over;
   expect(body.taken).toBe(taken);
-  expect(call.fault).toEqual({ kind: 'timeout', sent: true, cause: 'no response head in time' });
+  expect(call.fault).toEqual({ kind: 'timeout', mayHaveArrived: true, cause: 'no response head in time' });
 });
 
 test('a client that takes its time with the body is not V2’s delay: the time for the first byte begins behind it', async () => {

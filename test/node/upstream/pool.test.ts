@@ -32,7 +32,7 @@ test('is forgotten after a while, for V2 may keep connections longer by now', ()
   expect(idleLimit.ms).toBe(Number.POSITIVE_INFINITY);
 });
 
-const TIMEOUT: UpstreamFault = { kind: 'timeout', sent: false, cause: 'no connection in time' };
+const TIMEOUT: UpstreamFault = { kind: 'timeout', mayHaveArrived: false, cause: 'no connection in time' };
 
 const step = fc.oneof(
   fc.record({

@@ -221,7 +221,7 @@ describe('time', () => {
     expect(call.outcome).toBe('');
     call.resume();
     await call.over;
-    expect(call.fault).toMatchObject({ kind: 'timeout', sent: true });
+    expect(call.fault).toMatchObject({ kind: 'timeout', mayHaveArrived: true });
   });
 });
 
@@ -302,7 +302,9 @@ describe('over TLS', () => {
     const calls = [new Call(upstream), new Call(upstream), new Call(upstream)];
     await Promise.all(calls.map(({ over }) => over));
     expect(calls.map(({ fault }) => fault)).toEqual(
-      Array.from({ length: 3 }, () => expect.objectContaining({ kind: 'unreachable', sent: false })),
+      Array.from({ length: 3 }, () =>
+        expect.objectContaining({ kind: 'unreachable', mayHaveArrived: false }),
+      ),
     );
     expect(connections).toBeGreaterThan(1);
     expect(connections).toBeLessThan(10);
