@@ -31,7 +31,7 @@ import { allSettings, environmentName, settings as table } from '../settings/set
 import { createEdgeAdmin, type EdgeAdminParts, EdgeTotals } from './admin.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
 import { EdgeExchange, failureResponse } from './exchange.ts';
-import { EdgeReplica, EdgeStore, ROLLOUT_OBJECT } from './replica.ts';
+import { EdgeReplica, ROLLOUT_OBJECT } from './replica.ts';
 import { createFetchUpstream } from './upstream.ts';
 
 /** The parts of a gateway on a platform. */
@@ -87,7 +87,11 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   const totals = totalsOf(parts, control);
   const replica = totals && replicaOf(parts, control, totals, bindings);
   const gateway = gatewayOf(parts, settings, origin, { control, totals, calls: bindings });
-  replica?.shareRateLimits(gateway.rateLimitQueue, () => parts.ruleBook.rollout?.shield);
+  replica?.share({
+    queue: gateway.rateLimitQueue,
+    shieldOf: () => parts.ruleBook.rollout?.shield,
+    known: gateway.knownClients,
+  });
   return {
     gateway,
     bodyTimeout: settings.get(table.clientBodyTimeout),
@@ -230,8 +234,6 @@ function gatewayOf(
       v2: originParts(settings, origin),
       v1: v1 && originParts(settings, v1),
       rollout,
-      clientStore: bindings.ROLLOUT && new EdgeStore(bindings.ROLLOUT, ROLLOUT_OBJECT),
-      later,
       v2Schemas: () => v2Schemas,
       // One that never lets go is ended by the platform, which limits the CPU time of a request, and with it the exchange.
       transform: async ({ limits }, job) =>

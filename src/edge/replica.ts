@@ -1,9 +1,13 @@
 import { parsedJson } from '../rewrite-log/attributes.ts';
-import type { RateLimitQueue } from '../rollout/rate-limit.ts';
-import { Replica, REPLICA_INTERVALS, type ReplicaNotice, type ReplicaStatus } from '../rollout/replica.ts';
+import {
+  type GatewayShares,
+  Replica,
+  REPLICA_INTERVALS,
+  type ReplicaNotice,
+  type ReplicaStatus,
+} from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import type { SharedState, StateCall, StateNews } from '../rollout/shared-state.ts';
-import type { Shield } from '../rules/rollout.ts';
 import { readRollout, ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
 import type { CopyNamespace, RemoteStore, RolloutNamespace } from './bindings.ts';
 
@@ -46,7 +50,7 @@ const STUCK_MS = 15_000;
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;
   private replica: Replica;
-  private limits: readonly [queue: RateLimitQueue, shieldOf: () => Shield | undefined] | undefined;
+  private shares: GatewayShares | undefined;
   private working: Promise<void> | undefined;
   private startedAt = 0;
   private endedAt = 0;
@@ -57,10 +61,10 @@ export class EdgeReplica {
     this.replica = this.newReplica();
   }
 
-  /** Divides the rate limits of clients by the isolates. */
-  shareRateLimits(...limits: readonly [queue: RateLimitQueue, shieldOf: () => Shield | undefined]): void {
-    this.limits = limits;
-    this.replica.shareRateLimits(...limits);
+  /** Divides rate limits by the isolates, and shares the clients that they learn. */
+  share(shares: GatewayShares): void {
+    this.shares = shares;
+    this.replica.share(shares);
   }
 
   get status(): ReplicaStatus {
@@ -159,7 +163,7 @@ export class EdgeReplica {
       intervals: { ...REPLICA_INTERVALS, timeout: CALL_MS },
     });
     if (!control.isInitial) replica.begin(control.state);
-    if (this.limits !== undefined) replica.shareRateLimits(...this.limits);
+    if (this.shares !== undefined) replica.share(this.shares);
     return replica;
   }
 

@@ -9,7 +9,6 @@ import type { Observer } from '../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { type Rate, RateLimitQueue, TokenBuckets } from '../rollout/rate-limit.ts';
 import { KnownClients } from '../rollout/known-clients.ts';
-import { MemoryTexts, type SharedState } from '../rollout/shared-state.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { isLearned, SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -54,10 +53,6 @@ export interface GatewayParts {
   readonly v1?: OriginParts | undefined;
   /** Modes of V1 traffic; without it, those of the rule book apply, and a rollback lasts as long as the process. */
   readonly rollout?: RolloutControl | undefined;
-  /** Keeps the clients that used V1; without it, this process does. */
-  readonly clientStore?: Pick<SharedState, 'read' | 'compareAndSet'> | undefined;
-  /** Keeps the process alive until this is done, where it would otherwise end with the response. */
-  readonly later?: ((work: Promise<unknown>) => void) | undefined;
   /** Receives the entry of each exchange once it is over. */
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
@@ -190,9 +185,7 @@ export class GatewayContext {
     this.descriptions = new DescriptionCache(now, parts.describe ?? describeV1);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
-    const { time, after, clientOf, later } = parts;
-    const store = parts.clientStore ?? new MemoryTexts();
-    this.knownClients = new KnownClients({ store, time, after, clientOf, later });
+    this.knownClients = new KnownClients(parts);
     this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
   }
 

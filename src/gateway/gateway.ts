@@ -292,7 +292,7 @@ function judgedNewcomer(
   if (client === undefined || standing === undefined || ruleBook.rollout === undefined) return undefined;
   const { selfService } = gateway.options;
   const ownGuide = selfService === undefined ? undefined : `${ruleBook.from}${selfService}`;
-  const since = gateway.knownClients.sinceOf(client);
+  const since = gateway.knownClients.begun;
   const newcomer = newcomerOf(ruleBook.rollout, standing, { time, since }, ownGuide);
   if (newcomer?.note === 'not-known') gateway.tellUnlearned(ruleBook, since);
   return newcomer;

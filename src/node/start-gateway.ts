@@ -127,10 +127,11 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     clientOf: (authorization) => clientHash(authorization),
     webhooks: new SignedWebhooks(secretReader(parts.environment ?? {}), subscriber),
   });
-  parts.replica?.shareRateLimits(
-    gateway.rateLimitQueue,
-    () => parts.ruleBooks.current.ruleBook.rollout?.shield,
-  );
+  parts.replica?.share({
+    queue: gateway.rateLimitQueue,
+    shieldOf: () => parts.ruleBooks.current.ruleBook.rollout?.shield,
+    known: gateway.knownClients,
+  });
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;
   const server: ClientListener = parts.front ?? serverOf(parts, gateway, memory);
@@ -299,7 +300,6 @@ function gatewayOf(
       },
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, hosts: [new URL(v1.origin.origin).host] },
       rollout: parts.rollout,
-      clientStore: parts.store,
       v2Schemas: parts.v2Schemas,
       record: parts.record,
       observer: parts.observer,

@@ -1,41 +1,27 @@
-import type { SharedState } from './shared-state.ts';
+import type { SharedTexts, TextSums } from './shared-texts.ts';
 
 /**
- * Whether a client used V1 before: it did, it did not, or nobody can tell, because the store is out of reach, its list is damaged or
- * full, or the list is too young.
+ * Whether a client used V1 before: it did, it did not, or nobody can tell, because the store is out of reach, or the list is full or too
+ * young.
  */
 export type Standing = 'known' | 'new' | 'not-known';
 
 /** Parts of a list of known clients. */
-export interface KnownClientsParts {
-  readonly store: Pick<SharedState, 'read' | 'compareAndSet'>;
+interface KnownClientsParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Runs something after some milliseconds. */
-  readonly after: (milliseconds: number, run: () => void) => void;
   /** The hash that a client with this key would have: another secret gives every client another hash, and needs another list. */
   readonly clientOf: (key: string) => string | Promise<string>;
-  /** Keeps the process alive until the work is done, where it would otherwise end with the response. */
-  readonly later?: ((work: Promise<unknown>) => void) | undefined;
 }
 
-/** Maximum clients in one text of the store. 16 texts hold 51,200 clients, in 54 kB each: an object at the edge stores 128 KiB. */
-const MAX_CLIENTS = 3200;
+/** The texts that processes share, as far as a list needs them. */
+type ClientTexts = Pick<SharedTexts, 'add' | 'keys' | 'otherTexts' | 'ownTexts' | 'readAt'>;
 
-/** Milliseconds after its reading in which a text shows that a client is new. */
-const FRESH_MS = 5000;
+/** Most clients with the same first two digits: the 256 texts of a list hold some 100,000 clients, in 7 kB each at most. */
+const MAX_CLIENTS = 400;
 
-/** Milliseconds that one call to the store may take, since a request waits for it. */
-const TIMEOUT_MS = 1000;
-
-/** Milliseconds without a call after one that failed, so that clients wait for it only once. */
-const RETRY_MS = 2000;
-
-/** Milliseconds after which a known client's text is read again, outside of its request: the store may have lost it. */
-const RECHECK_MS = 60_000;
-
-/** Attempts of a compare-and-set while other replicas change the text. */
-const MAX_ATTEMPTS = 20;
+/** Milliseconds after the last reading of what others learned in which it shows that a client is new. */
+const FRESH_MS = 10_000;
 
 /** Least age of a list on the day from which it decides: by then it has the clients that come twice a month. */
 export const LEARNING_MS = 14 * 86_400_000;
@@ -43,227 +29,177 @@ export const LEARNING_MS = 14 * 86_400_000;
 /** The key whose hash names the list; no client has it. */
 const LIST_KEY = 'capture-gateway: known clients';
 
-/** The first digits of hashes, each with a text of its own. */
-const DIGITS = Array.from('0123456789abcdef');
+/** Keys of the texts of all lists begin with it; the name of the list, a slash, and two digits follow, or `since`. */
+export const CLIENTS = 'clients/';
 
-/** The first line of a text: when it began, in milliseconds since 1970. */
-const BEGINNING = /^since (\d{1,15})$/;
-
-interface Part {
-  /** When the text began, in milliseconds since 1970. */
-  since: number;
-  readonly clients: Set<string>;
-  /** The text that the store had when it was read. */
-  text: string | undefined;
-  readAt: number;
-  /** Clients that the store does not have yet. */
-  readonly pending: Set<string>;
-}
+const SINCE = 'since';
 
 /**
- * The clients that used V1, for all replicas: 16 texts of the store, by the first digit of the client's hash. A known client stays
- * known; whether one is new is read again after a few seconds. While that cannot be read, nobody is new: a store that fails refuses no
- * one. Each text has the time at which it began, and all begin together. A store that lost one of them, such as a Redis that evicts
- * keys, begins it anew, and it is then too young to refuse anyone, whatever the age of the others.
+ * The clients that used V1, for all processes. Each process has texts of its own with those that it learned, by the first two digits of
+ * their hashes, and a client is known if any of these texts has it. A known client stays known. While what others learned was not read
+ * for ten seconds, nobody is new: a store that fails refuses no one. The list is as old as the oldest time that a process set. A store
+ * that lost its texts gets them back from the processes that run; if none did, the list begins anew and is too young to refuse anyone.
  */
 export class KnownClients {
   private readonly parts: KnownClientsParts;
-  private readonly texts = new Map<string, Part>();
-  private readonly reading = new Map<string, Promise<Part>>();
-  private readonly writing = new Map<string, Promise<void>>();
-  /** Clients that were learned before their text was read, by their first digit. */
-  private readonly early = new Map<string, Set<string>>();
-  /** Digits of clients that the store does not have yet. */
-  private readonly unstored = new Set<string>();
-  private failedAt = Number.NEGATIVE_INFINITY;
+  private readonly clients = new Map<string, Set<string>>();
+  /** The texts of each key when they were last read. */
+  private readonly seen = new Map<string, readonly string[]>();
+  private texts: ClientTexts | undefined;
+  /** What the keys of the list begin with; undefined until its name is known. */
+  private prefix: string | undefined;
+  private since: number | undefined;
 
   constructor(parts: KnownClientsParts) {
     this.parts = parts;
   }
 
-  /** Milliseconds since 1970 at which the list of a client (a hash) began; undefined until it was read. */
-  sinceOf(client: string): number | undefined {
-    return this.texts.get(client.slice(0, 1))?.since;
+  /** Shares the list with other processes; without it, this process learns alone. */
+  shareWith(texts: ClientTexts): void {
+    this.texts = texts;
+    this.seen.clear();
+    this.read();
   }
 
-  /** The standing of a client (a hash). A promise where the store has to be read, which never rejects. */
+  /** When the list began, in milliseconds since 1970; undefined until that is known. */
+  get begun(): number | undefined {
+    return this.since;
+  }
+
+  /** The standing of a client (a hash). A promise only while the name of the list is not known, which never rejects. */
   standing(client: string): Standing | Promise<Standing> {
-    const digit = client.slice(0, 1);
-    const part = this.texts.get(digit);
-    const now = this.parts.time();
-    if (this.unstored.size > 0 && !this.hasFailed(now)) this.storeAgain();
-    if (part?.clients.has(client) === true) {
-      if (now - part.readAt >= RECHECK_MS && !this.hasFailed(now)) this.recheck(digit);
-      return 'known';
-    }
-    if (part !== undefined && now - part.readAt < FRESH_MS && now >= part.readAt)
-      return standingIn(part, client);
-    if (this.hasFailed(now)) return 'not-known';
-    return this.read(digit).then(
-      (read) => standingIn(read, client),
-      () => {
-        this.failedAt = this.parts.time();
-        return 'not-known';
-      },
+    if (this.prefix !== undefined) return this.judge(client);
+    const name = this.parts.clientOf(LIST_KEY);
+    if (typeof name === 'string') return this.begin(name).judge(client);
+    return name.then(
+      (list) => this.begin(list).judge(client),
+      () => 'not-known',
     );
   }
 
-  /** Adds a client: here at once, and in the store outside of requests. After a failure, the next request of any client tries again. */
+  /** Adds a client: here at once, and for the other processes with the next exchange. */
   learn(client: string): void {
-    const digit = client.slice(0, 1);
-    const part = this.texts.get(digit);
-    if (part === undefined) {
-      const early = this.early.get(digit) ?? new Set();
-      if (early.size < MAX_CLIENTS) early.add(client);
-      this.early.set(digit, early);
-      this.unstored.add(digit);
-      return;
+    const known = this.knownLike(client);
+    if (known.has(client) || known.size >= MAX_CLIENTS) return;
+    known.add(client);
+    if (this.prefix !== undefined && this.texts?.readAt !== undefined)
+      this.texts.add(new Map([[this.prefix + shardOf(client), client]]));
+  }
+
+  /** Reads what other processes learned, and shares what none of the texts has. Call it after each exchange. */
+  read(): void {
+    const { texts, prefix } = this;
+    if (texts?.readAt === undefined || prefix === undefined) return;
+    for (const key of texts.keys)
+      if (key.startsWith(prefix)) this.readKey(texts, key, key.slice(prefix.length));
+    this.shareRest(texts, prefix);
+  }
+
+  private begin(list: string): this {
+    if (this.prefix === undefined) {
+      this.prefix = `${CLIENTS}${list}/`;
+      if (this.texts === undefined) this.since = this.parts.time();
+      this.read();
     }
-    if (part.clients.has(client) || part.clients.size >= MAX_CLIENTS) return;
-    part.clients.add(client);
-    part.pending.add(client);
-    this.keep(digit, part);
+    return this;
   }
 
-  /** Resolves when all learned clients are in the store, or could not be stored. */
-  async settled(): Promise<void> {
-    while (this.reading.size > 0 || this.writing.size > 0)
-      await Promise.allSettled([...this.reading.values(), ...this.writing.values()]);
+  private judge(client: string): Standing {
+    const known = this.knownLike(client);
+    if (known.has(client)) return 'known';
+    // A full list does not show who else used V1.
+    return this.isFresh && known.size < MAX_CLIENTS ? 'new' : 'not-known';
   }
 
-  private hasFailed(now: number): boolean {
+  private get isFresh(): boolean {
+    if (this.texts === undefined) return true;
+    const { readAt } = this.texts;
+    const age = this.parts.time() - (readAt ?? Number.NEGATIVE_INFINITY);
     // A clock may be set back.
-    return now - this.failedAt < RETRY_MS && now >= this.failedAt;
+    return age >= 0 && age < FRESH_MS;
   }
 
-  private storeAgain(): void {
-    for (const digit of this.unstored) {
-      this.unstored.delete(digit);
-      this.recheck(digit);
+  private knownLike(client: string): Set<string> {
+    const shard = shardOf(client);
+    const known = this.clients.get(shard) ?? new Set<string>();
+    this.clients.set(shard, known);
+    return known;
+  }
+
+  private readKey(texts: ClientTexts, key: string, name: string): void {
+    const all = textsOf(texts, key);
+    const seen = this.seen.get(key);
+    if (seen !== undefined && seen.length === all.length && seen.every((text, at) => text === all[at]))
+      return;
+    this.seen.set(key, all);
+    for (const text of all) {
+      if (name === SINCE) this.since = earlier(this.since, sinceIn(text));
+      else for (const client of clientsIn(text) ?? []) this.learnOfOthers(client);
     }
   }
 
-  /** Reads a text again, outside of the request, and stores clients that it lacks. */
-  private recheck(digit: string): void {
-    const work = this.read(digit).catch(() => {
-      this.failedAt = this.parts.time();
-      if (this.early.has(digit) || (this.texts.get(digit)?.pending.size ?? 0) > 0) this.unstored.add(digit);
-    });
-    this.parts.later?.(work);
+  private learnOfOthers(client: string): void {
+    const known = this.knownLike(client);
+    if (known.size < MAX_CLIENTS) known.add(client);
   }
 
-  private keep(digit: string, part: Part): void {
-    if (this.writing.has(digit)) return;
-    const work = this.write(digit, part).then(
-      () => {
-        this.writing.delete(digit);
-        // Learned after the last look at what was pending.
-        if (part.pending.size > 0) this.keep(digit, part);
-      },
-      () => {
-        this.writing.delete(digit);
-        this.failedAt = this.parts.time();
-        this.unstored.add(digit);
-      },
-    );
-    this.writing.set(digit, work);
-    this.parts.later?.(work);
-  }
-
-  private async write(digit: string, part: Part): Promise<void> {
-    const key = await this.keyOf(digit);
-    for (let attempt = 0; part.pending.size > 0; attempt += 1) {
-      if (attempt >= MAX_ATTEMPTS) throw new Error('other replicas change the list all the time');
-      const taken = [...part.pending];
-      const clients = part.text === undefined ? new Set<string>() : listIn(part.text).clients;
-      for (const client of taken) if (clients.size < MAX_CLIENTS) clients.add(client);
-      const after = [`since ${part.since}`, ...[...clients].sort()].join('\n');
-      if (await this.limited(this.parts.store.compareAndSet(key, part.text, after))) {
-        part.text = after;
-        for (const client of taken) part.pending.delete(client);
-      } else {
-        const text = await this.textOf(digit);
-        include(part, text);
-        part.text = text;
-      }
+  /** Shares clients that no text has, such as those that were learned before the texts of others were read. */
+  private shareRest(texts: ClientTexts, prefix: string): void {
+    const added = new Map<string, string>();
+    if (textsOf(texts, prefix + SINCE).length === 0) {
+      this.since ??= this.parts.time();
+      added.set(prefix + SINCE, `${this.since}`);
     }
-  }
-
-  /** Reads a text once for all callers in the meantime. */
-  private read(digit: string): Promise<Part> {
-    const known = this.reading.get(digit);
-    if (known !== undefined) return known;
-    const work = this.readText(digit).finally(() => void this.reading.delete(digit));
-    this.reading.set(digit, work);
-    return work;
-  }
-
-  private async readText(digit: string): Promise<Part> {
-    const text = await this.textOf(digit);
-    const { since } = listIn(text);
-    const known = this.texts.get(digit);
-    const part = known ?? { since, clients: new Set(), text, readAt: 0, pending: new Set() };
-    include(part, text);
-    for (const client of this.early.get(digit) ?? [])
-      if (!part.clients.has(client) && part.clients.size < MAX_CLIENTS) {
-        part.clients.add(client);
-        part.pending.add(client);
-      }
-    this.early.delete(digit);
-    // A write that is under way has read the text itself.
-    if (!this.writing.has(digit)) part.text = text;
-    part.readAt = this.parts.time();
-    this.texts.set(digit, part);
-    if (part.pending.size > 0) this.keep(digit, part);
-    return part;
-  }
-
-  /** Reads a text. Without one, begins all texts of the list, so that a digit whose first client comes late is as old as the others. */
-  private async textOf(digit: string): Promise<string> {
-    const { store, time } = this.parts;
-    const key = await this.keyOf(digit);
-    const text = await this.limited(store.read(key));
-    if (text !== undefined) return text;
-    const first = `since ${Math.floor(time())}`;
-    await Promise.all(
-      DIGITS.map(async (one) => this.limited(store.compareAndSet(await this.keyOf(one), undefined, first))),
-    );
-    const begun = await this.limited(store.read(key));
-    if (begun === undefined) throw new Error('the store does not keep the list of known clients');
-    return begun;
-  }
-
-  private async keyOf(digit: string): Promise<string> {
-    return `clients-${await this.parts.clientOf(LIST_KEY)}-${digit}`;
-  }
-
-  private limited<Value>(response: Promise<Value>): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      response.then(resolve, reject);
-      this.parts.after(TIMEOUT_MS, () => reject(new Error(`no response within ${TIMEOUT_MS} ms`)));
-    });
+    for (const [shard, known] of this.clients) {
+      const key = prefix + shard;
+      const shared = new Set(textsOf(texts, key).flatMap((text) => clientsIn(text) ?? []));
+      if (shared.size >= known.size) continue;
+      added.set(key, [...known].filter((client) => !shared.has(client)).join('\n'));
+    }
+    if (added.size > 0) texts.add(added);
   }
 }
 
-function standingIn({ clients }: Part, client: string): Standing {
-  if (clients.has(client)) return 'known';
-  // A full list does not show who else used V1.
-  return clients.size >= MAX_CLIENTS ? 'not-known' : 'new';
+/** How the texts of lists add up: each client once, and the earliest beginning. */
+export const clientSums: TextSums = {
+  add: (own, added) =>
+    new Map(
+      [...added].map(([key, text]) => {
+        const before = own(key);
+        return [key, before === undefined ? text : sumOf(key, before, text)];
+      }),
+    ),
+  adopt: (key, text) =>
+    (key.endsWith(SINCE) ? sinceIn(text) : clientsIn(text)) ? { key, text } : 'unreadable',
+};
+
+function sumOf(key: string, before: string, added: string): string {
+  if (key.endsWith(SINCE)) return `${earlier(sinceIn(before), sinceIn(added)) ?? ''}`;
+  const clients = new Set([...(clientsIn(before) ?? []), ...(clientsIn(added) ?? [])]);
+  return [...clients].sort().slice(0, MAX_CLIENTS).join('\n');
 }
 
-/** Adds the clients of a text. The store gets those again that are known here and that it lacks, because it lost them. */
-function include(part: Part, text: string): void {
-  const { since, clients } = listIn(text);
-  for (const client of part.clients) if (!clients.has(client)) part.pending.add(client);
-  part.since = since;
-  for (const client of clients) part.clients.add(client);
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Reads a text of the store: when it began, then one hash a line. Throws where nobody can read it. */
-function listIn(text: string): { readonly since: number; readonly clients: Set<string> } {
-  const [first = '', ...lines] = text.split('\n');
-  const since = Number(BEGINNING.exec(first)?.[1] ?? 0);
-  if (since <= 0 || lines.length > MAX_CLIENTS || lines.some((line) => !/^[0-9a-f]{16}$/.test(line)))
-    throw new Error('the list of known clients is damaged');
-  return { since, clients: new Set(lines) };
+function textsOf(texts: ClientTexts, key: string): readonly string[] {
+  return [...texts.ownTexts(key), ...texts.otherTexts(key).map(({ text }) => text)];
+}
+
+/** The first two digits of a hash. */
+function shardOf(client: string): string {
+  return client.slice(0, 2);
+}
+
+/** Reads one hash a line; undefined where nobody can read it. */
+function clientsIn(text: string): readonly string[] | undefined {
+  const lines = text.split('\n');
+  const isReadable = lines.length <= MAX_CLIENTS && lines.every((line) => /^[0-9a-f]{16}$/.test(line));
+  return isReadable ? lines : undefined;
+}
+
+/** Reads milliseconds since 1970; undefined where nobody can read them. */
+function sinceIn(text: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }

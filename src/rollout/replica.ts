@@ -4,7 +4,8 @@ import type { RolloutState } from './rollout-state.ts';
 import { SharedRollout, type SharedRolloutNotice, type SharedRolloutParts } from './shared-rollout.ts';
 import { STAGE_MS } from './canary-window.ts';
 import { addSums, CANARY, canarySums, currentPart, partOf, readCounts, windowSums } from './canary-texts.ts';
-import { SharedTexts } from './shared-texts.ts';
+import { CLIENTS, clientSums, type KnownClients } from './known-clients.ts';
+import { SharedTexts, type TextSums } from './shared-texts.ts';
 import { type ReplicaClock, repeat, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
 
@@ -38,6 +39,14 @@ export interface ReplicaStatus {
   readonly others?: readonly string[];
   /** Number of changes that hold here only, and wait for the store. */
   readonly waiting: number;
+}
+
+/** What a gateway shares besides the rollout. */
+export interface GatewayShares {
+  readonly queue: RateLimitQueue;
+  /** The rate limit of each client; undefined without one. */
+  readonly shieldOf: () => Shield | undefined;
+  readonly known?: KnownClients;
 }
 
 /** Intervals in milliseconds. */
@@ -103,6 +112,7 @@ export class Replica implements RateLimitSharing {
   /** Since when canaries are over whose counts this process still has. */
   private readonly over = new Map<string, number>();
   private working: Promise<void> | undefined;
+  private known: KnownClients | undefined;
   private shieldOf: () => Shield | undefined = () => undefined;
   private told = 1;
   private readonly ends: (() => void)[] = [];
@@ -133,7 +143,7 @@ export class Replica implements RateLimitSharing {
       topic: 'rollout',
       clock,
       contact: this.contact,
-      sums: canarySums(clock.time),
+      sums: replicaSums(clock.time),
       newId: () => processId(parts.name, clock),
       keepMs: STAGE_MS,
       set: () => [[WHO, printWho(this.who)]],
@@ -185,10 +195,12 @@ export class Replica implements RateLimitSharing {
       .flatMap(({ owner, text }) => (ids.has(owner) ? (readWho(text) ?? []) : []));
   }
 
-  /** Divides the rate limits of clients by the processes that send requests; tells the part of each where `shieldOf` returns a limit. */
-  shareRateLimits(queue: RateLimitQueue, shieldOf: () => Shield | undefined): void {
+  /** Divides rate limits by the processes that send requests, and shares the clients that they learn. */
+  share({ queue, shieldOf, known }: GatewayShares): void {
     queue.shareWith(this);
     this.shieldOf = shieldOf;
+    this.known = known;
+    known?.shareWith(this.texts);
   }
 
   /** Begins with a state from before a restart; call it before `start`. */
@@ -232,6 +244,7 @@ export class Replica implements RateLimitSharing {
     const isReached = await this.contact.attempt('counts', () => this.texts.exchange(how));
     if (!isReached) return;
     this.parts.control.learn((key) => this.sumsOf(key));
+    this.known?.read();
     this.forgetOver();
     this.tellPart();
   }
@@ -291,6 +304,19 @@ export class Replica implements RateLimitSharing {
     this.texts.add(this.parts.control.takeCounts());
     await this.exchangeNow({ leaves: true });
   }
+}
+
+/** How counts of canaries and lists of clients add up; other texts end with their process. */
+function replicaSums(time: () => number): TextSums {
+  const canaries = canarySums(time);
+  return {
+    add: (own, added) => {
+      const [lists, counts] = [new Map<string, string>(), new Map<string, string>()];
+      for (const [key, text] of added) (key.startsWith(CLIENTS) ? lists : counts).set(key, text);
+      return new Map([...clientSums.add(own, lists), ...canaries.add(own, counts)]);
+    },
+    adopt: (key, ...text) => (key.startsWith(CLIENTS) ? clientSums : canaries).adopt(key, ...text),
+  };
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

@@ -141,6 +141,11 @@ export class SharedTexts {
     return this.hasRead;
   }
 
+  /** When the texts of all others were last read, in milliseconds on the clock of this process; undefined before. */
+  get readAt(): number | undefined {
+    return this.hasRead ? this.heardAt : undefined;
+  }
+
   /** Ids of the other processes that run, as they were last heard of. */
   get running(): readonly string[] {
     const { silentMs = SILENT_MS } = this.parts;

@@ -1,262 +1,276 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KnownClients, type KnownClientsParts } from '../../src/rollout/known-clients.ts';
-import { MemoryState, type SharedState } from '../../src/rollout/shared-state.ts';
+import { clientSums, CLIENTS, KnownClients } from '../../src/rollout/known-clients.ts';
+import type { SharedState } from '../../src/rollout/shared-state.ts';
+import { SharedTexts } from '../../src/rollout/shared-texts.ts';
+import { StoreContact } from '../../src/rollout/store-contact.ts';
+import { type CallFate, FlakyState, FragileState } from '../support/fragile-state.ts';
+import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
+import { storedKnownClients, storeKnownClients } from '../support/known-clients.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+
+const LIST = 'feed000000000000';
 
 const hashOf = (number: number): string => number.toString(16).padStart(16, '0').split('').reverse().join('');
 
-/** Lists on one store whose clock the test moves. */
-function listsOn(
-  store: SharedState,
-  more: Partial<KnownClientsParts> = {},
-): { clock: { now: number }; list: () => KnownClients } {
-  const clock = { now: 1_000_000 };
-  return {
-    clock,
-    list: () =>
-      new KnownClients({
-        store,
-        time: () => clock.now,
-        after: (_, run) => void setTimeout(run, 20),
-        clientOf: () => 'feed000000000000',
-        ...more,
-      }),
-  };
+/** One of the processes that share a list. */
+class Process {
+  readonly known: KnownClients;
+  readonly texts: SharedTexts;
+  fate: () => CallFate = () => 'sound';
+  private readonly contact: StoreContact;
+  private readonly time: VirtualTime;
+
+  constructor(state: SharedState, time: VirtualTime, clientOf: () => string | Promise<string> = () => LIST) {
+    this.time = time;
+    const clock = time.clock();
+    this.contact = new StoreContact({ clock, timeoutMs: 1000, onLost: () => {}, onFound: () => {} });
+    this.texts = new SharedTexts({
+      state: new FlakyState(state, time, () => this.fate()),
+      topic: 'rollout',
+      clock,
+      contact: this.contact,
+      sums: clientSums,
+      newId: () => `p${clock.random()}`,
+      keepMs: 1e10,
+    });
+    this.known = new KnownClients({ time: clock.time, clientOf });
+    this.known.shareWith(this.texts);
+  }
+
+  /** Exchanges texts, in which some time passes. */
+  async exchange(passMs = 200): Promise<void> {
+    const work = this.contact
+      .attempt('counts', () => this.texts.exchange())
+      .then((isReached) => {
+        if (isReached) this.known.read();
+      });
+    const state = { isOver: false };
+    void work.finally(() => {
+      state.isOver = true;
+    });
+    while (!state.isOver) await this.time.pass(100);
+    await this.time.pass(passMs);
+  }
+
+  standings(clients: readonly string[]): Promise<readonly string[]> {
+    return Promise.all(clients.map(async (client) => this.known.standing(client)));
+  }
 }
 
-const standings = (list: KnownClients, clients: readonly string[]): Promise<readonly string[]> =>
-  Promise.all(clients.map(async (client) => list.standing(client)));
+/** Processes that share a store, each of which has read it. */
+async function sharing(count: number): Promise<{
+  readonly time: VirtualTime;
+  readonly state: FragileState;
+  readonly start: () => Promise<Process>;
+  readonly processes: readonly Process[];
+}> {
+  const time = new VirtualTime();
+  const state = new FragileState(() => time.now);
+  const start = async (): Promise<Process> => {
+    const process = new Process(state, time);
+    await process.standings([hashOf(0)]);
+    await process.exchange();
+    return process;
+  };
+  const processes: Process[] = [];
+  for (let at = 0; at < count; at += 1) processes.push(await start());
+  return { time, state, start, processes };
+}
 
-test('what one replica learns, every replica knows; whoever learned nothing is new', async () => {
+test('what one process learns, every process knows; whoever learned nothing is new', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.nat(5000), { maxLength: 60 }),
       fc.uniqueArray(fc.integer({ min: 5001, max: 9000 }), { minLength: 1, maxLength: 20 }),
       async (used, others) => {
-        const { list } = listsOn(new MemoryState(() => 0));
-        const replicas = [list(), list(), list()];
+        const { start, processes } = await sharing(3);
+        const [first] = processes;
+        const begun = first?.known.begun;
         const learned = used.map(hashOf);
-        await Promise.all(
-          learned.map(async (client, at) => {
-            const replica = replicas[at % 3];
-            expect(await replica?.standing(client)).toBe('new');
-            replica?.learn(client);
-            expect(replica?.standing(client)).toBe('known');
-          }),
-        );
-        for (const replica of replicas) await replica.settled();
-        const young = list();
-        expect(await standings(young, learned)).toEqual(learned.map(() => 'known'));
-        expect(await standings(young, others.map(hashOf))).toEqual(others.map(() => 'new'));
-        for (const client of [...learned, ...others.map(hashOf)])
-          expect(young.sinceOf(client)).toBe(1_000_000);
+        for (const [at, client] of learned.entries()) {
+          const process = processes[at % 3];
+          expect(process?.known.standing(client)).toBe('new');
+          process?.known.learn(client);
+          expect(process?.known.standing(client)).toBe('known');
+        }
+        for (const process of [...processes, ...processes]) await process.exchange();
+        for (const process of [...processes, await start()]) {
+          expect(await process.standings(learned)).toEqual(learned.map(() => 'known'));
+          expect(await process.standings(others.map(hashOf))).toEqual(others.map(() => 'new'));
+          expect(process.known.begun).toBe(begun);
+        }
       },
     ),
     { numRuns: 30 },
   );
 });
 
-test('a client that is learned the moment a write ends is stored as well', async () => {
-  // However many promises are between the end of a write and what knows of it.
-  for (let steps = 0; steps < 12; steps += 1) {
-    const store = new MemoryState(() => 0);
-    let written = (): void => {};
-    const { list } = listsOn({
-      read: (key) => store.read(key),
-      compareAndSet: async (key, before, after) => {
-        const isSet = await store.compareAndSet(key, before, after);
-        if (after.includes('\n')) written();
-        return isSet;
-      },
-    } as SharedState);
-    const replica = list();
-    const [first, second] = [1, 17].map((number) => `0${hashOf(number).slice(1)}`);
-    await standings(replica, [first ?? '', second ?? '']);
-    const learned = new Promise<void>((resolve) => {
-      written = () => {
-        written = () => {};
-        void (async () => {
-          for (let step = 0; step < steps; step += 1) await Promise.resolve();
-          replica.learn(second ?? '');
-          resolve();
-        })();
-      };
-    });
-    replica.learn(first ?? '');
-    await learned;
-    await replica.settled();
-    expect([steps, ...(await standings(list(), [first ?? '', second ?? '']))]).toEqual([
-      steps,
-      'known',
-      'known',
-    ]);
-  }
-});
-
-test('a client that another replica learned is found after a few seconds', async () => {
-  const { clock, list } = listsOn(new MemoryState(() => 0));
-  const [one, other] = [list(), list()];
-  const client = hashOf(7);
-  expect(await standings(other, [client])).toEqual(['new']);
-  expect(await standings(one, [client])).toEqual(['new']);
-  one.learn(client);
-  await one.settled();
-  expect(other.standing(client)).toBe('new');
-  clock.now += 5001;
-  expect(await other.standing(client)).toBe('known');
+test('who was learned before anything was read is shared with the first exchange', async () => {
+  const { time, state, start } = await sharing(1);
+  const early = new Process(state, time);
+  early.known.learn(hashOf(7));
+  expect(early.known.standing(hashOf(8))).toBe('not-known');
+  for (let at = 0; at < 2; at += 1) await early.exchange();
+  expect((await start()).known.standing(hashOf(7))).toBe('known');
 });
 
 test('with another secret it is another list', async () => {
-  const store = new MemoryState(() => 0);
-  const one = listsOn(store).list();
-  await one.standing(hashOf(7));
-  one.learn(hashOf(7));
-  await one.settled();
-  const other = listsOn(store, { clientOf: async () => 'beef000000000000' }).list();
-  expect(await other.standing(hashOf(7))).toBe('new');
+  const { time, state, processes } = await sharing(1);
+  processes[0]?.known.learn(hashOf(7));
+  await processes[0]?.exchange();
+  const other = new Process(state, time, async () => 'beef000000000000');
+  await other.standings([hashOf(7)]);
+  await other.exchange();
+  expect(other.known.standing(hashOf(7))).toBe('new');
+});
+
+test('the list of a process that has ended goes on, as old as it was', async () => {
+  const { time, state } = await sharing(0);
+  const since = time.now - 60 * 86_400_000;
+  await storeKnownClients(state, { list: LIST, since, clients: [hashOf(7)] });
+  const process = new Process(state, time);
+  await process.standings([hashOf(0)]);
+  // The texts have to be known for a while before another process takes them over.
+  for (let at = 0; at < 100; at += 1) await process.exchange(1000);
+  expect([process.known.begun, ...(await process.standings([hashOf(7), hashOf(8)]))]).toEqual([
+    since,
+    'known',
+    'new',
+  ]);
+  expect(await storedKnownClients(state)).toEqual({ clients: [hashOf(7)], since: [since] });
 });
 
 describe('nobody is new', () => {
-  const broken = (read: () => Promise<string | undefined>): SharedState =>
-    Object.assign(new MemoryState(() => 0), { read });
-
-  test.each<[string, () => Promise<string | undefined>]>([
-    ['while the store fails', () => Promise.reject(new Error('away'))],
-    ['while the store hangs', () => new Promise(() => {})],
-    ['of a damaged text', async () => 'nonsense'],
-  ])('%s', async (_, read) => {
-    const { clock, list } = listsOn(broken(read));
-    const known = list();
-    expect(await known.standing(hashOf(1))).toBe('not-known');
-    // The next request does not wait for it.
-    expect(known.standing(hashOf(2))).toBe('not-known');
-    clock.now += 2001;
-    expect(known.standing(hashOf(2))).toBeInstanceOf(Promise);
+  test.each<CallFate>(['lost', 'unanswered', 'late'])('while calls of the store are %s', async (fate) => {
+    const { time, processes } = await sharing(1);
+    const [process] = processes;
+    if (process === undefined) return expect.fail();
+    process.known.learn(hashOf(1));
+    process.fate = () => fate;
+    expect(process.known.standing(hashOf(2))).toBe('new');
+    await process.exchange(10_000);
+    expect(await process.standings([hashOf(1), hashOf(2)])).toEqual(['known', 'not-known']);
+    process.fate = () => 'sound';
+    await process.exchange(0);
+    await process.exchange(0);
+    expect(process.known.standing(hashOf(2))).toBe('new');
+    // A clock that is set back.
+    time.now -= 5000;
+    expect(process.known.standing(hashOf(2))).toBe('not-known');
   });
 
   // Attack: keys that are made up until the list is full, so that somebody else's client is refused.
   test('of a full list, whose size is bounded', async () => {
-    const store = new MemoryState(() => 0);
-    const { list } = listsOn(store);
-    const known = list();
-    const clients = Array.from({ length: 3400 }, (_, at) => `a${at.toString(16).padStart(15, '0')}`);
-    await known.standing(clients[0] ?? '');
-    for (const client of clients) known.learn(client);
-    await known.settled();
-    const kept = (await store.read('clients-feed000000000000-a')) ?? '';
-    expect(kept.split('\n')).toHaveLength(1 + 3200);
-    expect(await list().standing(clients[3399] ?? '')).toBe('not-known');
-    expect(await list().standing(clients[0] ?? '')).toBe('known');
+    const { state, start, processes } = await sharing(1);
+    const clients = Array.from({ length: 450 }, (_, at) => `ab${at.toString(16).padStart(14, '0')}`);
+    for (const client of clients) processes[0]?.known.learn(client);
+    await processes[0]?.exchange();
+    expect((await storedKnownClients(state)).clients).toHaveLength(400);
+    const { known } = await start();
+    expect(known.standing(clients[449] ?? '')).toBe('not-known');
+    expect(known.standing(clients[0] ?? '')).toBe('known');
+  });
+
+  test('of a text that nobody can read, which stays where it is', async () => {
+    const { time, state, start } = await sharing(0);
+    await storeKnownClients(state, { list: LIST, since: time.now, clients: ['0nonsense'] });
+    const { known } = await start();
+    expect(known.standing(hashOf(1))).toBe('new');
+    expect(clientSums.adopt(`${CLIENTS}${LIST}/0n`, '0nonsense', 0, 'ended')).toBe('unreadable');
   });
 });
 
-test.each(['read', 'compareAndSet'] as const)(
-  'who was learned while the store’s %s failed is stored when it is back, by a request of anybody',
-  async (call) => {
-    const store = new MemoryState(() => 0);
-    const { clock, list } = listsOn(store);
-    const known = list();
-    const whole = store[call].bind(store);
-    const isReadFirst = call === 'compareAndSet';
-    if (isReadFirst) await known.standing(hashOf(7));
-    Object.assign(store, { [call]: () => Promise.reject(new Error('away')) });
-    expect(await known.standing(hashOf(7))).toBe(isReadFirst ? 'new' : 'not-known');
-    known.learn(hashOf(7));
-    await known.settled();
-    Object.assign(store, { [call]: whole });
-    clock.now += 2001;
-    await known.standing(hashOf(8));
-    await known.settled();
-    expect(await list().standing(hashOf(7))).toBe('known');
-    expect(known.standing(hashOf(7))).toBe('known');
+test('a list that a store lost comes back from a process that runs, with those that it knows from others', async () => {
+  const { time, state, start, processes } = await sharing(2);
+  const [one, other] = processes;
+  if (one === undefined || other === undefined) return expect.fail();
+  const { begun } = one.known;
+  one.known.learn(hashOf(7));
+  for (const process of [one, other]) await process.exchange();
+  time.now += 60_000;
+  state.lose();
+  // Texts of a process that does not say anything are taken over after some time.
+  for (let at = 0; at < 100; at += 1) await other.exchange(1000);
+  const { known } = await start();
+  expect([known.standing(hashOf(7)), known.begun]).toEqual(['known', begun]);
+});
+
+test('a list that a store lost while no process ran begins anew', async () => {
+  const { time, state, start, processes } = await sharing(1);
+  processes[0]?.known.learn(hashOf(7));
+  await processes[0]?.exchange();
+  time.now += 60_000;
+  state.lose();
+  const { known } = await start();
+  expect([known.standing(hashOf(7)), known.begun ?? 0]).toEqual(['new', expect.any(Number)]);
+  expect(known.begun).toBeGreaterThan(processes[0]?.known.begun ?? Number.POSITIVE_INFINITY);
+});
+
+test(
+  'whatever calls are lost, whoever is killed, and whatever a store forgets: nobody who was learned is new to a list that is old enough',
+  fuzzTime(),
+  async () => {
+    const step = fc.record({
+      process: fc.integer({ min: 0, max: 2 }),
+      learns: fc.array(fc.nat(40), { maxLength: 3 }),
+      event: fc.constantFrom('none', 'none', 'none', 'kill', 'lose', 'keep', 'restore'),
+      passMs: fc.constantFrom(200, 1000, 12_000, 70_000),
+    });
+    const fates = fc.array(
+      fc.constantFrom<CallFate[]>('sound', 'sound', 'sound', 'lost', 'unanswered', 'late'),
+      { maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), fates, async (steps, toCome) => {
+        const time = new VirtualTime();
+        const state = new FragileState(() => time.now);
+        const left = [...toCome];
+        const start = (): Process => {
+          const process = new Process(state, time);
+          process.fate = () => left.shift() ?? 'sound';
+          void process.known.standing(hashOf(999));
+          return process;
+        };
+        const all = [start(), start(), start()];
+        /** Learned by a process that runs, or known to be in the store when its process was killed. */
+        const learned = new Set<string>();
+        let kept: (() => void) | undefined;
+        const own = new Map<Process, Set<string>>(all.map((process) => [process, new Set()]));
+        const exchangeAll = async (): Promise<void> => {
+          for (const process of all) await process.exchange(0);
+        };
+        for (const { process: at, learns, event, passMs } of steps) {
+          const process = all[at];
+          if (process === undefined) throw new Error('there are three');
+          for (const number of learns) {
+            process.known.learn(hashOf(number));
+            own.get(process)?.add(hashOf(number));
+          }
+          await exchangeAll();
+          await exchangeAll();
+          for (const one of all)
+            if (one.texts.isShared) for (const client of own.get(one) ?? []) learned.add(client);
+          if (event === 'kill') {
+            const next = start();
+            all[at] = next;
+            own.set(next, new Set());
+          }
+          if (event === 'keep') kept = state.kept();
+          if (event === 'lose') state.lose();
+          if (event === 'restore') kept?.();
+          await time.pass(passMs);
+        }
+        left.splice(0);
+        for (let turns = 0; turns < 30; turns += 1) {
+          await exchangeAll();
+          await time.pass(1000);
+        }
+        for (const process of all)
+          for (const client of [...learned, ...(own.get(process) ?? [])])
+            expect(await process.known.standing(client)).toBe('known');
+      }),
+      { numRuns: fuzzRuns(40) },
+    );
   },
 );
-
-// A Redis that restarts empty: most texts were never read by this process, and would have nobody in them.
-test('a list that the store lost begins anew, with the clients that are known here', async () => {
-  const stores = [new MemoryState(() => 0), new MemoryState(() => 0)];
-  let at = 0;
-  const current = (): MemoryState => stores[at] ?? new MemoryState(() => 0);
-  const store: SharedState = Object.assign(new MemoryState(() => 0), {
-    read: (key: string) => current().read(key),
-    compareAndSet: (...call: Parameters<SharedState['compareAndSet']>) => current().compareAndSet(...call),
-  });
-  const { clock, list } = listsOn(store);
-  const known = list();
-  await known.standing(hashOf(7));
-  known.learn(hashOf(7));
-  await known.settled();
-  expect(known.sinceOf(hashOf(7))).toBe(1_000_000);
-  at = 1;
-  clock.now += 6000;
-  await known.standing(hashOf(8));
-  expect(known.sinceOf(hashOf(8))).toBe(1_006_000);
-  expect(known.standing(hashOf(7))).toBe('known');
-  await known.standing(hashOf(0x17));
-  await known.settled();
-  const young = list();
-  expect(await young.standing(hashOf(7))).toBe('known');
-  expect(young.sinceOf(hashOf(7))).toBe(1_006_000);
-});
-
-test('the store gets a client back that it lost from a text that it kept', async () => {
-  const store = new MemoryState(() => 0);
-  const { clock, list } = listsOn(store);
-  const known = list();
-  await known.standing(hashOf(7));
-  known.learn(hashOf(7));
-  await known.settled();
-  const key = 'clients-feed000000000000-7';
-  const text = await store.read(key);
-  expect(text).toBe(`since 1000000\n${hashOf(7)}`);
-  await store.compareAndSet(key, text, 'since 1000000');
-  clock.now += 60_000;
-  expect(known.standing(hashOf(7))).toBe('known');
-  await known.settled();
-  expect(await store.read(key)).toBe(text);
-});
-
-// A Redis with `maxmemory-policy allkeys-lru` loses any key, and never says so.
-test('whichever texts a store loses, nobody who was learned is new to a list that is old enough to refuse', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.uniqueArray(fc.nat(200), { minLength: 1, maxLength: 40 }),
-      fc.uniqueArray(fc.constantFrom(...Array.from('0123456789abcdef')), { minLength: 1 }),
-      fc.boolean(),
-      async (used, lost, isRestarted) => {
-        const store = new MemoryState(() => 0);
-        const evicted = new Set<string>();
-        const read = store.read.bind(store);
-        const compareAndSet = store.compareAndSet.bind(store);
-        // Lost once: what is stored again stays.
-        store.read = async (key) => (evicted.has(key) ? undefined : read(key));
-        store.compareAndSet = async (key, before, after) => {
-          if (!evicted.has(key)) return compareAndSet(key, before, after);
-          if (before !== undefined) return false;
-          await compareAndSet(key, await read(key), after);
-          return evicted.delete(key);
-        };
-        const { clock, list } = listsOn(store);
-        const before = list();
-        const learned = used.map(hashOf);
-        await standings(before, learned);
-        for (const client of learned) before.learn(client);
-        await before.settled();
-        for (const digit of lost) evicted.add(`clients-feed000000000000-${digit}`);
-        clock.now += 61_000;
-        const after = isRestarted ? list() : before;
-        for (const client of learned) {
-          const standing = await after.standing(client);
-          await after.settled();
-          const isOld = after.sinceOf(client) === 1_000_000;
-          expect(standing === 'known' || !isOld).toBe(true);
-          // What the other texts know they still know.
-          if (!lost.includes(client.slice(0, 1))) expect([standing, isOld]).toEqual(['known', true]);
-        }
-        // A process that knew them has written them anew, so that the next one knows them.
-        if (!isRestarted) expect(new Set(await standings(list(), learned))).toEqual(new Set(['known']));
-      },
-    ),
-    { numRuns: 100 },
-  );
-});

@@ -1,11 +1,16 @@
-import { describe, expect, test } from 'vitest';
-import { createClientHash } from '../../src/node/runtime.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createClientHash, SYSTEM_CLOCK } from '../../src/node/runtime.ts';
+import { parsedJson } from '../../src/rewrite-log/attributes.ts';
+import { Replica } from '../../src/rollout/replica.ts';
 import { SignalHeaders } from '../../src/rollout/retirement.ts';
+import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { MemoryState } from '../../src/rollout/shared-state.ts';
 import type { Ends, Newcomers, Rollout } from '../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../support/gateway.ts';
+import { storedKnownClients, storeKnownClients } from '../support/known-clients.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer, type RawServer } from '../support/raw-server.ts';
+import { until } from '../support/until.ts';
 
 const none: Rollout = { clients: {}, brownouts: [], pins: [] };
 const clientOf = createClientHash('a secret of the tests');
@@ -305,6 +310,7 @@ describe('an end of its own', () => {
 });
 
 describe('newcomers', () => {
+  const LIST = clientOf('capture-gateway: known clients');
   const [FAR, AHEAD, PAST] = [Date.now() - 60 * DAY, Date.now() + DAY, Date.now() - DAY];
 
   /** A gateway whose store has learned these clients, since then. */
@@ -313,11 +319,18 @@ describe('newcomers', () => {
     { known = [], since = FAR, more = {}, ...options }: ClosedOptions = {},
   ): Promise<{ gateway: TestGateway; v2: RawServer; store: MemoryState }> {
     const store = new MemoryState(Date.now);
-    const name = `clients-${clientOf('capture-gateway: known clients')}`;
-    for (const digit of '0123456789abcdef') {
-      const clients = known.filter((client) => client.startsWith(digit));
-      await store.compareAndSet(`${name}-${digit}`, undefined, [`since ${since}`, ...clients].join('\n'));
-    }
+    await storeKnownClients(store, { list: LIST, since, clients: known });
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const replica = new Replica({
+      control,
+      store,
+      name: 'one',
+      clock: SYSTEM_CLOCK,
+      parse: parsedJson,
+      onNotice: () => {},
+    });
+    await replica.start();
+    onTestFinished(() => replica.close());
     const v2 = await rawServer((socket) => socket.write(options.response ?? ok()));
     const rollout = {
       ...none,
@@ -326,9 +339,10 @@ describe('newcomers', () => {
     };
     const gateway = await gatewayFor(v2.origin, {
       ruleBook: { rollout },
-      parts: { store },
+      parts: { rollout: control, replica },
       ...(options.flags && { flags: options.flags }),
     });
+    await until(() => gateway.gateway.knownClients.standing(acme) !== 'not-known');
     return { gateway, v2, store };
   }
   interface ClosedOptions {
@@ -390,9 +404,7 @@ describe('newcomers', () => {
       'would',
       undefined,
     ]);
-    await gateway.gateway.knownClients.settled();
-    const name = `clients-${clientOf('capture-gateway: known clients')}`;
-    expect(await store.read(`${name}-${acme[0]}`)).toBe(`since ${FAR}\n${acme}`);
+    await until(async () => String((await storedKnownClients(store)).clients) === acme);
     const refusing = await closed(
       { from: AHEAD },
       { response: 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' },

@@ -38,7 +38,7 @@ class Fleet {
         parse: JSON.parse,
         onNotice: ({ sentence }) => this.notices.push(`r${number}: ${sentence}`),
       });
-      replica.shareRateLimits(queue, () => this.shield);
+      replica.share({ queue, shieldOf: () => this.shield });
       this.links.push(link);
       this.queues.push(queue);
       this.replicas.push(replica);
