@@ -1,37 +1,53 @@
 /** The version of the API that a prefix stands for. */
 export type ApiPrefix = 'v1' | 'v2';
 
+/** A path prefix of the API. */
+export interface Prefix {
+  /** As it stands before the rest of a path: empty at the root. */
+  readonly text: string;
+  readonly version: ApiPrefix;
+}
+
 /**
- * The path prefixes of both versions, each of at least one segment. The longer one is compared first: `/api` and `/api/v2` may stand
- * side by side. Where they are the same, every path under it is V1's.
+ * The path prefixes of both versions; V1 may have several. The longest one is compared first: `/api` and `/api/v2` may stand side by
+ * side, and one of them may be the root, which has what no other has. Where both versions have the same, every path under it is V1's.
  */
 export class Prefixes {
+  /** V1's prefix; the first of several. */
   readonly v1: string;
   readonly v2: string;
-  private readonly first: ApiPrefix;
-  private readonly second: ApiPrefix;
-  private readonly longer: string;
-  private readonly shorter: string;
+  /** True where V2's prefix is one of V1's, so that only the request tells the versions apart. */
+  readonly isShared: boolean;
+  /** True where a version has the root, so that no path is under neither prefix. */
+  readonly hasRoot: boolean;
+  private readonly longestFirst: readonly Prefix[];
 
-  constructor(v1: string, v2: string) {
+  constructor(v1: string, v2: string, alsoV1: readonly string[] = []) {
     this.v1 = v1;
     this.v2 = v2;
-    const isV2First = v2.length > v1.length;
-    this.first = isV2First ? 'v2' : 'v1';
-    this.second = isV2First ? 'v1' : 'v2';
-    this.longer = isV2First ? v2 : v1;
-    this.shorter = isV2First ? v1 : v2;
+    const old = [v1, ...alsoV1].map((text): Prefix => ({ text, version: 'v1' }));
+    this.isShared = old.some(({ text }) => text === v2);
+    const all: readonly Prefix[] = this.isShared ? old : [...old, { text: v2, version: 'v2' }];
+    this.longestFirst = all.toSorted((one, other) => other.text.length - one.text.length);
+    this.hasRoot = all.some(({ text }) => text === '');
   }
 
-  /** True where both versions have one prefix, so that only a header field tells them apart. */
-  get isShared(): boolean {
-    return this.v1 === this.v2;
+  /** The prefix that a raw path, or a target, is under. */
+  find(path: string): Prefix | undefined {
+    for (const prefix of this.longestFirst) if (isUnder(path, prefix.text)) return prefix;
+    return undefined;
   }
 
   /** The version that a raw path belongs to; undefined when it is under neither prefix. */
   versionOf(path: string): ApiPrefix | undefined {
-    if (isUnder(path, this.longer)) return this.first;
-    return isUnder(path, this.shorter) ? this.second : undefined;
+    return this.find(path)?.version;
+  }
+
+  /** V1's prefixes besides `than`, the longest first, for links that are V1's already; without the root, which would be every link. */
+  othersOfV1(than: string): readonly string[] {
+    return this.longestFirst.flatMap(({ version, text }) =>
+      version === 'v1' && text !== than && text !== '' ? [text] : [],
+    );
   }
 }
 
@@ -60,6 +76,11 @@ export interface Target {
   readonly oddity: string | undefined;
 }
 
+/** The prefix that the path of a target is under; empty at the root, and under none. */
+export function prefixOf({ raw, rest, query }: Target): string {
+  return raw.slice(0, raw.length - rest.length - query.length);
+}
+
 /** A target that two parsers could read differently; `fault` says why, without quoting it. */
 interface FaultyTarget {
   readonly fault: string;
@@ -74,13 +95,13 @@ export function readTarget(raw: string, prefixes: Prefixes): Target | FaultyTarg
   const oddity = (!isPlain || queryStart !== -1) && INVALID_CHARACTER.test(raw) ? ODD : undefined;
   const fault = isPlain ? undefined : pathFault(path, prefixes);
   if (fault !== undefined) return { fault };
-  const version = prefixes.versionOf(path);
-  if (oddity !== undefined && (version === undefined || CONTROL.test(raw))) return { fault: oddity };
+  const prefix = prefixes.find(path);
+  if (oddity !== undefined && (prefix === undefined || CONTROL.test(raw))) return { fault: oddity };
   return {
     fault: undefined,
     raw,
-    version,
-    rest: version === undefined ? path : path.slice(prefixes[version].length),
+    version: prefix?.version,
+    rest: prefix === undefined ? path : path.slice(prefix.text.length),
     query: queryStart === -1 ? '' : raw.slice(queryStart),
     oddity,
   };
@@ -134,24 +155,20 @@ function pathFault(path: string, prefixes: Prefixes): string | undefined {
   if (/%(?:[01][0-9a-f]|7f)/i.test(path)) return 'The path contains an encoded control character.';
   if (OVERLONG.test(path)) return 'The path contains an overlong encoding of a dot, a slash or a backslash.';
   if (DOT_SEGMENT.test(path)) return 'The path contains a dot segment.';
-  const version = prefixes.versionOf(path);
-  if (isOtherPrefix(path, version, prefixes)) return OTHER_PREFIX;
-  return path.includes('%25') ? againDecodedFault(path, version, prefixes) : undefined;
+  const prefix = prefixes.find(path);
+  if (isOtherPrefix(path, prefix, prefixes)) return OTHER_PREFIX;
+  return path.includes('%25') ? againDecodedFault(path, prefix, prefixes) : undefined;
 }
 
 /** Why a path is refused for readers that decode it more than once: a percent sign in a parameter is legal, a hidden dot segment is not. */
-function againDecodedFault(
-  path: string,
-  version: ApiPrefix | undefined,
-  prefixes: Prefixes,
-): string | undefined {
+function againDecodedFault(path: string, prefix: Prefix | undefined, prefixes: Prefixes): string | undefined {
   const read = decodedPercents(path);
   if (read === undefined) return 'The path is encoded again and again.';
   if (read === path) return undefined;
   const slashed = read.replaceAll(/%5c/gi, '/');
   if (DOT_SEGMENT.test(slashed) || OVERLONG.test(read))
     return 'The path is encoded twice, and hides a dot segment.';
-  return isOtherPrefix(slashed, version, prefixes) ? OTHER_PREFIX : undefined;
+  return isOtherPrefix(slashed, prefix, prefixes) ? OTHER_PREFIX : undefined;
 }
 
 /** The path without encoded percent signs before two hexadecimal digits, which may be encoded themselves; undefined for one that does not end. */
@@ -183,13 +200,15 @@ const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
 
 /**
  * True for a path that a URL parser resolves to another origin, or that is under another prefix for parsers that decode or merge
- * slashes or drop path parameters.
+ * slashes, decode letters or drop path parameters.
  */
-function isOtherPrefix(path: string, version: ApiPrefix | undefined, prefixes: Prefixes): boolean {
-  if (version === undefined && path.startsWith('//')) return true;
-  return looseReadings(path).some((reading) => {
-    const read = prefixes.versionOf(reading);
-    return read !== undefined && read !== version;
+function isOtherPrefix(path: string, prefix: Prefix | undefined, prefixes: Prefixes): boolean {
+  if (path.startsWith('//')) return true;
+  // Under a prefix, V2 gets the path by another one, or under the same one by its own clients: letters count only there.
+  const read = prefix === undefined ? path : withLetters(path);
+  return [...(prefix === undefined ? [] : [read]), ...looseReadings(read)].some((reading) => {
+    const found = prefixes.find(reading);
+    return found !== undefined && found !== prefix;
   });
 }
 
@@ -205,6 +224,13 @@ function looseReadings(path: string): readonly string[] {
     }),
     withoutParameters(plain.replaceAll('%2F', '/'), () => ''),
   ].map((reading) => reading.replaceAll('%2F', '/').replaceAll(/\/+/g, '/'));
+}
+
+/** A character that means the same encoded or not (RFC 3986 §2.3): a letter, a digit, `-`, `.`, `_` or `~`. */
+const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
+
+function withLetters(path: string): string {
+  return path.replaceAll(UNRESERVED, (encoded) => String.fromCharCode(Number.parseInt(encoded.slice(1), 16)));
 }
 
 /** Replaces the parameters of each segment by `left` of them. */

@@ -299,7 +299,7 @@ export interface RulesView {
   readonly hash: string;
   /** V2's release; absent where no field names it. */
   readonly version?: string;
-  /** The path prefixes of V1 and of V2. */
+  /** The path prefixes of V1 and of V2, empty at the root; the first of several of V1. */
   readonly from: string;
   readonly to: string;
   /** RFC 3339: when it came into force. */

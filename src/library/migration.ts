@@ -32,7 +32,7 @@ import {
   type TransformModule,
   type TransformOutcome,
 } from '../migrate/transform.ts';
-import type { LinkRewriting, RequestFacts } from '../rewrite/links.ts';
+import { linkPrefixes, type LinkRewriting, type RequestFacts } from '../rewrite/links.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { deprecatedAttributes, type Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
@@ -556,7 +556,7 @@ function responseVerdict(
 
 function requestFacts(rules: CompiledRuleBook, { v1: { method, target } }: RequestOfResponse): RequestFacts {
   const [path = ''] = target.split('?', 1);
-  const rest = path.slice(rules.prefixes.v1.length);
+  const rest = path.slice((rules.prefixes.find(path)?.text ?? rules.prefixes.v1).length);
   return { method, rest, operation: rules.match(method, rest) };
 }
 
@@ -604,8 +604,7 @@ function linkPlaces(
   return {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',
-    prefix: prefixes.v2,
-    clientPrefix: prefixes.v1,
+    ...linkPrefixes(prefixes, prefixes.find(request.v1.target)?.text ?? prefixes.v1, 'v2'),
     fields: linkFields,
     gateway: 'same-origin',
     base: moves && { v1: request.v1.target, v2: request.target },

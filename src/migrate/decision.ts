@@ -23,7 +23,7 @@ import {
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, isNamed, setField } from '../http/header-list.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
-import { originForm, readTarget, type Target } from '../http/target.ts';
+import { originForm, prefixOf, readTarget, type Target } from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders, RewrittenRequestHeaders } from '../rewrite/header-plan.ts';
@@ -36,6 +36,7 @@ import {
   isReleaseOfV1,
   type Operation,
   type Policies,
+  type ReleaseParts,
   type RuleBook,
   VERSION_HEADER,
   versionHeader,
@@ -177,16 +178,19 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   const { ruleBook, prefixes } = rules;
   const target = readTarget(request.target, prefixes);
   if (target.fault !== undefined) return refuse(failure('bad-target', target.fault));
+  if (target.version === undefined || (prefixes.hasRoot && prefixOf(target) === '')) {
+    const webhook = rules.webhooks?.get(target.rest);
+    if (webhook !== undefined) return decideWebhook(webhook, ruleBook, limits);
+  }
   switch (target.version) {
     case undefined: {
-      const webhook = rules.webhooks?.get(target.rest);
-      if (webhook !== undefined) return decideWebhook(webhook, ruleBook, limits);
       return ruleBook.other === 'pass' ? { route: 'pass', target } : refuse(notServed(ruleBook));
     }
     case 'v2':
       return { route: 'pass', target };
     case 'v1': {
-      if (prefixes.isShared && isNative(request.head, ruleBook)) return { route: 'pass', target };
+      if (prefixes.isShared && prefixOf(target) === prefixes.v2 && isNative(request.head, ruleBook))
+        return { route: 'pass', target };
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
       const { hasBody, head } = request;
@@ -290,9 +294,7 @@ export function refusalForm(
   { prefixes, ruleBook }: CompiledRuleBook,
 ): RefusalForm | undefined {
   if (ruleBook.refusals === undefined || route === 'pass' || route === 'webhook') return undefined;
-  return route === 'none' && prefixes.versionOf(target) === 'v2' && !prefixes.isShared
-    ? undefined
-    : ruleBook.refusals;
+  return route === 'none' && prefixes.versionOf(target) === 'v2' ? undefined : ruleBook.refusals;
 }
 
 /** Responds to an OPTIONS or TRACE that may be forwarded no more (RFC 9110 §7.6.2); other methods have no such limit. */
@@ -311,8 +313,11 @@ function isNative(head: RequestHead, book: RuleBook): boolean {
 }
 
 /** The failure for a path under neither prefix. */
-export function notServed({ from, to }: Pick<RuleBook, 'from' | 'to'>): Failure {
-  const served = from === to ? `Only ${from} is` : `Only ${from} and ${to} are`;
+export function notServed({ from, alsoFrom = [], to }: Pick<RuleBook, 'from' | 'alsoFrom' | 'to'>): Failure {
+  const prefixes = [...new Set([from, ...alsoFrom, to])];
+  const last = prefixes.at(-1) ?? '';
+  const served =
+    prefixes.length === 1 ? `Only ${last} is` : `Only ${prefixes.slice(0, -1).join(', ')} and ${last} are`;
   return failure('not-found', `${served} served here.`);
 }
 
@@ -372,7 +377,7 @@ function decideTarget(
   const moved =
     moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves, preflight);
   if (moved === undefined) {
-    const v2Target = `${prefixes.v2}${target.rest}${query.query}`;
+    const v2Target = `${prefixes.v2 + target.rest || '/'}${query.query}`;
     const v2Method = seen === undefined ? method : 'POST';
     return { operation, query, v2Method, v2Target, targetEdits: edits, headers, refusal, preflight };
   }
@@ -803,7 +808,7 @@ const FIRST_ZONE_MS = 14 * 3_600_000;
  */
 export function chooseApiVersion(
   requested: string | undefined,
-  book: Pick<RuleBook, 'from' | 'to' | 'version' | 'versionField' | 'policies'>,
+  book: ReleaseParts & Pick<RuleBook, 'policies'>,
   now: number,
   pinned?: string,
 ): ApiVersion | undefined {

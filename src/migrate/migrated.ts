@@ -285,7 +285,8 @@ function isLink(name: string, own: FieldNames | undefined): boolean {
 function rewrittenCookie(cookie: string, places: LinkRewriting): string {
   return cookie.replaceAll(
     /(;\s*path\s*=\s*)([^;\s]*)/gi,
-    (_, start: string, path: string) => start + (rewrittenPath(path, places) ?? path),
+    // The root is above V1's prefix as well.
+    (_, start: string, path: string) => start + (path === '/' ? path : (rewrittenPath(path, places) ?? path)),
   );
 }
 

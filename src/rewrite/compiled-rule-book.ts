@@ -86,7 +86,7 @@ export class CompiledRuleBook {
       new Map(
         Object.entries(ruleBook.webhooks).map(([name, webhook]) => [`${WEBHOOK_PATH}/${name}`, webhook]),
       );
-    this.prefixes = new Prefixes(ruleBook.from, ruleBook.to);
+    this.prefixes = new Prefixes(ruleBook.from, ruleBook.to, ruleBook.alsoFrom);
     const { linkFields } = ruleBook;
     this.linkFields = linkFields && new FieldNames(linkFields.map((name) => name.toLowerCase()));
     this.operations = new OperationTable(ruleBook.operations);

@@ -1,5 +1,6 @@
 import type { FieldNames } from '../http/header-list.ts';
 import { bareHost } from '../http/request-head.ts';
+import type { ApiPrefix, Prefixes } from '../http/target.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonWalker } from '../json/document.ts';
 import { stringText } from '../json/names.ts';
@@ -56,8 +57,10 @@ export interface LinkRewriting {
   readonly upstreamPath: string;
   /** Prefix of the origin's API. */
   readonly prefix: string;
-  /** Prefix of the API that the client uses: V1's. */
+  /** Prefix of the API that the client uses: that of V1 by which its request came. */
   readonly clientPrefix: string;
+  /** Prefixes of V1 under which a path is the client's already, though it is under `prefix` or beside it; absent for none. */
+  readonly ownPrefixes?: readonly string[] | undefined;
   /**
    * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
    * `same-origin` if the origin is addressed by the same scheme and host.
@@ -72,6 +75,19 @@ export interface LinkRewriting {
    * both have the same path below their prefixes, so that such links lead to the right place as they are.
    */
   readonly base?: { readonly v1: string; readonly v2: string } | undefined;
+}
+
+/** Where links of a version lead for a request under a prefix of V1: back under that prefix. */
+export function linkPrefixes(
+  prefixes: Prefixes,
+  clientPrefix: string,
+  version: ApiPrefix,
+): Pick<LinkRewriting, 'prefix' | 'clientPrefix' | 'ownPrefixes'> {
+  if (version === 'v1')
+    return { prefix: clientPrefix, clientPrefix, ownPrefixes: prefixes.othersOfV1(clientPrefix) };
+  // At the root, V1's own addresses would be V2's.
+  const ownPrefixes = prefixes.v2 === '' ? prefixes.othersOfV1('') : undefined;
+  return { prefix: prefixes.v2, clientPrefix, ownPrefixes };
 }
 
 /** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
@@ -96,13 +112,23 @@ const SAME_ORIGIN = 'same-origin';
 /** Returns the path for the client of a path into the origin's API; undefined for any other. */
 export function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
   // A service behind a proxy that takes the path away does not know it.
-  const prefixes = [places.upstreamPath + places.prefix, places.prefix];
-  const prefix = prefixes.find((start) => target.startsWith(start));
-  if (prefix === undefined) return undefined;
+  const starts = places.upstreamPath === '' ? [''] : [places.upstreamPath, ''];
+  for (const start of starts) {
+    const own = places.ownPrefixes?.find((prefix) => restBelow(target, start + prefix) !== undefined);
+    if (own !== undefined) return target.slice(start.length);
+    const rest = restBelow(target, start + places.prefix);
+    if (rest === undefined) continue;
+    const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
+    return restored(places.clientPrefix, path, rest.slice(path.length), places);
+  }
+  return undefined;
+}
+
+/** What follows a prefix of a target: a path, a query, a fragment or nothing; undefined where anything else does. */
+function restBelow(target: string, prefix: string): string | undefined {
+  if (!target.startsWith(prefix)) return undefined;
   const rest = target.slice(prefix.length);
-  if (!(rest === '' || /^[/?#]/.test(rest))) return undefined;
-  const path = /^[^?#]*/.exec(rest)?.[0] ?? '';
-  return restored(places.clientPrefix, path, rest.slice(path.length), places);
+  return rest === '' || /^[/?#]/.test(rest) ? rest : undefined;
 }
 
 /** Turns a path and a query back, up to a fragment. */
@@ -112,10 +138,15 @@ function restored(
   text: string,
   { restore }: LinkRewriting,
 ): string {
-  if (restore === undefined) return `${prefix}${path ?? ''}${text}`;
+  if (restore === undefined) return `${placed(prefix, path)}${text}`;
   const query = text.startsWith('?') ? (text.split('#', 1)[0] ?? '') : '';
   const link = restore({ path, query });
-  return `${prefix}${link.path ?? ''}${link.query}${text.slice(query.length)}`;
+  return `${placed(prefix, link.path)}${link.query}${text.slice(query.length)}`;
+}
+
+/** A path with its prefix: a slash at the root, because nothing at all would be the place where the link is. */
+function placed(prefix: string, path: string | undefined): string {
+  return path === undefined ? prefix : prefix + path || '/';
 }
 
 /** True for a reference that has a meaning only relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
@@ -213,7 +244,7 @@ export function restoreBodyLinks(
     enter: ({ kind, start, end, path }) => {
       if (kind !== 'string' || !mayBeLink(body, start)) return undefined;
       const text = stringText(decoder.decode(body.subarray(start + 1, end - 1)));
-      const turned = isAddress(text) ? rewrittenLink(text, within) : text;
+      const turned = isAddress(text) && mayLead(text, places, rules) ? rewrittenLink(text, within) : text;
       if (turned === text) return undefined;
       edits.push({ start, end, insert: ascii.encode(JSON.stringify(turned)) });
       if (records.length < room) {
@@ -237,6 +268,14 @@ const SLASH = 0x2f;
 const BACKSLASH = 0x5c;
 const LOWER_H = 0x68;
 const UPPER_H = 0x48;
+
+/** Where V2 has the root, any text that begins with a slash would be a link: only one to a path of the rule book is. */
+function mayLead(text: string, { prefix }: LinkRewriting, rules: LinkRules): boolean {
+  if (prefix !== '' || !/^\/(?!\/)/.test(text)) return true;
+  const [path = ''] = text.split(/[?#]/, 1);
+  const query = /\?[^#]*/.exec(text)?.[0] ?? '';
+  return rules.match('GET', path) !== undefined || rules.moves?.back({ path, query }) !== undefined;
+}
 
 /** True for a text that is an absolute address or a path from the root, and nothing more. */
 function isAddress(text: string): boolean {

@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIXES } from '../http/target.ts';
+import { DEFAULT_PREFIXES, type Prefixes } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
 import { lossOf } from './conversion.ts';
@@ -18,7 +18,6 @@ import {
   readDestination,
   type StatusMapping,
 } from './move.ts';
-import { Prefixes } from '../http/target.ts';
 import { fieldFault } from './field-names.ts';
 import type { RefusalForm } from './refusal-form.ts';
 import { type SourceFault, type SourcePath, unknownOperation } from './rule-book-fault.ts';
@@ -29,6 +28,7 @@ import {
   type Change,
   type ClientField,
   type Operation,
+  OperationTable,
   type Policies,
   type RuleBook,
   WEBHOOK_PATH,
@@ -43,6 +43,7 @@ import {
   placedMembers,
   printPath,
   readPath,
+  readPrefix,
   REQUEST_RULE_NAMES,
   type RequestRule,
   type RequestRuleName,
@@ -162,21 +163,51 @@ export function readWebhooks(source: RuleBookSource['webhooks']): RuleBook['webh
   );
 }
 
-/** The faults of webhooks: an operation that is not there, or one whose module would not be called, and a path of a version. */
+/** The prefixes of both versions, which a rule book writes with a slash for the root. */
+export function readPrefixes({
+  from = DEFAULT_PREFIXES.v1,
+  to = DEFAULT_PREFIXES.v2,
+}: Pick<RuleBookSource, 'from' | 'to'>): Pick<RuleBook, 'from' | 'alsoFrom' | 'to'> {
+  const [first = '', ...others] = [from].flat().map(readPrefix);
+  return { from: first, ...(others.length === 0 ? {} : { alsoFrom: others }), to: readPrefix(to) };
+}
+
+/** Prefixes that are in the list twice, and what is for requests under neither prefix where there are none. */
+export function prefixFaults({ from, other }: RuleBookSource, prefixes: Prefixes): readonly SourceFault[] {
+  const list = typeof from === 'object' ? from : [];
+  const twice = list.flatMap((prefix, at): readonly SourceFault[] =>
+    list.indexOf(prefix) === at
+      ? []
+      : [{ path: ['from', at], message: `from has ${prefix} in the list already; remove it` }],
+  );
+  if (other !== 'pass' || !prefixes.hasRoot) return twice;
+  const [key, version] = prefixes.v2 === '' ? ['to', 'V2'] : ['from', 'V1'];
+  const message = `other: pass has no effect: ${key} is the root, and each request that is under no other prefix is ${version}'s; remove it`;
+  return [...twice, { path: ['other'], message }];
+}
+
+/**
+ * The faults of webhooks: an operation that is not there, or one whose module would not be called, and a path of a version. At the root
+ * the webhook comes first, unless an operation has its path.
+ */
 export function webhookFaults(
-  { webhooks = {}, from = DEFAULT_PREFIXES.v1, to = DEFAULT_PREFIXES.v2 }: RuleBookSource,
+  { webhooks = {} }: RuleBookSource,
+  prefixes: Prefixes,
   operations: ReadonlyMap<string, Operation>,
   ids: ReadonlySet<string>,
 ): readonly SourceFault[] {
   const faults: SourceFault[] = [];
-  const prefixes = new Prefixes(from, to);
+  const table = new OperationTable([...operations.values()]);
   for (const [name, { as }] of Object.entries(webhooks)) {
     const path = `${WEBHOOK_PATH}/${name}`;
-    if (prefixes.versionOf(path) !== undefined)
+    const prefix = prefixes.find(path);
+    const taken = prefix?.version === 'v1' ? table.match('POST', path.slice(prefix.text.length)) : undefined;
+    const isApi = prefix !== undefined && prefix.text !== '';
+    if (isApi || taken !== undefined)
       faults.push({
         path: ['webhooks', name],
         blame: 'key',
-        message: `webhook "${name}": V2 would post to ${path}, which is under a prefix of the API; webhooks need prefixes other than ${WEBHOOK_PATH}`,
+        message: `webhook "${name}": V2 would post to ${path}, which is ${isApi ? `under a prefix of the API; webhooks need prefixes other than ${WEBHOOK_PATH}` : `the path of operation "${taken?.id ?? ''}"; give it another name`}`,
       });
     if (as === undefined) continue;
     const fault = (message: string): void => {
@@ -346,8 +377,7 @@ function checkValues(
 /** Reads the operations of a source, in order; those with a faulty template are left out. */
 export function checkOperations(
   source: RuleBookSource['operations'] = {},
-  from: string = DEFAULT_PREFIXES.v1,
-  to: string = DEFAULT_PREFIXES.v2,
+  prefixes: Prefixes = DEFAULT_PREFIXES,
 ): {
   readonly operations: readonly Operation[];
   readonly faults: readonly SourceFault[];
@@ -367,12 +397,12 @@ export function checkOperations(
       const message = `operation "${id}": "${writer}" ${unknownOperation(writer, ids)}`;
       faults.push({ path: ['operations', id, 'embeds', at], message });
     }
-    const fault = templateFault(template, from);
+    const fault = templateFault(template, prefixes);
     if (fault !== undefined) {
       faults.push({ path, message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}` });
       continue;
     }
-    const moved = moveOf(id, entry, { method, template }, to);
+    const moved = moveOf(id, entry, { method, template }, prefixes.v2);
     faults.push(...moved.faults);
     const shape = `${method} ${templateShape(template)}`;
     const other = shapes.get(shape);

@@ -71,6 +71,7 @@ function moveMeaning({ template, to, status }: Operation): readonly unknown[] {
 /** Nothing for a book with the usual prefixes: its hash is what it was before a book could name them. */
 function targetMeaning({
   from,
+  alsoFrom = [],
   to,
   other,
   override,
@@ -78,7 +79,8 @@ function targetMeaning({
   linkFields,
   operations,
 }: Omit<RuleBook, 'hash'>): readonly unknown[] {
-  const isUsual = from === DEFAULT_PREFIXES.v1 && to === DEFAULT_PREFIXES.v2 && other === 'refuse';
+  const isUsual =
+    from === DEFAULT_PREFIXES.v1 && alsoFrom.length === 0 && to === DEFAULT_PREFIXES.v2 && other === 'refuse';
   // Which operation a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
   const drops = override === 'drop' ? [{ override }] : [];
@@ -89,7 +91,7 @@ function targetMeaning({
     ...(linkFields === undefined
       ? []
       : [{ linkFields: linkFields.map((name) => name.toLowerCase()).toSorted() }]),
-    ...(isUsual ? [] : [{ from, to, other }]),
+    ...(isUsual ? [] : [{ from, ...(alsoFrom.length === 0 ? {} : { alsoFrom }), to, other }]),
     ...(order === false ? [] : [{ order }]),
   ];
 }

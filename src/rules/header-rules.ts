@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIXES } from '../http/target.ts';
+import type { Prefixes } from '../http/target.ts';
 import type { DeclaredChange, DeclaredHeaderRule } from './declared-change.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import type { SourceFault } from './rule-book-fault.ts';
@@ -10,13 +10,10 @@ import type { HeaderRule } from './rule.ts';
 const TAKEN_FIELDS: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie', 'user-agent']);
 
 /** Reads `version`, in its short or long form, and checks what depends on it. */
-export function declareVersion({
-  from = DEFAULT_PREFIXES.v1,
-  to = DEFAULT_PREFIXES.v2,
-  version,
-  pins = [],
-  policies = {},
-}: RuleBookSource): {
+export function declareVersion(
+  { version, pins = [], policies = {} }: RuleBookSource,
+  prefixes: Prefixes,
+): {
   readonly version: string | undefined;
   /** Undefined for a day in `x-api-version`. */
   readonly versionField: VersionField | undefined;
@@ -27,7 +24,7 @@ export function declareVersion({
     faults.push({ path, blame, message });
   };
   if (version === undefined) {
-    if (from === to)
+    if (prefixes.isShared)
       fault(
         ['to'],
         'to is the same as from, and without version no field tells V1 and V2 apart; add version',

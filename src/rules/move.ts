@@ -1,3 +1,4 @@
+import { isUnder } from '../http/target.ts';
 import { literalFault, plainSpelling, readTemplate, templateShape } from './rule.ts';
 
 /** A text with one parameter of `match` in it, or with none. */
@@ -137,7 +138,7 @@ function parameterFaults(
 function pathFault(path: string, prefix: string): string | undefined {
   if (!path.startsWith('/'))
     return 'has a path that does not begin with a slash; write POST /invoices, for example';
-  if (path === prefix || path.startsWith(`${prefix}/`))
+  if (prefix !== '' && isUnder(path, prefix))
     return `contains the prefix; write only the part after ${prefix}`;
   if (path === '/') return undefined;
   if (path.endsWith('/')) return 'ends with a slash; leave it out: that of the request is kept';

@@ -1,11 +1,13 @@
-import { DEFAULT_PREFIXES } from '../http/target.ts';
+import { Prefixes } from '../http/target.ts';
 import {
   checkChanges,
   checkOperations,
   clientFieldFaults,
   corsFaults,
+  prefixFaults,
   readClientField,
   readErrorForm,
+  readPrefixes,
   readRefusalForm,
   readResource,
   readWebhooks,
@@ -103,13 +105,10 @@ function followsBodyLinks(
 
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, written: Written): Findings {
-  const {
-    from = DEFAULT_PREFIXES.v1,
-    to = DEFAULT_PREFIXES.v2,
-    other = 'refuse',
-    override = 'follow',
-  } = source;
-  const { operations, faults } = checkOperations(source.operations, from, to);
+  const { other = 'refuse', override = 'follow' } = source;
+  const { to, ...v1 } = readPrefixes(source);
+  const prefixes = new Prefixes(v1.from, to, v1.alsoFrom);
+  const { operations, faults } = checkOperations(source.operations, prefixes);
   const declared = source.changes.map((change, at) =>
     declareChange(change, subset?.indexes[at] ?? at, written),
   );
@@ -121,11 +120,11 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   const resource = source.resource === undefined ? undefined : readResource(source.resource);
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
-  const { version, versionField, faults: ofVersion } = declareVersion(source);
+  const { version, versionField, faults: ofVersion } = declareVersion(source, prefixes);
   const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
-  all.push(...webhookFaults(source, byId, ids));
+  all.push(...prefixFaults(source, prefixes), ...webhookFaults(source, prefixes, byId, ids));
   if (typeof source.refusals === 'object')
     all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.
@@ -145,7 +144,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   const changes = declared.map(({ change }) => change);
   const webhooks = readWebhooks(source.webhooks);
   const meaning = {
-    from,
+    ...v1,
     to,
     other,
     override,

@@ -840,10 +840,13 @@ const version = z.union(
 export const ruleBookSource = strict({
   $schema: optional(z.string(), 'The JSON Schema, for editors.'),
   format: optional(z.literal(1), 'The format of the rule book itself: 1.'),
-  from: optional(prefix, "V1's path prefix; /api/v1 when absent."),
+  from: optional(
+    z.union([prefix, z.array(prefix).min(1)], { error: 'a path prefix, such as /api/v1, or a list of them' }),
+    "V1's path prefix, or a list of several; / is the root, and /api/v1 when absent.",
+  ),
   to: optional(
     prefix,
-    "V2's path prefix; /api/v2 when absent. It may be V1's, if only a header field tells the versions apart.",
+    "V2's path prefix; / is the root, and /api/v2 when absent. It may be V1's, if only a header field tells the versions apart.",
   ),
   other: optional(
     z.enum(['refuse', 'pass']),

@@ -152,9 +152,11 @@ export type ClientField = { readonly header: string } | { readonly query: string
 
 /** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
-  /** V1's prefix, such as `/api/v1`: at least one segment, no slash at its end. */
+  /** V1's prefix, such as `/api/v1`, the first of several: no slash at its end, and empty at the root. */
   readonly from: string;
-  /** V2's prefix; the same as V1's where only a header field tells the versions apart. */
+  /** V1's other prefixes; absent for none. */
+  readonly alsoFrom?: readonly string[];
+  /** V2's prefix, empty at the root; one of V1's where only a header field tells the versions apart. */
   readonly to: string;
   /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
   readonly other: 'refuse' | 'pass';
@@ -359,17 +361,21 @@ export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
   return year >= firstYear && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
 }
 
+/** What of a rule book decides about the releases that requests name. */
+export type ReleaseParts = Pick<RuleBook, 'from' | 'alsoFrom' | 'to' | 'version' | 'versionField'>;
+
 /**
  * True for a release that V1's clients name: one that the book lists for V1. Under one prefix for both versions, and without a list, all
  * but V2's release itself, and days from that on, because a V1 client's request must never reach V2 unmigrated.
  */
 export function isReleaseOfV1(
   release: string,
-  { from, to, version, versionField }: Pick<RuleBook, 'from' | 'to' | 'version' | 'versionField'>,
+  { from, alsoFrom, to, version, versionField }: ReleaseParts,
 ): boolean {
   const { header = VERSION_HEADER, form = 'date', v1 } = versionField ?? {};
   if (v1 !== undefined) return release === '' || v1.includes(release);
-  if (from !== to || version === undefined) return false;
+  const isShared = from === to || alsoFrom?.includes(to) === true;
+  if (!isShared || version === undefined) return false;
   return form === 'text' ? release !== version : !isReleaseDate(release, header) || release < version;
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIXES } from '../http/target.ts';
+import { DEFAULT_PREFIXES, isUnder } from '../http/target.ts';
 import type { JsonScalar } from '../json/names.ts';
 import type { Conversion } from './conversion.ts';
 
@@ -476,10 +476,20 @@ export function templateShape(template: string): string {
     .join('/')}`;
 }
 
+/** A prefix as it stands before paths: nothing at the root. */
+export function readPrefix(text: string): string {
+  return text === '/' ? '' : text;
+}
+
+/** A prefix as a rule book and people write it: the root is a slash. */
+export function printPrefix(prefix: string): string {
+  return prefix === '' ? '/' : prefix;
+}
+
 /** Returns what is wrong with the path prefix of a version and how to fix it, or `undefined`. */
 export function prefixFault(prefix: string): string | undefined {
   if (!prefix.startsWith('/')) return 'must begin with a slash, such as /api/v1';
-  if (prefix === '/') return 'must have at least one segment, such as /api/v1';
+  if (prefix === '/') return undefined;
   if (prefix.endsWith('/')) return 'must not end with a slash';
   const segments = prefix.slice(1).split('/');
   if (segments.includes('')) return 'must not have an empty segment: services merge slashes';
@@ -489,11 +499,17 @@ export function prefixFault(prefix: string): string | undefined {
   return undefined;
 }
 
-/** Returns what is wrong with a path template below `prefix` and how to fix it, or `undefined`. */
-export function templateFault(template: string, prefix = DEFAULT_PREFIXES.v1): string | undefined {
+/** Returns what is wrong with a path template below V1's prefixes and how to fix it, or `undefined`. */
+export function templateFault(template: string, prefixes = DEFAULT_PREFIXES): string | undefined {
   if (!template.startsWith('/')) return 'does not begin with a slash; write /clients, for example';
-  if (template === prefix || template.startsWith(`${prefix}/`) || /^\/api\/v\d+(?:\/|$)/.test(template))
-    return `contains the prefix; write only the part after ${prefix}`;
+  const own = [prefixes.v1, ...prefixes.othersOfV1(prefixes.v1)];
+  const contained = own.find((prefix) => prefix !== '' && isUnder(template, prefix));
+  const isPrefixed = /^\/api\/v\d+(?:\/|$)/.test(template) && !own.includes('');
+  if (contained !== undefined || isPrefixed)
+    return `contains the prefix; write only the part after ${contained ?? prefixes.v1}`;
+  const other = own.map((prefix) => prefixes.find(prefix + template));
+  if (other.every((prefix) => prefix?.version === 'v2'))
+    return `is under ${other[0]?.text ?? ''}, V2's prefix, whose requests are V2's own`;
   if (/[?#]/.test(template))
     return 'contains a query or a fragment; only the path is matched, so leave it out';
   if (template === '/') return undefined;

@@ -386,7 +386,8 @@ function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: st
 
 function typeFault(path: SourcePath, value: unknown, expected: string): SourceFault {
   const label = printSourcePath(path);
-  const example = EXAMPLES.get(path.at(-1));
+  const isPrefix = path.length === 1 && (path[0] === 'from' || path[0] === 'to');
+  const example = isPrefix ? undefined : EXAMPLES.get(path.at(-1));
   const suggestion = example === undefined ? '' : `; write ${example}`;
   if (value === undefined) return { path, message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;

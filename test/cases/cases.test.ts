@@ -24,6 +24,8 @@ const BOOKS: Readonly<Record<string, BookOf>> = {
   './': compiledShippedRuleBook,
   'prefixes/': ownBook('prefixes/'),
   'prefixes/shared/': ownBook('prefixes/shared/'),
+  'root/': ownBook('root/'),
+  'root/below/': ownBook('root/below/'),
   'moved/': ownBook('moved/'),
   'override/': ownBook('override/'),
   'headers/': ownBook('headers/'),

@@ -199,6 +199,9 @@ test.each([
 describe('prefixes of a rule book', () => {
   const nested = new Prefixes('/api', '/api/v2');
   const shared = new Prefixes('/shop/api', '/shop/api');
+  const rooted = new Prefixes('', '/v2');
+  const below = new Prefixes('/v1', '');
+  const several = new Prefixes('/v1', '/api', ['/api', '/api/v1']);
 
   test.each<[string, Prefixes, Target['version'], string]>([
     ['/api/bills', nested, 'v1', '/bills'],
@@ -209,6 +212,23 @@ describe('prefixes of a rule book', () => {
     ['/apiary', nested, undefined, '/apiary'],
     ['/shop/api/x', shared, 'v1', '/x'],
     ['/shop/ap/x', shared, undefined, '/shop/ap/x'],
+    ['/', rooted, 'v1', '/'],
+    ['/?x', rooted, 'v1', '/'],
+    ['/contacts', rooted, 'v1', '/contacts'],
+    ['/v2', rooted, 'v2', ''],
+    ['/v2/x', rooted, 'v2', '/x'],
+    ['/v20', rooted, 'v1', '/v20'],
+    ['/x;a/v2', rooted, 'v1', '/x;a/v2'],
+    ['/x//v2', rooted, 'v1', '/x//v2'],
+    ['/caf%C3%A9', rooted, 'v1', '/caf%C3%A9'],
+    ['/v1', below, 'v1', ''],
+    ['/v1/x', below, 'v1', '/x'],
+    ['/v10/x', below, 'v2', '/v10/x'],
+    ['/', below, 'v2', '/'],
+    ['/v1/x', several, 'v1', '/x'],
+    ['/api/v1/x', several, 'v1', '/x'],
+    ['/api/v2/x', several, 'v1', '/v2/x'],
+    ['/other', several, undefined, '/other'],
   ])('%s', (raw, prefixes, version, rest) => {
     expect(readTarget(raw, prefixes)).toMatchObject({ version, rest });
   });
@@ -219,6 +239,33 @@ describe('prefixes of a rule book', () => {
       expect(readTarget(raw, nested).fault).toContain('another prefix');
     },
   );
+
+  test.each([
+    ...['//x', '//v2/x', '///', '/%2Fv2/x', '/v2;a/x', '/v2%2fx', '/%762/x', '/v%32', '/;a/v2/x'].map(
+      (raw) => [raw, rooted] as const,
+    ),
+    ...['/v1;a/x', '//v1/x', '/v1%2Fx', '/%76%31/x', '/;a/v1', '/v%2531/x'].map(
+      (raw) => [raw, below] as const,
+    ),
+    ...['/api//v1/x', '/api/v%31/x', '/api/v1;a'].map((raw) => [raw, several] as const),
+    ...['/api/%762/x', '/api/v%2532'].map((raw) => [raw, nested] as const),
+  ])('%s is under another prefix for some servers', (raw, prefixes) => {
+    expect(readTarget(raw, prefixes).fault).toContain('another prefix');
+  });
+
+  test('V2 may have one of several, and either the root', () => {
+    expect([several, new Prefixes('', ''), rooted].map(({ isShared }) => isShared)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([rooted, below, several, nested].map(({ hasRoot }) => hasRoot)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
 
   test.each(['/api/bills;a/v2', '/api/x//v2', '/api/v2//v2'])('%s is under one prefix for all', (raw) => {
     expect(readTarget(raw, nested).fault).toBeUndefined();

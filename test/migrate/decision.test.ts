@@ -684,6 +684,31 @@ describe('one prefix for both versions', () => {
     expect(chooseApiVersion(given, ruleBook, NOW, '9')?.sent).toBe('9');
   });
 
+  test.each([
+    ['GET /v1/a', '2', 'migrate'],
+    ['GET /api/a', '2', 'pass'],
+    ['GET /api/a', '1', 'migrate'],
+    ['GET /other', '2', 'not-found'],
+  ])('where V1 has one more prefix, %s with %s: %s', async (line, given, expected) => {
+    const rules = new CompiledRuleBook(
+      await bookIn(`{ from: [/v1, /api], to: /api, version: ${V1_LISTED}, changes: [] }`),
+    );
+    const decision = decided(line, ['X-Version', given], {}, rules);
+    expect(decision.route === 'none' ? decision.failure.code : decision.route).toBe(expected);
+  });
+
+  test('at the root, a webhook comes before the API, and the report of a client is below it', async () => {
+    const webhooks =
+      '{ sold: { to: "https://x.test", sign: { scheme: standard-webhooks, verify: A, with: B } } }';
+    for (const prefixes of ['from: /, to: /v2', 'from: /v1, to: /']) {
+      const rules = new CompiledRuleBook(await bookIn(`{ ${prefixes}, webhooks: ${webhooks}, changes: [] }`));
+      const routeOf = (line: string) => decided(line, [], { selfService: '/migration' }, rules).route;
+      expect(routeOf('POST /webhooks/sold')).toBe('webhook');
+      expect(routeOf('POST /webhooks/other')).toBe(prefixes.startsWith('from: /,') ? 'migrate' : 'pass');
+      expect(routeOf(`GET ${rules.prefixes.v1}/migration`)).toBe('self-service');
+    }
+  });
+
   test('a value of V1 is replaced under two prefixes as well, and any other is the choice of the client', async () => {
     const book = await bookIn(`{ version: ${V1_LISTED}, operations: { a: POST /a }, changes: [] }`);
     expect(chooseApiVersion('1', book, NOW)).toMatchObject({ sent: '2', why: 'invalid' });

@@ -302,7 +302,6 @@ limits: { depth: 0 }
     {} → changes is missing; write changes: and a list of them
     format: 2 → format must be 1, not 2
     from: api/v1 → from "api/v1" must begin with a slash, such as /api/v1
-    to: / → to "/" must have at least one segment, such as /api/v1
     to: /api/v2/ → to "/api/v2/" must not end with a slash
     from: /api//v1 → from "/api//v1" must not have an empty segment: services merge slashes
     from: /api/../v1 → from "/api/../v1" must not have a dot segment
@@ -472,6 +471,38 @@ limits: { depth: 0 }
     [
       "operations: { get: { match: GET /x, transform: ./a.js } }\nchanges: []\nwebhooks: { a: { to: 'https://x.test', as: get, sign: { scheme: standard-webhooks, verify: A, with: B } } }",
       'webhook "a": operation "get" has a transform, and deliveries run none; name an operation without one',
+    ],
+    [
+      "from: /\noperations: { a: POST /webhooks/a }\nchanges: []\nwebhooks: { a: { to: 'https://x.test', sign: { scheme: standard-webhooks, verify: A, with: B } } }",
+      'webhook "a": V2 would post to /webhooks/a, which is the path of operation "a"; give it another name',
+    ],
+    [
+      'from: /\nto: /v2\noperations: { a: POST /v2/x }',
+      'operation "a": the path "/v2/x" is under /v2, V2\'s prefix, whose requests are V2\'s own',
+    ],
+    [
+      'from: [/v1, /api/v1]\noperations: { a: POST /v1/x }',
+      'operation "a": the path "/v1/x" contains the prefix; write only the part after /v1',
+    ],
+    [
+      'from: /\nto: /v2\nother: pass',
+      "other: pass has no effect: from is the root, and each request that is under no other prefix is V1's; remove it",
+    ],
+    [
+      'to: /\nother: pass',
+      "other: pass has no effect: to is the root, and each request that is under no other prefix is V2's; remove it",
+    ],
+    ['from: [/v1, /v3, /v1]', 'from has /v1 in the list already; remove it'],
+    ['from: 7', 'from must be a path prefix, such as /api/v1, or a list of them, not 7'],
+    ['from: []', 'from is an empty list; name at least one, or leave the line out'],
+    ['from: [v1]', 'from[0] "v1" must begin with a slash, such as /api/v1'],
+    [
+      'from: /\nto: /',
+      'to is the same as from, and without version no field tells V1 and V2 apart; add version',
+    ],
+    [
+      'from: [/v1, /api]\nto: /api',
+      'to is the same as from, and without version no field tells V1 and V2 apart; add version',
     ],
     [
       'from: /shop\noperations: { a: POST /shop/x }',

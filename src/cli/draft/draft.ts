@@ -24,7 +24,7 @@ import { count, counted, jsonText, terminalLines, terminalText } from '../../rep
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
-import { prefixFault } from '../../rules/rule.ts';
+import { prefixFault, readPrefix } from '../../rules/rule.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -171,7 +171,10 @@ export function wishesOf(
     const fault = prefix === undefined ? undefined : prefixFault(prefix);
     if (fault !== undefined) return { fault: `${option} ${prefix} ${fault}.` };
   }
-  const prefixes = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const prefixes = {
+    ...(from !== undefined && { from: readPrefix(from) }),
+    ...(to !== undefined && { to: readPrefix(to) }),
+  };
   if (only === undefined) return prefixes;
   const operations = describedVersions(v1, v2, prefixes).v1;
   const missing = only.find((name) => !operations.some((operation) => isCalled(operation, name)));

@@ -1,4 +1,5 @@
 import { clientField, printClientField } from '../../rewrite/client-key.ts';
+import { printPrefix } from '../../rules/rule.ts';
 import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
@@ -117,8 +118,9 @@ function content(book: RuleBook, warnings: readonly string[]): object {
     faults: [],
     hash: book.hash,
     version: book.version,
-    from: book.from,
-    to: book.to,
+    from: printPrefix(book.from),
+    ...(book.alsoFrom === undefined ? {} : { alsoFrom: book.alsoFrom.map(printPrefix) }),
+    to: printPrefix(book.to),
     operations: book.operations.map(({ id, method, template, to, assumed }) => {
       return { id, method, path: template, ...(to && { to: printDestination(to) }), assumed };
     }),
@@ -146,7 +148,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);
   const assumed = assumptionsOf(book);
   return [
-    `rule book ${book.hash}, leading from ${book.from} to ${book.to}${book.version === undefined ? '' : `, release ${book.version}`}`,
+    `rule book ${book.hash}, leading from ${[book.from, ...(book.alsoFrom ?? [])].map(printPrefix).join(', ')} to ${printPrefix(book.to)}${book.version === undefined ? '' : `, release ${book.version}`}`,
     `clients are known by their key in ${printClientField(clientField(book))}`,
     `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
     ...operations,

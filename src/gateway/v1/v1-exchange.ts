@@ -4,6 +4,7 @@ import { readTraceparent, traceparentOf } from '../../http/forwarding.ts';
 import { FieldNames, type HeaderList, setField, withoutFields } from '../../http/header-list.ts';
 import { isRead, type RequestHead } from '../../http/request-head.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
+import { prefixOf } from '../../http/target.ts';
 import { formatOf, type MigrateDecision } from '../../migrate/decision.ts';
 import {
   type DecodedBody,
@@ -37,7 +38,7 @@ import {
   type Work,
 } from '../../migrate/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
-import { type BodyLinks, type LinkRewriting, restoredLink } from '../../rewrite/links.ts';
+import { type BodyLinks, linkPrefixes, type LinkRewriting, restoredLink } from '../../rewrite/links.ts';
 import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import type { WorkMemory } from '../../json/tape.ts';
 import { deprecatedAttributes, type Rewrite } from '../../rewrite/records.ts';
@@ -681,8 +682,7 @@ export class V1Exchange
     return {
       upstreamHosts: hosts,
       upstreamPath: path,
-      prefix: rules.prefixes[version === 'v1' ? 'v1' : 'v2'],
-      clientPrefix: rules.prefixes.v1,
+      ...linkPrefixes(rules.prefixes, prefixOf(decision.target), version === 'v1' ? 'v1' : 'v2'),
       fields: rules.linkFields,
       gateway: gatewayAddress(this.received, this.gateway.trustedProxies),
       base:
@@ -698,7 +698,7 @@ export class V1Exchange
       ...this.linkPlaces,
       upstreamHosts: hosts,
       upstreamPath: path,
-      prefix: this.rules.prefixes.v2,
+      ...linkPrefixes(this.rules.prefixes, prefixOf(this.decision.target), 'v2'),
     };
     return { request: this.migration.facts, places };
   }

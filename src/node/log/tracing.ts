@@ -4,6 +4,7 @@ import type { AttributeValue, Context, HrTime, SpanContext } from '@opentelemetr
 import type { IdGenerator, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { DEFAULT_PREFIXES, type Prefixes } from '../../http/target.ts';
+import { printPrefix } from '../../rules/rule.ts';
 import { methodLabel } from '../../http/request-head.ts';
 
 /** Decides whether a trace is recorded; `parent` is the decision of the client that began it, if one did. */
@@ -353,7 +354,7 @@ function routeOf({ route, operation }: Entry, { v1, v2 }: Prefixes): string {
   if (route === 'pass') return `${v2}/*`;
   if (route === 'other') return '/*';
   if (route === 'webhook') return '/webhooks/*';
-  return operation === undefined ? `${v1}/*` : `${v1} ${operation}`;
+  return operation === undefined ? `${v1}/*` : `${printPrefix(v1)} ${operation}`;
 }
 
 function pathOf(target: string): string {

@@ -117,7 +117,8 @@ export function deriveV1(
       return movers.length > 0 ? [] : [[name, derive(method, finder.find(method, at), value)]];
     });
     if (isWithoutOperations(derived) && !isWithoutOperations(shared)) return [];
-    return [[rest === undefined ? path : `${rules.from}${rest === '/' ? '' : rest}`, derived]];
+    const own = rest === undefined ? path : `${rules.from}${rest === '/' ? '' : rest}`;
+    return [[own === '' ? '/' : own, derived]];
   });
   const named = nameComponents(v2, { ...v2, paths: withOperations(paths, elsewhere) }, components);
   const description = withHead(named, rules, serverOf);
@@ -176,10 +177,11 @@ function v1Server(server: unknown, serverOf: (url: string) => string): unknown {
 /** The address with the prefix of V1, if it has that of V2. */
 export function v1Url(url: string, { from, to }: Pick<RuleBook, 'from' | 'to'>): string {
   const start = url.indexOf('/', url.includes('://') ? url.indexOf('://') + 3 : 0);
-  if (start === -1) return url;
+  // Where V2 has the root, V1's prefix is in the paths.
+  if (start === -1 || to === '') return url;
   for (let at = url.indexOf(to, start); at !== -1; at = url.indexOf(to, at + 1)) {
     const rest = url.slice(at + to.length);
-    if (rest === '' || rest.startsWith('/')) return url.slice(0, at) + from + rest;
+    if (rest === '' || rest.startsWith('/')) return url.slice(0, at) + from + rest || '/';
   }
   return url;
 }
@@ -206,7 +208,7 @@ function notes(v2: Description, components: Components, rules: DerivationRules):
   const skipped = [...components.skipped].map(
     (reference) => `too many references lead to ${reference}, which was not read there`,
   );
-  return isBelow || isServed
+  return isBelow || isServed || rules.to === ''
     ? [...foreign, ...skipped]
     : [
         `neither a path nor a server of the description is below ${rules.to}; its paths are taken as relative to it`,

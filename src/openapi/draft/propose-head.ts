@@ -1,3 +1,4 @@
+import { printPrefix } from '../../rules/rule.ts';
 import {
   type Description,
   type DescribedVersions,
@@ -87,35 +88,34 @@ function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
 }
 
 function prefixKeys({ from, to }: DescribedVersions, field: NewField | undefined): readonly ProposedKey[] {
-  const root = [from === '' ? 'V1' : '', to === '' ? 'V2' : ''].filter((version) => version !== '');
   const release = versionKeys(field);
-  if (root.length > 0)
+  if (from === '' && to === '' && field === undefined)
     return [
       {
         key: 'from',
-        lines: [`from: ${from || '/v1'}`, `to: ${to || '/v2'}`],
-        question: `${root.join(' and ')} ${root.length === 1 ? 'has' : 'have'} no path prefix in the servers, and a rule book needs one of at least one segment. Where do requests arrive?`,
+        lines: ['from: /v1', 'to: /v2'],
+        question:
+          'V1 and V2 have no path prefix in the servers, and something must tell their requests apart. Where do requests arrive? One of the two may be at the root, /.',
       },
-      ...release,
     ];
   if (from !== undefined && from === to)
     return [
       {
         key: 'from',
         lines: [
-          `from: ${from}`,
-          `to: ${to}`,
+          `from: ${printPrefix(from)}`,
+          `to: ${printPrefix(to)}`,
           ...(field === undefined ? [] : [versionLine(field)]),
           ...(field === undefined ? ['version: { header: X-Version, value: "2", form: text }'] : []),
         ],
-        question: `V1 and V2 have the same prefix, ${from}. Which header field names the release that a client wants, and with which value is it V2's?`,
+        question: `V1 and V2 have the same prefix, ${printPrefix(from)}. Which header field names the release that a client wants, and with which value is it V2's?`,
       },
     ];
   const isUsual = [undefined, '/api/v1'].includes(from) && [undefined, '/api/v2'].includes(to);
   if (isUsual) return release;
   return [
-    ...(from === undefined ? [] : [{ key: 'from', lines: [`from: ${from}`] }]),
-    ...(to === undefined ? [] : [{ key: 'to', lines: [`to: ${to}`] }]),
+    ...(from === undefined ? [] : [{ key: 'from', lines: [`from: ${printPrefix(from)}`] }]),
+    ...(to === undefined ? [] : [{ key: 'to', lines: [`to: ${printPrefix(to)}`] }]),
     ...release,
   ];
 }

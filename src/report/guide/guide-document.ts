@@ -20,8 +20,10 @@ export interface GuideDocument {
   readonly name?: string;
   /** V1 requests that were examined. */
   readonly requests: number;
-  /** The path prefixes of V1 and of V2. */
+  /** The path prefixes of V1 and of V2, empty at the root. */
   readonly from: string;
+  /** V1's other prefixes; absent for none. */
+  readonly alsoFrom?: readonly string[];
   readonly to: string;
   /** The header field with V2's release that the client should send; absent without one. */
   readonly version?: { readonly field: string; readonly value: string };

@@ -1,3 +1,4 @@
+import { printPrefix } from '../../rules/rule.ts';
 import { wouldFailWords } from '../../rollout/body-checks.ts';
 import {
   bodyCheckCounts,
@@ -132,13 +133,13 @@ function titleOf({ name, client }: GuideDocument, { text }: Format): string {
 }
 
 function partsOf(guide: GuideDocument, format: Format): readonly string[] {
-  const { requests, from, to, version, changes, end, calls, mistakes, omitted } = guide;
+  const { requests, from, alsoFrom, to, version, changes, end, calls, mistakes, omitted } = guide;
   const { text, code, pointer, heading, paragraph, list } = format;
   if (requests === 0) return [paragraph('No V1 request of this client is among those examined.')];
   const dryRuns = dryRunWords(guide);
   const made = `Made from ${counted(requests, 'request')} to V1. ${format.lead}Values are shown as ${code('…')}.`;
   const everywhere = [
-    `The path begins with ${code(to)} instead of ${code(from)}.`,
+    `The path begins with ${code(printPrefix(to))} instead of ${[from, ...(alsoFrom ?? [])].map((prefix) => code(printPrefix(prefix))).join(' or ')}.`,
     ...(version === undefined
       ? []
       : [
@@ -230,7 +231,7 @@ export function guideMail(guide: GuideDocument): string {
   const refused = mistakes.reduce((sum, one) => sum + one.count, 0);
   const paragraphs = [
     `Subject: ${oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`)}`,
-    `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${from}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${to}.`,
+    `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${printPrefix(from)}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${printPrefix(to)}.`,
     end.length === 0
       ? 'V1 has no end date yet.'
       : `When V1 ends:\n${end.map((step) => `- ${oneLine(stepText(step))}`).join('\n')}`,

@@ -1,4 +1,4 @@
-import { isUnder, queryParts, withName } from '../../http/target.ts';
+import { Prefixes, queryParts, withName } from '../../http/target.ts';
 import { tokenName } from '../../json/pointer.ts';
 import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
@@ -57,6 +57,7 @@ type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 're
 /** The path prefixes of both versions. */
 interface GuidePrefixes {
   readonly from: string;
+  readonly alsoFrom?: readonly string[];
   readonly to: string;
 }
 
@@ -161,7 +162,7 @@ export class Guide {
 
   /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. */
   document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
-    const { from, to, version, changes } = book;
+    const { from, alsoFrom, to, version, changes } = book;
     const field = versionHeader(book);
     const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
@@ -171,6 +172,7 @@ export class Guide {
       ...(name === undefined ? {} : { name }),
       requests: this.requests,
       from,
+      ...(alsoFrom === undefined ? {} : { alsoFrom }),
       to,
       ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
@@ -611,8 +613,13 @@ function fieldLines(names: readonly (string | undefined)[]): string {
 }
 
 /** The target at V2, with V2's names of query parameters. */
-function v2Target(v1Target: string, edits: readonly EditRecord[], { from, to }: GuidePrefixes): string {
-  const target = isUnder(v1Target, from) ? to + v1Target.slice(from.length) : v1Target;
+function v2Target(
+  v1Target: string,
+  edits: readonly EditRecord[],
+  { from, alsoFrom, to }: GuidePrefixes,
+): string {
+  const prefix = new Prefixes(from, to, alsoFrom).find(v1Target);
+  const target = prefix?.version === 'v1' ? to + v1Target.slice(prefix.text.length) : v1Target;
   const mark = target.indexOf('?');
   const ofQuery = edits.filter((edit) => isOfQuery(edit));
   if (mark === -1 || ofQuery.length === 0) return target;

@@ -1,3 +1,4 @@
+import { printPrefix } from '../../rules/rule.ts';
 import { pointerToken, tokenName } from '../../json/pointer.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
@@ -200,7 +201,8 @@ function searchText(guide: GuideDocument): string {
     known.calls.add(call);
     sought.set(text, known);
   };
-  add(guide.from, `the prefix of V1; in V2 it is ${guide.to}`, 'every call');
+  for (const from of [guide.from, ...(guide.alsoFrom ?? [])])
+    add(from, `the prefix of V1; in V2 it is ${printPrefix(guide.to)}`, 'every call');
   for (const { name, bodies, responses, paths } of guide.calls) {
     for (const { before, moves } of bodies) {
       const { path } = sketched(withPath(before, paths?.v1));

@@ -236,6 +236,23 @@ test('referenced bodies, parameters, responses and headers are followed', async 
   expect(Object.keys(v1.components)).toEqual(['parameters']);
 });
 
+test.each([
+  [{ from: '', to: '/api/v2' }, ['/things'], ['https://api.example', '/']],
+  [{ from: '', to: '/api/v2' }, ['/'], [], '/api/v2'],
+  [{ from: '/v1', to: '' }, ['/v1/api/v2/things'], ['https://api.example/api/v2', '/api/v2']],
+  [{ from: '/v1', to: '' }, ['/v1'], [], '/'],
+])('of a version at the root, %j', async (prefixes, paths, servers, path = '/api/v2/things') => {
+  const description = {
+    ...v2(text),
+    servers: [{ url: 'https://api.example/api/v2' }, { url: '/api/v2' }],
+    paths: { [path]: { get: { responses: {} } } },
+  };
+  const v1 = deriveV1(description, { ...(await rulesOf('')), ...prefixes }) as any;
+  expect(Object.keys(v1.description.paths)).toEqual(paths);
+  if (servers.length > 0) expect(v1.description.servers.map(({ url }: any) => url)).toEqual(servers);
+  expect(v1.notes).toEqual([]);
+});
+
 test('prefix and servers change, and everything else is as V2 has it', async () => {
   const description = v2(text);
   description.servers = [{ url: 'https://api.example/api/v2' }, { url: '/' }];

@@ -664,7 +664,9 @@ test.each([
     ['from: /orders/v0', 'to: /orders/2026-01-01'],
   ],
   ['the same prefix', '/v1/orders', '/v1/orders', ['# from: /v1', '# to: /v1']],
-  ['no prefix', '/orders', '/v2/orders', ['# from: /v1', '# to: /v2']],
+  ['no prefix of V1', '/orders', '/v2/orders', ['from: /', 'to: /v2']],
+  ['no prefix of V2', '/v1/orders', '/orders', ['from: /v1', 'to: /']],
+  ['no prefix', '/orders', '/orders', ['# from: /v1', '# to: /v2']],
 ])('prefixes: %s', (_, old, young, lines) => {
   const of = (path: string): Record<string, unknown> => ({
     openapi: '3.1.0',

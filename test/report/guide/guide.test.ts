@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { futureWords, type GuideBody, presentWords } from '../../../src/report/guide/guide-document.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
+import { guideMarkdown } from '../../../src/report/guide/guide-text.ts';
 import type { EditRecord } from '../../../src/rewrite/records.ts';
 import type { ResponseRecord } from '../../../src/rewrite/response-rules.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
@@ -8,6 +9,7 @@ import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { REQUEST_RULE_NAMES } from '../../../src/rules/rule.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
+import { bookIn } from '../../rules/reading.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
 async function bookOf(rules: string): Promise<RuleBook> {
@@ -177,6 +179,25 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
 function edit(rule: ResponseRecord['rule'], from = '/b'): ResponseRecord {
   return { change: 'c', rule, from, path: '/a' };
 }
+
+test.each([
+  ['from: /, to: /v2', '/things?a=b', '/v2/things?a=b', '/', '/v2'],
+  ['from: /v1, to: /', '/v1/things', '/things', '/v1', '/'],
+  ['from: [/v1, /api/v1], to: /v2', '/api/v1/things', '/v2/things', '/v1` or `/api/v1', '/v2'],
+])('a version at the root, and several prefixes: %s', async (prefixes, target, v2Target, from, to) => {
+  const book = await bookIn(`{ ${prefixes}, operations: { make: POST /things }, changes: [] }`);
+  const guide = new Guide('3fa9');
+  const entry = {
+    ...sampleEntry(1, Date.UTC(2026, 10, 21)),
+    client: '3fa90000',
+    operation: 'make',
+    path: target,
+  };
+  guide.add({ ...entry, edits: [], verdict: 'rewritten' });
+  const document = guide.document(book);
+  expect(document.calls[0]?.bodies[0]?.after).toContain(`POST ${v2Target}\n`);
+  expect(guideMarkdown(document)).toContain(`The path begins with \`${to}\` instead of \`${from}\`.`);
+});
 
 test('the value of a header field is in no guide, and a transform is said', async () => {
   const book = await bookOf('headers: [{ set: X-Key, to: s3cret }]');
