@@ -34,7 +34,7 @@ const UNITS: ReadonlySet<string> = new Set(
 const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
 
 /** Confidence from which a rule is proposed; below, it is a question. */
-const PROPOSED_FROM = 0.6;
+export const PROPOSED_FROM = 0.6;
 
 /** Confidence from which a rule is worth a question. */
 const ASKED_FROM = 0.45;
@@ -50,6 +50,8 @@ export interface Question {
   /** Empty for the body itself. */
   readonly path: Path;
   readonly text: string;
+  /** The same sentence for several members, where one answer can be that for all. */
+  readonly general?: string;
 }
 
 /** The reasons to believe in a rule. */
@@ -145,6 +147,9 @@ export type FoundValue = string | number | boolean;
 const MAX_PLACES = 20;
 const MAX_OBJECTS = 300;
 
+/** References that a body follows to a further place of an object: each may lead to all others, and clients ask for few. */
+const MAX_STEPS = 1;
+
 /** Levels of nesting beyond which nothing is compared. */
 const MAX_LEVELS = 16;
 
@@ -159,11 +164,21 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const places = new Places(v1, v2);
   const met = new Map<object, MetPair>();
   const queue: InnerPair[] = [];
-  const base: Work = { ...source, findings, questions, doubt, outer: doubt, places, old: [], inner: queue };
+  const base: Work = {
+    ...source,
+    findings,
+    questions,
+    doubt,
+    outer: doubt,
+    places,
+    old: [],
+    inner: queue,
+    steps: 0,
+  };
   if (v1.members.size > 0 || v2.members.size > 0) compareInside(v1, v2, [], base);
   if (v1.element !== undefined && v2.element !== undefined && queue.length === 0)
     compareInside(v1, v2, [], base);
-  if (v1.members.size > 0 !== v2.members.size > 0) queue.push({ v1, v2, path: [], old: [], doubt });
+  if (v1.members.size > 0 !== v2.members.size > 0) queue.push({ v1, v2, path: [], old: [], doubt, steps: 0 });
   let isCut = false;
   for (let at = 0; at < queue.length; at += 1) {
     const pair = queue[at];
@@ -173,7 +188,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
     if (isCut) break;
     compareAt(pair, met, base);
   }
-  const cut = [...met.values()].filter((one) => isCut || one.places > MAX_PLACES);
+  const cut = [...met.values()].filter((one) => isCut || one.places > MAX_PLACES || one.isFarther);
   const everywhere =
     cut.length === 0 ? undefined : 'it stands at more places than the nearest, which are named here';
   const all = new Set(cut.flatMap(({ findings: own }) => own.map(({ found }) => localKey(found))));
@@ -210,6 +225,8 @@ interface Work extends ShapeSource {
   readonly old: Path;
   /** The objects inside, to be compared next. */
   readonly inner: InnerPair[];
+  /** The values around that are a text or, if a client asks for it, the object that the text refers to. */
+  readonly steps: number;
   /** True where only whether anything differs is to be known. */
   readonly isProbe?: true;
 }
@@ -225,6 +242,7 @@ interface Objects {
 interface InnerPair extends Objects {
   readonly old: Path;
   readonly doubt: string | undefined;
+  readonly steps: number;
   readonly around?: Around | undefined;
 }
 
@@ -240,10 +258,12 @@ interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
   readonly inner: readonly InnerPair[];
   isWithinItself: boolean;
   places: number;
+  /** True when it has places that are only reached by following references. */
+  isFarther: boolean;
 }
 
 function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
-  const { v1, v2, path, old, doubt, around } = at;
+  const { v1, v2, path, old, doubt, steps, around } = at;
   const pair = pairOf(v1.members, v2.members);
   const known = met.get(pair);
   for (let outer = around; outer !== undefined; outer = outer.next) {
@@ -259,14 +279,17 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
   }
   if (known === undefined) {
     const [findings, questions, inner]: [Finding[], Question[], InnerPair[]] = [[], [], []];
-    compareMembers(v1, v2, path, { ...base, findings, questions, inner, doubt, old });
-    const own = { path, old, doubt, findings, questions, inner, isWithinItself: false, places: 1 };
+    compareMembers(v1, v2, path, { ...base, findings, questions, inner, doubt, old, steps });
+    const state = { isWithinItself: false, places: 1, isFarther: false };
+    const own = { path, old, doubt, steps, findings, questions, inner, ...state };
     met.set(pair, own);
     base.findings.push(...findings);
     base.questions.push(...questions);
     for (const one of inner) base.inner.push({ ...one, around: { pair, next: around } });
     return;
   }
+  known.isFarther ||= steps > MAX_STEPS;
+  if (steps > MAX_STEPS) return;
   known.places += 1;
   if (known.places > MAX_PLACES || path.length > MAX_LEVELS) return;
   const here = (inside: Path): Path => [...path, ...inside.slice(known.path.length)];
@@ -286,6 +309,7 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
       path: here(one.path),
       old: before(one.old),
       doubt: one.doubt ?? doubt,
+      steps: one.steps - known.steps + steps,
       around: { pair, next: around },
     });
 }
@@ -305,10 +329,12 @@ function pairOf(one: object, other: object): object {
   return pair;
 }
 
-/** Whether anything differs in a pair of objects, or in those inside it: the same in every body. */
-const differences = new WeakMap<object, boolean>();
+/** Whether anything differs in a pair of objects, or in those inside it: the same in every body of a request, and of a response. */
+const requestDifferences = new WeakMap<object, boolean>();
+const responseDifferences = new WeakMap<object, boolean>();
 
 function differs(first: InnerPair, source: ShapeSource): boolean {
+  const differences = source.isResponse === true ? responseDifferences : requestDifferences;
   const key = ({ v1, v2 }: InnerPair): object => pairOf(v1.members, v2.members);
   const known = differences.get(key(first));
   if (known !== undefined) return known;
@@ -376,7 +402,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
       .map((rename) => [rename.from, { ...rename, doubt: renameDoubt(rename, objects, work) }] as const),
   );
   for (const rename of renamed.values()) addRename(rename, objects, work);
-  const taken = takenPlaces(renamed.values(), moves, path);
+  const taken = takenPlaces(renamed.values(), moves);
   for (const name of gone) {
     if (moved.has(name) || renamed.has(name)) continue;
     addGone(name, { ...objects, candidate: renames.rejected.get(name), taken }, work);
@@ -544,7 +570,7 @@ function valueDoubt(
   if (own !== undefined) return own;
   const [one, other] = [old.shape, young.shape];
   const pair = pairOf(one.members, other.members);
-  if (level > MAX_LEVELS || differences.get(pair) === false) return undefined;
+  if (level > MAX_LEVELS || requestDifferences.get(pair) === false) return undefined;
   if (!seen.has(pair)) {
     if (one.members.size > 0) seen.add(pair);
     for (const [name, { shape }] of one.members) {
@@ -557,8 +583,11 @@ function valueDoubt(
   return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element }, seen, level + 1);
 }
 
-/** Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. */
-function scalarDoubt(old: NamedShape, young: NamedShape, level = 0): string | undefined {
+/**
+ * Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. V2
+ * takes what V1 sent, and V1's clients take what V2 answers.
+ */
+function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, level = 0): string | undefined {
   const [one, other] = [old.shape, young.shape];
   const doubts: string[] = [];
   const compare = (what: string, first: string, second: string): void => {
@@ -567,16 +596,17 @@ function scalarDoubt(old: NamedShape, young: NamedShape, level = 0): string | un
   const compareBoth = (what: string, first: string, second: string): void => {
     if (first !== '' && second !== '') compare(what, first, second);
   };
-  if (!fitsInto(one, other)) compare('it is', typeWords(one), typeWords(other));
+  if (!(isResponse ? fitsInto(other, one) : fitsInto(one, other)))
+    compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
   compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
-  compareBoth('the unit in its description is', unitsIn(one.text), unitsIn(other.text));
+  compareBoth('the unit in its description is', textUnits(one), textUnits(other));
   compareBoth('its limit is', one.limits, other.limits);
   if (doubts.length > 0) return doubts.join('; ');
   const [element, partner] = [one.element, other.element];
   if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
   if (level > MAX_LEVELS) return undefined;
-  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, level + 1);
+  return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, isResponse, level + 1);
 }
 
 /** The types of a value in words. */
@@ -591,6 +621,15 @@ function unitsIn(text: string): string {
   const units = words.filter((word) => UNITS.has(word));
   if (SHORT_UNITS.has(last)) units.push(last);
   return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
+}
+
+const knownUnits = new WeakMap<Shape, string>();
+
+/** The units that a description tells. */
+function textUnits(shape: Shape): string {
+  const known = knownUnits.get(shape) ?? unitsIn(shape.text);
+  knownUnits.set(shape, known);
+  return known;
 }
 
 /** The unit that each of these words tells. */
@@ -731,21 +770,20 @@ function addFinding(finding: Finding, { findings, doubt }: Work): void {
   findings.push(doubt === undefined ? finding : { ...finding, doubt: finding.doubt ?? doubt });
 }
 
-/** The members of V2 that are others of V1 for certain, by their paths as JSON; of a nest's sub-object only the object itself. */
+/** The members of V2's object that are others of V1 for certain, by their paths in it as JSON; of a nest's sub-object only the object itself. */
 type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
 
 function takenPlaces(
   renamed: Iterable<FoundRename>,
   moves: ReadonlyMap<FoundNest, readonly Move[]>,
-  path: Path,
 ): TakenPlaces {
   const taken = new Map<string, 'with all in it' | 'itself'>();
   const take = (doubt: string | undefined, ...names: readonly string[]): void => {
-    if (doubt === undefined) taken.set(JSON.stringify([...path, ...names]), 'with all in it');
+    if (doubt === undefined) taken.set(JSON.stringify(names), 'with all in it');
   };
   for (const { doubt, to } of renamed) take(doubt, to);
   for (const [{ under }, all] of moves) {
-    taken.set(JSON.stringify([...path, under]), 'itself');
+    taken.set(JSON.stringify([under]), 'itself');
     for (const { doubt, to } of all) take(doubt, under, to);
   }
   return taken;
@@ -763,7 +801,10 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     return void work.findings.push({ found, confidence: 0, evidence: '' });
   }
   const { v1, v2, path } = place;
-  const isUnlinked = work.isResponse === true && place.candidate?.doubt === NO_LINK;
+  // Where only the type and the place speak for a name, the member is rather gone.
+  const isUnlinked =
+    place.candidate?.doubt === NO_LINK &&
+    (work.isResponse === true || place.candidate.confidence < PROPOSED_FROM);
   const candidate = isUnlinked ? undefined : place.candidate;
   const old = [...work.old, name];
   const strip: FoundRule = { rule: 'strip', in: path, member: name };
@@ -771,7 +812,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const evidence = work.goneWords(path, name);
   const possible = possiblePlaces(name, shape, place, work);
   const elsewhere = possible
-    .filter((at) => isLikelyPlace(name, shape, at.slice(path.length)))
+    .filter((at) => isLikely(name, shape, at, path))
     .flatMap((at) => ruleInto(name, shape, at, place) ?? []);
   if (candidate !== undefined && candidate.confidence >= ASKED_FROM && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
@@ -788,8 +829,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const inside = named.flatMap(({ under, to }) => (under === undefined ? [] : [[...path, under, to]]));
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
   const rules = all.flatMap((at) => ruleInto(name, shape, at, place) ?? []);
-  const isLikely = all.some((at) => isLikelyPlace(name, shape, at.slice(path.length)));
-  const [likeliest, ...others] = isLikely ? rules : [];
+  const [likeliest, ...others] = all.some((at) => isLikely(name, shape, at, path)) ? rules : [];
   const doubt = all.length > 0 ? goneQuestion(all) : unknownDoubt(v2, work.places);
   if (likeliest !== undefined && !work.isRecorded) {
     const why = `V2 has ${pathText(all[0] ?? [])}, which may be it`;
@@ -821,7 +861,8 @@ function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
     isRelatedName(place.join('_'), name) ||
     isRelatedName(last, name) ||
     nameSimilarity(last, name) >= 0.6 ||
-    (shape.members.size > 0 && shape.members.has(last)) ||
+    // What was in an object may stand beside where it was, or in one of a name like its own; any object has an `id`.
+    (shape.members.has(last) && (place.length === 1 || isRelatedName(place.slice(0, -1).join('_'), name))) ||
     singularName(last) === singularName(name)
   );
 }
@@ -868,33 +909,63 @@ function ruleInto(name: string, shape: Shape, target: Path, { v2, path }: Object
 /** Where V2 may have a member by another name, or in another object. */
 function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work): readonly Path[] {
   const { path } = place;
-  const places = work.places.of(
-    [
-      [...path, name],
-      [...work.old, name],
-    ],
-    shape,
-  );
-  const likely = work.isResponse === true ? [] : newMembers(name, shape, place);
-  // The names tell the likeliest: `accountHolder.id` is `accountHolderId`.
-  const alike = likely.filter((at) => isRelatedName(at.slice(path.length).join('_'), name));
-  if (work.isResponse === true && places.length === 0)
-    return newMembers(name, shape, place).filter((at) => isLikelyPlace(name, shape, at.slice(path.length)));
-  if (places.length > 0) return places;
-  return [...alike, ...likely.filter((at) => !alike.includes(at))];
+  const own = [path, work.old].map((around) => [...around, name]);
+  const places = work.places.of(own, work.isResponse === true ? ANY_SHAPE : shape);
+  // What V2 lacks in a response is lost: no guess by types alone brings it back.
+  const named = work.isResponse === true ? places.filter((at) => isLikely(name, shape, at, path)) : places;
+  if (named.length > 0) return named;
+  const { alike, likely, others } = newMembers(name, shape, place);
+  const found = work.isResponse === true ? likely : [...alike, ...others];
+  return found.map((at) => [...path, ...at]);
+}
+
+/** True where the name of a place tells that a member of the object at `path` may be there. */
+function isLikely(name: string, shape: Shape, place: Path, path: Path): boolean {
+  const isBelow = path.every((one, at) => place[at] === one);
+  return isLikelyPlace(name, shape, isBelow ? place.slice(path.length) : place);
 }
 
 /** Members of V2 that are looked at for one that is gone: a name that it has elsewhere is found without this. */
 const MAX_CANDIDATES = 200;
 
+/** Members of V2's object that could take a value, by their paths in it. */
+interface NewMembers {
+  /** Those whose path has the words of the member's name: `accountHolder.id` is `accountHolderId`. */
+  readonly alike: readonly Path[];
+  readonly others: readonly Path[];
+  /** Those of all of them whose name tells it. */
+  readonly likely: readonly Path[];
+}
+
+/** The same objects are in many bodies. */
+const knownMembers = new WeakMap<object, Map<string, NewMembers>>();
+
+function newMembers(gone: string, shape: Shape, { v1, v2, taken }: GonePlace): NewMembers {
+  const pair = pairOf(v1.members, v2.members);
+  const known = knownMembers.get(pair) ?? new Map<string, NewMembers>();
+  knownMembers.set(pair, known);
+  const key = JSON.stringify([gone, ...taken]);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const all = takingMembers(gone, shape, { v1, v2, path: [], taken });
+  const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
+  const found = {
+    alike: all.filter(isWorded),
+    others: all.filter((at) => !isWorded(at)),
+    likely: all.filter((at) => isLikelyPlace(gone, shape, at)),
+  };
+  known.set(key, found);
+  return found;
+}
+
 /**
  * The members of V2's object, and in it, that could take a value and that no member of V1 is known to be: those of its type, and those of
  * a name that is alike, as V2 may have it in another form. What is deprecated needs such a name.
  */
-function newMembers(
+function takingMembers(
   gone: string,
   shape: Shape,
-  { v1, v2, path, taken }: GonePlace,
+  { v1, v2, path, taken }: Omit<GonePlace, 'candidate'>,
   around: readonly object[] = [],
   allowance = { left: MAX_CANDIDATES },
 ): readonly Path[] {
@@ -914,8 +985,8 @@ function newMembers(
       singularName(name) === singularName(gone) &&
       isCompatible(shape, member.shape.element);
     const own = isNew && (isOfType || isListOfIt || isAlike(gone, name)) ? [at] : [];
-    const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, candidate: undefined, taken };
-    return [...own, ...newMembers(gone, shape, inside, [...around, v2.members], allowance)];
+    const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };
+    return [...own, ...takingMembers(gone, shape, inside, [...around, v2.members], allowance)];
   });
 }
 
@@ -1075,7 +1146,7 @@ export function patternPrefix(pattern: string): string | undefined {
 
 /** The units that the name or the description tells. */
 function unitOf({ name, shape }: NamedShape): string {
-  return [unitsIn(name), unitsIn(shape.text)].filter((unit) => unit !== '').join(', ');
+  return [unitsIn(name), textUnits(shape)].filter((unit) => unit !== '').join(', ');
 }
 
 function isTime(named: NamedShape): boolean {
@@ -1085,8 +1156,9 @@ function isTime(named: NamedShape): boolean {
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
   const at = [...path, name];
   const ask = (text: string): void => void work.questions.push({ path: at, text });
+  const askAll = (text: string): void => void work.questions.push({ path: at, text, general: text });
   const converted = conversions({ name, shape: v1.shape }, { name, shape: v2.shape });
-  const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape });
+  const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape }, work.isResponse);
   const listed = listChange(name, v1.shape, v2.shape, path);
   // The question of a rename says so already.
   if (converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
@@ -1111,9 +1183,9 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
       return;
     }
     if (work.doubt === work.outer)
-      ask(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
+      askAll(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
     return;
-  } else if (doubt !== undefined && work.doubt === work.outer) ask(`${doubt}: say how to convert it.`);
+  } else if (doubt !== undefined && work.doubt === work.outer) askAll(`${doubt}: say how to convert it.`);
   if (v2.required && !v1.required && !work.isRecorded)
     ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
   addMap(name, v1.shape, v2.shape, path, work);
@@ -1132,6 +1204,13 @@ function listChange(name: string, v1: Shape, v2: Shape, path: Path): FoundRule |
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {
   const map = findValueMap(v1.values, v2.values);
+  if (work.isResponse === true && v1.values.length > 0) {
+    const fresh = map?.fresh ?? v2.values.filter((value) => !v1.values.includes(value));
+    askValues(fresh, [...path, name], work, {
+      one: (values) => `V2 answers ${values}, V1 never did. Which values of V1 do they mean?`,
+      all: 'V2 answers values that V1 never did. Which values of V1 do they mean?',
+    });
+  }
   if (map === undefined) return;
   const { spelled, guessed, left } = map;
   for (const { pairs, confidence, reasons } of [spelled, guessed]) {
@@ -1140,14 +1219,29 @@ function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): voi
     const doubt = pairs === guessed.pairs ? 'a value that means something else would change' : undefined;
     addFinding({ found, confidence, evidence: reasons.join('; '), doubt, old: work.old }, work);
   }
-  if (left.length > 0) {
-    const values = left.map((value) => JSON.stringify(value)).join(', ');
-    work.questions.push({
-      path: [...path, name],
-      text: `V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
-    });
-  }
+  if (work.isResponse === true) return;
+  askValues(left, [...path, name], work, {
+    one: (values) => `V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
+    all: 'V1 allows values that V2 does not. Which values of V2 do they mean?',
+  });
 }
+
+/** Asks about values that only one version has, of which a long list is known by its first ones. */
+function askValues(
+  values: readonly FoundValue[],
+  path: Path,
+  { questions }: Work,
+  words: { readonly one: (values: string) => string; readonly all: string },
+): void {
+  const texts = [...new Set(values)].map((value) => JSON.stringify(value));
+  if (texts.length === 0) return;
+  const more = texts.length - MAX_VALUES;
+  const named = `${texts.slice(0, MAX_VALUES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  questions.push({ path, text: words.one(named), general: words.all });
+}
+
+/** Values that a question names. */
+const MAX_VALUES = 20;
 
 /** The values of an enumeration that V2 has otherwise. */
 interface ValueMap {
@@ -1157,6 +1251,8 @@ interface ValueMap {
   readonly guessed: ValuePairs;
   /** Values that V1 has and for which V2 has none. */
   readonly left: readonly FoundValue[];
+  /** Values that V2 has and for which V1 has none. */
+  readonly fresh: readonly FoundValue[];
 }
 
 /** Values of V1 with those of V2 in their place. */
@@ -1217,7 +1313,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   pairUp(guessed, isAlike, 0.7, 'the values are similar');
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
-  return { spelled, guessed, left: old };
+  return { spelled, guessed, left: old, fresh: young };
 }
 
 /** A value without case and without separators of words; signs, and characters between digits, mean something. */
@@ -1231,7 +1327,8 @@ function spelling(value: FoundValue): string {
 function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
   if (path.length > MAX_LEVELS) return;
   const { old, doubt, inner } = work;
-  if (v1.members.size > 0 && v2.members.size > 0) inner.push({ v1, v2, path, old, doubt });
+  const steps = work.steps + (v1.types.has('object') && v1.types.has('string') ? 1 : 0);
+  if (v1.members.size > 0 && v2.members.size > 0) inner.push({ v1, v2, path, old, doubt, steps });
   const [one, other] = [v1.element, v2.element];
   if (one === undefined || other === undefined) return;
   compareInside(one, other, [...path, '*'], { ...work, old: [...old, '*'] });
@@ -1254,8 +1351,8 @@ function compareNested(
     if (member !== undefined) members.set(to, member);
   }
   const shape: Shape = { ...(existing ?? target.shape), members, values: [] };
-  const { old, doubt, inner } = work;
-  inner.push({ v1: shape, v2: target.shape, path: [...path, under], old: [...old, under], doubt });
+  const { old, doubt, inner, steps } = work;
+  inner.push({ v1: shape, v2: target.shape, path: [...path, under], old: [...old, under], doubt, steps });
 }
 
 interface RenameOptions {
@@ -1485,10 +1582,17 @@ export class Places {
    */
   of(paths: readonly Path[], shape: Shape, not?: Path): readonly Path[] {
     const byEnd = (this.byEnd ??= this.index());
-    const ends = paths
-      .flatMap((path) => [path, ...pathsIn(shape, path, 200)])
-      .flatMap((inner) => [...endsOf(inner)]);
-    const found = new Set([...new Set(ends)].flatMap((end) => byEnd.get(end) ?? []));
+    if (byEnd.size === 0) return [];
+    const found = new Set<Path>();
+    const add = (end: string): void => {
+      for (const place of byEnd.get(end) ?? []) found.add(place);
+    };
+    const inner = endsIn(shape);
+    for (const around of new Set(paths.flatMap((path) => [...endsOf(path)]))) {
+      add(around);
+      for (const whole of inner.wholes) add(`${around}${whole}`);
+    }
+    for (const end of inner.ends) add(end);
     if (not === undefined) return [...found];
     return [...found].filter((place) => !not.every((name, at) => place[at] === name));
   }
@@ -1517,6 +1621,7 @@ const PROBE = {
   outer: undefined,
   places: new Places(ANY_SHAPE, ANY_SHAPE),
   old: [],
+  steps: 0,
   isProbe: true,
 } as const;
 
@@ -1546,6 +1651,23 @@ function pathsIn(shape: Shape, path: Path, limit: number): readonly Path[] {
 /** The letters of a name without separators. */
 function plainName(name: string): string {
   return wordsOf(name).join('') || name;
+}
+
+/** The paths inside a value as letters without separators: whole ones, and the ends of all. */
+interface InnerEnds {
+  readonly wholes: readonly string[];
+  readonly ends: ReadonlySet<string>;
+}
+
+const knownEnds = new WeakMap<Shape, InnerEnds>();
+
+function endsIn(shape: Shape): InnerEnds {
+  const known = knownEnds.get(shape);
+  if (known !== undefined) return known;
+  const all = pathsIn(shape, [], 200).map((path) => [...endsOf(path)]);
+  const found = { wholes: all.flatMap(([whole]) => whole ?? []), ends: new Set(all.flat()) };
+  knownEnds.set(shape, found);
+  return found;
 }
 
 /** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */

@@ -118,13 +118,28 @@ export function responseChanges(
     const rules = new Set(inverted.flatMap((change) => change.rules.map(({ found: rule }) => ruleKey(rule))));
     const renames = inverted.flatMap((change) => change.rules.filter(isProposed).map((rule) => rule.found));
     const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
-    return { id: operation.id, findings: own.map((finding) => behindInverse(finding, base, renames)) };
+    return { id: operation.id, findings: own.map((finding) => asked(behindInverse(finding, base, renames))) };
   });
   return proposeChanges(found, [], 'response').flatMap((change) => {
     const response = change.rules.flatMap((finding) => responseText(finding) ?? []);
     if (response.length === 0) return [];
     return [{ ...change, rules: [], response }];
   });
+}
+
+const NO_VALUE = 'V2 has no value for it, so clients get null: delete the rule if they do not need it';
+
+/** A finding about a response: what V2 does not bring, or brings besides, is for a person to decide. */
+function asked(finding: Finding): Finding {
+  const { found, doubt } = finding;
+  if (found.rule === 'strip')
+    return {
+      ...finding,
+      doubt: doubt ?? NO_VALUE,
+    };
+  return found.rule === 'default'
+    ? { ...finding, doubt: 'most clients do not look at what they do not know' }
+    : finding;
 }
 
 function baseOf({ at, response }: FoundResource): Path {
@@ -166,7 +181,7 @@ function responseText(finding: Finding): ProposedText | undefined {
   if (found.rule === 'default') {
     const path = pathText(found.in, found.member);
     const why = `V2's responses have ${path}, and V1's never had it`;
-    return { texts, confidence, evidence: why, doubt: 'most clients do not look at what they do not know' };
+    return { texts, confidence, evidence: why, doubt };
   }
   if (texts.length > 0) return { texts, confidence, evidence, doubt, others: further };
   if (found.rule !== 'strip') return undefined;
@@ -175,7 +190,7 @@ function responseText(finding: Finding): ProposedText | undefined {
     texts: [printDefault(path, null)],
     confidence: 0.5,
     evidence: `V1's responses have ${path}, and V2's do not`,
-    doubt: 'V2 has no value for it, so clients get null: delete the rule if they do not need it',
+    doubt: NO_VALUE,
     others: further,
   };
 }

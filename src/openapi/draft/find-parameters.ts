@@ -1,6 +1,13 @@
 import type { Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
-import { type Evidence, findRenames, findValueMap, isProposed, NO_LINK } from './compare-shapes.ts';
+import {
+  type Evidence,
+  findRenames,
+  findValueMap,
+  isProposed,
+  NO_LINK,
+  PROPOSED_FROM,
+} from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
 import { printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
@@ -11,6 +18,7 @@ export function findQueryRenames(
   known: readonly ProposedChange[],
 ): readonly ProposedChange[] {
   const changes = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
+  const gone = new Map<string, GoneParameter>();
   const add = (operation: string, id: string, summary: string, rule: ProposedText): void => {
     const key = JSON.stringify([rule.texts, isProposed(rule)]);
     const on: string[] = [];
@@ -50,16 +58,15 @@ export function findQueryRenames(
       if (to !== undefined) {
         const doubt = `it holds only if ${name} is ${to} in bodies`;
         addRename(name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
-      } else if (candidate !== undefined) {
+      } else if (candidate !== undefined && !isWeak(candidate)) {
         const { confidence, evidence, doubt = 'it may be gone, or another one' } = candidate;
         addRename(name, candidate.to, { confidence, evidence, doubt });
-      } else
-        add(operation.id, `${name}-parameter-gone`, `V2 does not describe the query parameter ${name}.`, {
-          texts: [`{ strip: ${scalar(name)} }`],
-          confidence: 0.5,
-          evidence: "V2's description does not have it",
-          doubt: 'V2 would answer as if the client had not sent it',
-        });
+      } else {
+        const known = gone.get(name) ?? { on: [], to: new Set() };
+        gone.set(name, known);
+        known.on.push(operation.id);
+        if (candidate !== undefined) known.to.add(candidate.to);
+      }
     }
     for (const [name, { shape }] of old.members) {
       const now = renamed.get(name) ?? name;
@@ -72,7 +79,44 @@ export function findQueryRenames(
       });
     }
   }
-  return [...changes.values()].map(({ change, on }) => ({ ...change, on }));
+  return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
+}
+
+/** True where only type and place speak for a name, and not even much. */
+function isWeak(candidate: Evidence): boolean {
+  return candidate.doubt === NO_LINK && candidate.confidence < PROPOSED_FROM;
+}
+
+/** Operations that have a query parameter which V2 does not describe, and the names that V2 may have for it. */
+interface GoneParameter {
+  readonly on: string[];
+  readonly to: Set<string>;
+}
+
+/** One question about all query parameters that V2 does not describe: those of the same operations are one change. */
+function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly ProposedChange[] {
+  const groups = Map.groupBy(gone, ([, { on }]) => on.join(' '));
+  let first: string | undefined;
+  return [...groups.values()].map((group): ProposedChange => {
+    const names = group.map(([name]) => name);
+    const id = changeId(`${names.length === 1 ? names[0] : 'query'}-parameter-gone`);
+    const asWith = first;
+    first ??= id;
+    return {
+      id,
+      summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
+      on: group[0]?.[1].on ?? [],
+      rules: [],
+      query: group.map(([name, { to }]) => ({
+        texts: [`{ strip: ${scalar(name)} }`],
+        confidence: 0.5,
+        evidence: "V2's description does not have it",
+        doubt: 'V2 would answer as if the client had not sent it',
+        others: [...to].map((other) => [`{ rename: ${scalar(name)}, to: ${scalar(other)} }`]),
+      })),
+      ...(asWith !== undefined && { asWith }),
+    };
+  });
 }
 
 /** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */

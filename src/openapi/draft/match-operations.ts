@@ -104,7 +104,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
     }
   }
   const gone: GoneOperation[] = [];
-  const words = renamedWords(left(), free());
+  const words = renamedWords(left(), free(), { v1, v2 });
   const candidates = free();
   for (const operation of left()) {
     const unread = unreadItems(v2.components.description).find(({ path }) => path.endsWith(operation.rest));
@@ -410,12 +410,12 @@ function likelyMove(
     reasons.push(reason);
   };
   const isSameMethod = v1.method === v2.method;
-  const isEdit = (method: string): boolean => method === 'PUT' || method === 'PATCH';
-  if (!isSameMethod && !(isEdit(v1.method) && isEdit(v2.method))) {
+  if (!isSameKind(v1.method, v2.method)) {
     const isSameId =
       v1.operation['operationId'] !== undefined &&
       v1.operation['operationId'] === v2.operation['operationId'];
-    if (!isSameId && plainPath(v1) !== plainPath(v2)) return undefined;
+    const areWrites = [v1.method, v2.method].every((method) => WRITES.has(method));
+    if (!isSameId && !(areWrites && plainPath(v1) === plainPath(v2))) return undefined;
   }
   const word = otherWord(v1, v2);
   const known = words.find(({ from, to }) => from === word?.from && to === word.to);
@@ -438,6 +438,8 @@ function likelyMove(
   if (target === undefined || likeness < ASKED_FROM) return undefined;
   if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
   const [left] = 'left' in target ? target.left : [];
+  // The list of all is not the one of a resource.
+  if (left !== undefined && likeness < 2 * ASKED_FROM) return undefined;
   const doubt = isSameMethod
     ? left !== undefined
       ? `V2 does not have {${left}}`
@@ -450,7 +452,16 @@ function likelyMove(
     likeness: likeness - (isSameMethod ? 0 : 0.5),
     ...(doubt !== undefined && { doubt }),
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
+    ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
   };
+}
+
+/** Methods that send a whole resource, or a part of it. */
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** True for the same method, or for two that edit. */
+function isSameKind(one: string, other: string): boolean {
+  return one === other || [one, other].every((method) => method === 'PUT' || method === 'PATCH');
 }
 
 function plainPath(operation: DescribedOperation): string {
@@ -467,19 +478,25 @@ function isInside(one: DescribedOperation, other: DescribedOperation): boolean {
 /** A word of V1's paths for which V2 has another one, and the operations that show it. */
 interface RenamedWord extends OtherWord {
   readonly pairs: (readonly [old: DescribedOperation, young: DescribedOperation])[];
-  /** The pairs of which more than the path agrees: the words of their names, or their summaries. */
+  /** The pairs of which more than the path agrees: the words of their names, their summaries, or members of their bodies. */
   agreeing: number;
+  /** Words of either version that could be one of the two instead. */
+  rivals: number;
 }
 
-/** True for a word that more than one path alone shows. */
-function isShown({ pairs, agreeing }: RenamedWord): boolean {
-  return pairs.length > 1 || agreeing > 0;
+/** Other words among which a person can choose. */
+const MAX_RIVALS = 2;
+
+/** True for a word that more than paths alone show: any two resources have a list and one that is read by its id. */
+function isShown({ pairs, agreeing, rivals }: RenamedWord): boolean {
+  return (agreeing > 0 && agreeing * 2 >= pairs.length) || (rivals < MAX_RIVALS && pairs.length > 1);
 }
 
 /** The words in which paths of the same form differ: in one word only, wherever it stands. */
 function renamedWords(
   old: readonly DescribedOperation[],
   young: readonly DescribedOperation[],
+  versions: Versions,
 ): readonly RenamedWord[] {
   const words = new Map<string, RenamedWord>();
   for (const v1 of old) {
@@ -487,13 +504,49 @@ function renamedWords(
       const word = otherWord(v1, v2);
       if (word === undefined) continue;
       const key = JSON.stringify(word);
-      const known = words.get(key) ?? { ...word, pairs: [], agreeing: 0 };
+      const known = words.get(key) ?? { ...word, pairs: [], agreeing: 0, rivals: 0 };
       words.set(key, known);
-      if (v1.method === v2.method) known.pairs.push([v1, v2]);
-      if (saysTheSame(v1, v2, word)) known.agreeing += 1;
+      if (isSameKind(v1.method, v2.method)) known.pairs.push([v1, v2]);
+      if (saysTheSame(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions)) known.agreeing += 1;
     }
   }
-  return [...words.values()];
+  const all = [...words.values()].filter(({ pairs }) => pairs.length > 0);
+  for (const word of all)
+    word.rivals = Math.max(
+      ...(['from', 'to'] as const).map(
+        (end) => all.filter((other) => other !== word && other[end] === word[end]).length,
+      ),
+    );
+  return all;
+}
+
+/** Names that members of any resource have. */
+const ANY_NAMES: ReadonlySet<string> = new Set(
+  `id ids object type name title description status state created createdat updated updatedat created_at deleted metadata url href links
+  data items count total hasmore next previous page limit offset success error errors message code key value addtime updatetime active
+  activeflag userid ownerid companyid additionaldata self uuid version label labels`.split(/\s+/),
+);
+
+/** True when bodies or responses have members in common that only the one resource has. */
+function hasOwnMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
+  if (v1.method !== v2.method) return false;
+  const [old, young] = [versions.v1.components, versions.v2.components];
+  return [
+    [requestShape(v1, old), requestShape(v2, young)],
+    [successShape(v1, old), successShape(v2, young)],
+  ].some((shapes) => {
+    const [one = [], other = []] = shapes.map((shape) => (shape === undefined ? [] : ownNames(shape)));
+    const common = one.filter((name) => other.includes(name)).length;
+    return common > 1 && common >= FITTING * Math.min(one.length, other.length);
+  });
+}
+
+const knownNames = new WeakMap<Shape, readonly string[]>();
+
+function ownNames(shape: Shape): readonly string[] {
+  const known = knownNames.get(shape) ?? innerNames(shape).filter((name) => !ANY_NAMES.has(name));
+  knownNames.set(shape, known);
+  return known;
 }
 
 function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | undefined {
@@ -510,15 +563,28 @@ function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | 
   return word;
 }
 
-/** True when the words of the names, or of the summaries, are the same but for the ones that differ in the paths. */
+/** Words of a name or a summary that tell nothing about the resource. */
+const FILLERS: ReadonlySet<string> = new Set(
+  'detail information info list item object resource record entry data existing given specific single multiple of for from to with and in on its their your this that or via using available'.split(
+    ' ',
+  ),
+);
+
+/**
+ * True when the words of the names, or of the summaries, are the same but for the ones that differ in the paths. Verbs alone are those of
+ * any resource. `left` are words that tell nothing, such as those that the paths have in common.
+ */
 function saysTheSame(
-  { operation: one }: DescribedOperation,
-  { operation: other }: DescribedOperation,
+  v1: DescribedOperation,
+  v2: DescribedOperation,
   word?: OtherWord,
+  left: readonly string[] = [],
 ): boolean {
+  const inPath = new Set(left);
+  const isResource = (name: string): boolean => !VERBS.has(name) && !FILLERS.has(name) && !inPath.has(name);
   return ['operationId', 'summary'].some((key) => {
-    const [first, second] = [wordSet(one[key], word?.from), wordSet(other[key], word?.to)];
-    return first.length > 0 && first.join(' ') === second.join(' ');
+    const [first, second] = [wordSet(v1.operation[key], word?.from), wordSet(v2.operation[key], word?.to)];
+    return first.some(isResource) && first.join(' ') === second.join(' ');
   });
 }
 
@@ -553,6 +619,7 @@ function queryMove(
   const [name, ...more] = queryNames(v2, versions.v2.components.description, true);
   const parameter = old.at(young.length);
   if (name === undefined || more.length > 0 || own.has(name) || parameter === undefined) return undefined;
+  if (isOfAnother(name, parameter, versions.v1)) return undefined;
   const rest = old.filter((one) => one !== parameter);
   let at = 0;
   const path = (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (given) => {
@@ -564,6 +631,16 @@ function queryMove(
     text: `${v2.method} ${path}?${name}=${idPrefix(v2, name, v1, parameter.name, versions)}{${parameter.name}}`,
     evidence: `V2 asks for ${name}, where V1 has {${parameter.name}} in the path`,
   };
+}
+
+/** True where the name of a query parameter is that of another resource of V1 than a path's parameter is of: `deal_ids` is none of `/persons/{id}`. */
+function isOfAnother(name: string, { behind, word }: PathParameter, { operations }: Version): boolean {
+  const wanted = wordsOf(name)
+    .map(singular)
+    .filter((one) => one !== 'id' && one !== 'ids')
+    .join('');
+  if (wanted === '' || wanted === behind || word.includes(wanted)) return false;
+  return operations.some((operation) => staticWords(operation).includes(wanted));
 }
 
 const queries = new WeakMap<Version, ReadonlySet<string>>();

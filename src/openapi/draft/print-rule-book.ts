@@ -238,7 +238,7 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
 }
 
 /** Rules of one question for which the other answers are written out. */
-const MAX_ANSWERED = 3;
+const MAX_ANSWERED = 20;
 
 /** The rules of a change that are questions, as a rule book writes them. */
 export function askedRules({
@@ -404,6 +404,7 @@ const MAX_NAMED = 8;
 /** A question about one member of several operations, or at several places. */
 interface OpenQuestion {
   readonly text: string;
+  readonly general: string | undefined;
   readonly ids: Set<string>;
   readonly paths: Set<string>;
 }
@@ -412,17 +413,26 @@ interface OpenQuestion {
 export function printQuestions({ questions, gone = [] }: ProposedRuleBook): readonly string[] {
   const open = new Map<string, OpenQuestion>();
   for (const [id, all] of questions) {
-    for (const { path, text } of all) {
+    for (const { path, text, general } of all) {
       const key = JSON.stringify([path.at(-1) ?? '', text]);
-      const known = open.get(key) ?? { text, ids: new Set(), paths: new Set() };
+      const known = open.get(key) ?? { text, general, ids: new Set(), paths: new Set() };
       open.set(key, known);
       if (id !== '') known.ids.add(id);
       if (path.length > 0) known.paths.add(pathText(path));
     }
   }
-  const asked = [...open.values()].map(({ text, ids, paths }) => {
-    const parts = [named([...ids]), named([...paths]), text].filter((part) => part !== '');
-    return comment(`${TODO} ${parts.join(': ')}`, '');
+  const groups = Map.groupBy(open.values(), (one) => one.general ?? one);
+  const asked = [...groups].flatMap(([general, members]) => {
+    const sentences = members.map(({ text, ids, paths }) => {
+      const own = members.length > 1 && text === general ? '' : text;
+      return [named([...ids]), named([...paths]), own].filter((part) => part !== '').join(': ');
+    });
+    if (typeof general !== 'string' || members.length === 1)
+      return sentences.map((one) => comment(`${TODO} ${one}`, ''));
+    return [
+      comment(`${TODO} of each of these, ${general}`, ''),
+      ...sentences.map((one) => comment(`# ${one}`, '')),
+    ];
   });
   return [
     ...(asked.length === 0

@@ -94,7 +94,7 @@ export function proposeChanges(
     const { found } = rule;
     const isSure = isProposed(rule);
     const depth = found.rule === 'unwrap' ? 0 : found.in.length;
-    const decision = isSure ? sureKey(found) : decisionOf(rule, direction);
+    const decision = isSure ? sureKey(found) : decisionOf(rule, direction, on);
     for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
       const key = JSON.stringify([some, decision, isSure, isSure ? 0 : depth]);
       const part = parts.get(key) ?? { on: some, rules: [], decision: `${isSure} ${decision}` };
@@ -129,12 +129,13 @@ function sureKey(found: FoundRule): string {
 }
 
 /** What the answer to a question decides, wherever in a body it is. */
-function decisionOf({ found, others = [], doubt }: Finding, direction: Direction): string {
+function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonly string[]): string {
   if (found.rule === 'unwrap') return JSON.stringify(found);
-  if (found.rule === 'strip' && others.length === 0)
-    return direction === 'response' || doubt?.startsWith('is it ') !== true
-      ? 'strip'
-      : `strip ${found.member}`;
+  // Of what is most likely gone, one look at V2's body tells which it still has under another name.
+  if (found.rule === 'strip')
+    return direction === 'request' && doubt?.startsWith('is it ') === true
+      ? `strip ${on.join(' ')}`
+      : 'strip';
   if (found.rule === 'default' && direction === 'response') return 'new';
   if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
     return `convert ${found.conversions.map(({ word }) => word).join()}`;

@@ -263,6 +263,10 @@ function responseFindings({ named, v1, v2 }: Versions): {
     const { pair } = operation;
     const { id, moved } = operation.operation;
     const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
+    if (old !== undefined && young === undefined) {
+      const text = 'V1 describes a response, and V2 describes none, so that nothing was compared.';
+      questions.set(id, [{ path: [], text, general: text }]);
+    }
     if (old === undefined || young === undefined) return [];
     const isAround = old.at !== '' && young.at !== '';
     const before = isAround
@@ -286,7 +290,11 @@ function responseFindings({ named, v1, v2 }: Versions): {
     const own = compared.questions.filter(({ text }) => !isOfRequests(text));
     questions.set(
       id,
-      own.map(({ path, text }) => ({ path, text: `in responses, ${text}` })),
+      own.map(({ path, text, general }) => ({
+        path,
+        text: `in responses, ${text}`,
+        ...(general !== undefined && { general: `in responses, ${general}` }),
+      })),
     );
     return [{ operation, resource: young, findings }];
   });
