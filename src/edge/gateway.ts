@@ -6,6 +6,7 @@ import { noticeLine } from '../gateway/resilience.ts';
 import { SignedWebhooks } from '../gateway/webhook-exchange.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { hashOnWeb } from '../migrate/judge-digests.ts';
 import { gatewayFailure } from '../gateway/failures.ts';
 import { webhookSecretFaults } from '../migrate/webhook-signature.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
@@ -259,6 +260,7 @@ function gatewayOf(
         (address) => ({ ...originParts(settings, { origin: address, path: '' }), hosts: [] }),
       ),
       decode: decodeWebBody,
+      hash: hashOnWeb,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeWebBody : undefined,
       codings: WEB_CODINGS,
       after: (milliseconds, run) => {

@@ -13,6 +13,7 @@ import { RolloutControl } from '../rollout/rollout-control.ts';
 import { isLearned, SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
+import type { HashBody } from '../migrate/judge-digests.ts';
 import type { TransformJob, TransformOutcome } from '../migrate/transform.ts';
 import { type BodyRewriter, immediateRewriter } from './body-rewriter.ts';
 import {
@@ -73,6 +74,8 @@ export interface GatewayParts {
   /** Memory for bodies, used again and again; without it, each has new memory. */
   readonly bodyMemory?: CollectorMemory | undefined;
   readonly decode: DecodeBody;
+  /** Hashes bodies that came with a digest; without it, nobody judges them. */
+  readonly hash?: HashBody | undefined;
   /** Gives rewritten responses the coding that V2 sent them in; without it, they have none. */
   readonly encode?: EncodeBody | undefined;
   /** Decodes bodies that arrive in parts; without it, the platform's streams do. */

@@ -247,9 +247,9 @@ function markOf(rules: string): string {
 /**
  * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
  * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
- * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a
- * `signature` is about what its sender sent, an `other-trace` continues a trace in another form than W3C's, an `alias` may be read as
- * another field, and a `claimed-alias` as one that ends at the gateway.
+ * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a `digest`
+ * describes a body by a hash that can be checked, a `signature` is about what its sender sent, an `other-trace` continues a trace in
+ * another form than W3C's, an `alias` may be read as another field, and a `claimed-alias` as one that ends at the gateway.
  */
 export type HeaderKind =
   | (typeof NAMED_KINDS)[number]
@@ -294,6 +294,7 @@ export const HOP_BY_HOP_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
 /** The kinds of fields that describe one body. */
 export const BODY_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   'body',
+  'digest',
   ...NAMED_KINDS.filter(isBodyField),
 ]);
 
@@ -324,6 +325,10 @@ const OTHER_KINDS = [
   ['origin', 'origin'],
   ['access-control-request-method', 'preflight'],
   ['date', 'date'],
+  ['content-md5', 'digest'],
+  ['digest', 'digest'],
+  ['content-digest', 'digest'],
+  ['repr-digest', 'digest'],
 ] as const;
 
 const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map(OTHER_KINDS);

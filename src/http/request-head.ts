@@ -102,6 +102,8 @@ abstract class HeadReader implements ForwardedFields {
   preflightMethod: string | undefined = undefined;
   /** True for a request that names trailers in `Trailer`. */
   namesTrailers = false;
+  /** True for a request with a digest of its body that can be checked. */
+  hasDigest = false;
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
@@ -198,6 +200,7 @@ abstract class HeadReader implements ForwardedFields {
     else if (kind === 'origin') this.origin = joined(this.origin, value, ',');
     else if (kind === 'preflight') this.preflightMethod = joined(this.preflightMethod, value, ',');
     else if (kind === 'trailer') this.namesTrailers = true;
+    else if (kind === 'digest') this.hasDigest = true;
     else if (kind === 'other-trace') this.hasOtherTrace = true;
     else if (kind === 'connection' && namesOthers(value)) (this.connection ??= []).push(value);
   }

@@ -55,6 +55,7 @@ export interface InspectorParts extends GuardOptions {
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
+  readonly hash?: ExplainParts['hash'];
   /** Does large work in a worker thread; absent where the runtime has no threads. */
   readonly runInThread?: RunInThread | undefined;
   /** Called when an operator begins to watch the entries, and may soon open a large one; the returned function when they leave. */
@@ -99,7 +100,7 @@ const JSON_HEADERS = { 'Content-Type': 'application/json' };
 export async function workResponse(
   work: OperatorWork,
   rules: CompiledRuleBook | undefined,
-  { runInThread, decode, time }: Pick<InspectorParts, 'runInThread' | 'decode' | 'time'>,
+  { runInThread, decode, hash, time }: Pick<InspectorParts, 'runInThread' | 'decode' | 'hash' | 'time'>,
   textHeaders: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   if (runInThread !== undefined && isLargeWork(work)) {
@@ -110,7 +111,7 @@ export async function workResponse(
     if (rules === undefined) throw new Error('the work has no rule book');
     return rules;
   };
-  const { status, value } = await doOperatorWork(work, { compiled, decode, now: time, pause });
+  const { status, value } = await doOperatorWork(work, { compiled, decode, hash, now: time, pause });
   if (typeof value === 'string') return new Response(value, { status, headers: textHeaders });
   return status === 200
     ? jsonResponse(value)

@@ -1,3 +1,4 @@
+import type { HashBody } from '../migrate/judge-digests.ts';
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
 import type { PlanOptions } from '../report/plan/plan.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
@@ -79,6 +80,7 @@ export type RunInThread = (work: OperatorWork) => Promise<OperatorText>;
 interface WorkParts {
   readonly compiled: (ruleBook: RuleBook) => CompiledRuleBook;
   readonly decode: DecodeBody;
+  readonly hash?: HashBody | undefined;
   readonly transform?: ExplainParts['transform'];
   /** Makes plans; absent where there are no files. */
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
@@ -137,6 +139,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     rules,
     limits,
     decode: parts.decode,
+    hash: parts.hash,
     transform: parts.transform,
     gatewayOrigin,
     origin,

@@ -2,6 +2,7 @@ import { type HeaderList, requestHeaders, responseHeaders, toHeaders } from '../
 import { splitUrl } from '../http/target.ts';
 import { hasContent, RewrittenBody } from '../migrate/migrated.ts';
 import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
+import { hashOnWeb } from '../migrate/judge-digests.ts';
 import {
   collectStream,
   continueStream,
@@ -46,7 +47,7 @@ async function migrateRequest(
 ): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest | 'pass'> {
   const { method, headers, body } = request;
   const hasBody = body !== null && headers.get('content-length') !== '0';
-  const facts = { hasBody, codings: WEB_CODINGS };
+  const facts = { hasBody, codings: WEB_CODINGS, hash: hashOnWeb };
   const started = migration.startRequest(method, target, fieldsOf(request), facts);
   if (started.action === 'refuse') return started.refused;
   if (started.action === 'pass') return 'pass';

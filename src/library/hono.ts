@@ -2,6 +2,7 @@ import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { HonoRequest } from 'hono/request';
 import { matchedRoutes } from 'hono/route';
 import { findTargetHandler } from 'hono/utils/handler';
+import { DIGEST_FIELDS } from '../http/digests.ts';
 import { splitUrl } from '../http/target.ts';
 import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
@@ -48,6 +49,9 @@ async function unreadRequest(context: Context): Promise<Request> {
   const body = await req.arrayBuffer();
   const headers = new Headers(req.raw.headers);
   if (headers.has('content-length')) headers.set('content-length', String(body.byteLength));
+  // What was read as text or JSON has lost bytes that a digest is about.
+  if (!('arrayBuffer' in req.bodyCache || 'blob' in req.bodyCache))
+    for (const name of DIGEST_FIELDS) headers.delete(name);
   return new Request(req.raw, { method: req.method, headers, body });
 }
 

@@ -8,6 +8,7 @@ import { unlimitedMemory } from '../json/tape.ts';
 import { bodyTooLarge, decide, editsOf, refusalForm, streamedFormat } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
 import { type Failure, failure, failureOf } from '../migrate/failure.ts';
+import type { HashBody } from '../migrate/judge-digests.ts';
 import { hasContent, mappedHead, type ResponseNote } from '../migrate/migrated.ts';
 import {
   type Drivable,
@@ -62,6 +63,12 @@ export interface MigrationOptions {
   readonly bodyLimit?: number;
   /** The modules that operations name as their `transform`, by the path that the rule book has for them. */
   readonly transforms?: Readonly<Record<string, TransformModule>>;
+  /**
+   * Hashes a body that came with `Content-MD5`, `Digest`, `Content-Digest` or `Repr-Digest`; undefined for an algorithm that it does not know.
+   * The adapters bring their own. Where there is none, or it returns a promise that `request` and `finish` do not wait for, nobody judges
+   * the digest of a body that is edited: it is dropped, with the note `digest-unjudged`.
+   */
+  readonly hash?: HashBody;
 }
 
 /** The server in front has limits of its own. */
@@ -77,6 +84,8 @@ export interface RequestBodyFacts {
   readonly hasBody: boolean;
   /** The content codings that the adapter decodes. */
   readonly codings: readonly Coding[];
+  /** Hashes a body that came with a digest; by default the option of the migration. */
+  readonly hash?: HashBody | undefined;
 }
 
 /** How to handle a request whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
@@ -240,7 +249,7 @@ export class Migration {
 
   /** Decides on a request from its head, for adapters that stream or decode its body. */
   startRequest(method: string, target: string, headers: HeadersLike, body: RequestBodyFacts): StartedRequest {
-    const { hasBody, codings } = body;
+    const { hasBody, codings, hash = this.options.hash } = body;
     const list = headerListOf(headers);
     const received = readHead(list, NO_LIMITS, true);
     const { host } = received;
@@ -270,7 +279,7 @@ export class Migration {
       case 'migrate': {
         const { rules, signals, run } = this;
         const migration = new RequestMigration(rules, decision);
-        return startV1Request({ rules, signals, run, head, host, migration, codings }, hasBody);
+        return startV1Request({ rules, signals, run, head, host, migration, codings, hash }, hasBody);
       }
     }
   }
@@ -349,27 +358,34 @@ interface WholeBody<Body, Outcome> {
   settle(decoded: Body, received?: Uint8Array): Outcome | Promise<Outcome>;
 }
 
-/** Drives `migration` with transforms that `run` calls; `read` makes the outcome of its end. */
+/** Drives `migration` with transforms that `run` calls; `read` makes the outcome of its end, and `judge` is called before it begins. */
 function wholeBody<Body, Rewrite, End extends object, Outcome>(
   migration: Drivable<Rewrite, End> & { finish(body: Body): Work | End },
   run: CallTransform,
   read: (end: End, body: Body, received: Uint8Array | undefined) => Outcome,
+  judge: (received: Body | Uint8Array) => Promise<void> | undefined = () => undefined,
 ): WholeBody<Body, Outcome> {
+  const settle = (body: Body, received: Uint8Array | undefined): Outcome | Promise<Outcome> => {
+    const end = drive(migration, migration.finish(body), run);
+    return end instanceof Promise
+      ? end.then((late) => read(late, body, received))
+      : read(end, body, received);
+  };
   const atOnce: CallTransform = (job) => {
     const made = run(job);
     return made instanceof Promise ? isAsynchronous(job) : made;
   };
   return {
     finish: (body, received) => {
+      // What is known later is not known here.
+      judge(received ?? body)?.catch(() => {});
       const end = drive(migration, migration.finish(body), atOnce);
       if (end instanceof Promise) throw new Error('nothing waits here');
       return read(end, body, received);
     },
     settle: (body, received) => {
-      const end = drive(migration, migration.finish(body), run);
-      return end instanceof Promise
-        ? end.then((late) => read(late, body, received))
-        : read(end, body, received);
+      const judged = judge(received ?? body);
+      return judged === undefined ? settle(body, received) : judged.then(() => settle(body, received));
     },
   };
 }
@@ -385,6 +401,7 @@ interface V1RequestParts {
   readonly migration: RequestMigration;
   /** The content codings that the adapter decodes; none where its caller does, who is asked for any that can be. */
   readonly codings: readonly Coding[];
+  readonly hash: HashBody | undefined;
 }
 
 /** Returns the refusal for a failure of a V1 request. */
@@ -399,12 +416,16 @@ function refusedV1({ rules, head, signals, migration }: V1RequestParts, failed: 
 
 /** Starts a V1 request: without a body, or with one that no rule or transform concerns, it is complete. */
 function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest {
-  const { migration, run } = parts;
+  const { migration, run, hash } = parts;
   const { bodyLimit } = migration.decision;
   const step = migration.begin(hasBody);
   if (step.action === 'refuse') return { action: 'refuse', refused: refusedV1(parts, step.failure) };
-  const whole = wholeBody(migration, run, (end: RequestEnd, decoded: ReceivedBody, received) =>
-    requestVerdict(parts, end, received ?? (decoded instanceof Uint8Array ? decoded : EMPTY)),
+  const whole = wholeBody(
+    migration,
+    run,
+    (end: RequestEnd, decoded: ReceivedBody, received) =>
+      requestVerdict(parts, end, received ?? (decoded instanceof Uint8Array ? decoded : EMPTY)),
+    (received) => (received instanceof Uint8Array ? migration.judge(received, hash) : undefined),
   );
   const alreadyRead = (): RefusedRequest => refusedV1(parts, failure('body-already-read'));
   const format = streamedFormat(step);
@@ -447,13 +468,14 @@ function requestVerdict(
   const body = end.body ?? (isKept ? received : null);
   return verdict === 'unchanged'
     ? { verdict, ...head, body, note }
-    : { verdict, ...head, body, patch, omitted };
+    : { verdict, ...head, body, patch, omitted, note };
 }
 
 /** A request whose body follows as it comes. */
 function streamedRequest(parts: V1RequestParts): MigratedRequest {
-  const edits = editsOf(parts.migration.decision, []);
-  return { verdict: 'rewritten', ...migratedHead(parts, true, edits), body: null, patch: [], omitted: 0 };
+  const { decision, noteOfDigests: note } = parts.migration;
+  const head = migratedHead(parts, true, editsOf(decision, []));
+  return { verdict: 'rewritten', ...head, body: null, patch: [], omitted: 0, note };
 }
 
 /** The failure, with what its author may know of a transform. */

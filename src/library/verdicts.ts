@@ -48,6 +48,8 @@ export interface RewrittenRequest extends MigratedRequestHead {
   readonly patch: readonly PatchOperation[];
   /** Number of edits of the body that were applied but are not in `edits`, because their pointers are too long together. */
   readonly omitted: number;
+  /** `digest-unjudged` where the client sent a digest of the body that nobody could check; it is dropped. */
+  readonly note: string | undefined;
 }
 
 /** A V1 request of which only path and header fields change. */

@@ -4,6 +4,7 @@ import {
   type BodyFormat,
   type Coding,
   readCoding,
+  isOfTexts,
   isStreamed,
   jsonFormat,
   readFormat,
@@ -11,6 +12,7 @@ import {
   readJsonType,
   withoutMethods,
 } from '../http/content.ts';
+import { type BodyDigests, readDigests, UNCHECKED } from '../http/digests.ts';
 import {
   BODY_KINDS,
   type HeaderKind,
@@ -457,6 +459,8 @@ export type BodyDecision =
       readonly format: BodyFormat;
       /** True for a request without a body, which the rules give one. */
       readonly isMade?: true;
+      /** The digests that the client sent: they go with a body that is edited, and a wrong one refuses it. */
+      readonly digests?: BodyDigests;
     }
   /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
@@ -519,7 +523,15 @@ export function decideBody(
   const isWhole = !isStreamed(type) || coding !== undefined;
   if (isWhole && head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
-  return { action: 'rewrite', coding, format: type };
+  if (!head.hasDigest) return { action: 'rewrite', coding, format: type };
+  const digests =
+    isWhole || isCollectable(type, head, bodyLimit) ? readDigests(head.forwardedHeaders) : UNCHECKED;
+  return { action: 'rewrite', coding, format: type, digests };
+}
+
+/** True for a body that may be read whole although it could be rewritten as it comes; texts without a length may never end. */
+function isCollectable(type: BodyFormat, { contentLength }: RequestHead, bodyLimit: number): boolean {
+  return contentLength === undefined ? !isOfTexts(type) : contentLength <= bodyLimit;
 }
 
 /** A type that is nearly one of fields: V2 may find fields where the rules find none. */
@@ -553,9 +565,13 @@ export function withMadeBody<Decided extends { readonly body: BodyDecision }>(de
   return isReadAsJson(decision.body) ? decision : { ...decision, body: MAKE };
 }
 
-/** The format of a body that is rewritten as it arrives; undefined for any other. A body with a content coding is decoded whole. */
+/**
+ * The format of a body that is rewritten as it arrives; undefined for any other. A body with a content coding is decoded whole, and one
+ * with a digest is judged whole before V2 gets any of it.
+ */
 export function streamedFormat(decision: BodyDecision): StreamedFormat | undefined {
   if (decision.action !== 'rewrite' || decision.coding !== undefined) return undefined;
+  if (decision.digests !== undefined && decision.digests.checks.length > 0) return undefined;
   return isStreamed(decision.format) ? decision.format : undefined;
 }
 

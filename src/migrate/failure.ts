@@ -214,6 +214,7 @@ const FAILURES = {
     'Bad Request',
     'The Content-Type cannot be read in one way: it names no boundary, or two, or has parameters that are not separated by semicolons.',
   ],
+  'digest-mismatch': [400, 'Bad Request', 'The body does not match the digest that came with it.'],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
   'not-found': [404, 'Not Found', 'The gateway serves nothing at this path.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],

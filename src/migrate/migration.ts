@@ -44,6 +44,7 @@ import {
 } from './decision.ts';
 import type { DecodedBody } from './decode-web-body.ts';
 import { type Failure, failure, failureOf } from './failure.ts';
+import { digestMismatch, type HashBody, judgeDigests, UNJUDGED } from './judge-digests.ts';
 import {
   contentlessFields,
   decideResponse,
@@ -122,7 +123,7 @@ export interface MigratedMessage {
   readonly patch: readonly PatchOperation[];
   /** Number of edits that were made, and are not in `edits`. */
   readonly omitted: number;
-  /** Why rules were not applied to the body. */
+  /** Why rules were not applied to the body, or `digest-unjudged` where a digest went that nobody could check. */
   readonly note: string | undefined;
 }
 
@@ -200,6 +201,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   private outcome = UNREAD;
   private json: MigratedMessage['json'] = undefined;
   private made: MadeRequest | undefined = undefined;
+  private judgement = UNJUDGED;
 
   constructor(rules: CompiledRuleBook, decision: MigrateDecision, values = ALL_VALUES) {
     const { method, target, operation } = decision;
@@ -221,6 +223,19 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     return hasBody || makesBody(body) ? body : NO_BODY;
   }
 
+  /**
+   * Judges the digests that came with a body, by the bytes that the client sent: to be called before `finish`, which then refuses a body
+   * that is edited and was another. Without it, nobody has judged them. Later, if `hash` returns promises.
+   */
+  judge(received: Uint8Array, hash: HashBody | undefined): Promise<void> | undefined {
+    const { body } = this.decision;
+    if (hash === undefined || body.action !== 'rewrite' || body.digests === undefined) return undefined;
+    const judged = judgeDigests(body.digests, received, hash);
+    if (judged instanceof Promise) return judged.then((late) => void (this.judgement = late));
+    this.judgement = judged;
+    return undefined;
+  }
+
   /** Takes the whole body. */
   finish(body: ReceivedBody): Work | RequestEnd {
     const { body: decided, bodyLimit } = this.decision;
@@ -237,7 +252,9 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   }
 
   ruled(outcome: WithoutEdits<Rewrite>): Work | RequestEnd {
+    const { wrong } = this.judgement;
     if (outcome.verdict === 'refused') return refused(failureOf(outcome.refusal));
+    if (outcome.verdict === 'rewritten' && wrong !== undefined) return refused(digestMismatch(wrong));
     this.outcome = outcome;
     return this.follow(isReadAsJson(this.decision.body) ? outcome.body : 'not-read');
   }
@@ -246,6 +263,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     if ('why' in made) return refused(failure('transform-failed'), made);
     const { decision } = this;
     const { body, patch } = made;
+    const { wrong } = this.judgement;
+    if (body !== undefined && wrong !== undefined) return refused(digestMismatch(wrong));
     const records = transformRecords(made, queryOf(decision.v2Target));
     if (records.length > 0) this.made = { body, records, patch: this.values.ofTransform(patch) };
     const after = body === undefined ? decision : withMadeBody(decision);
@@ -268,7 +287,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
 
   /** What is told of such a body, as far as it has arrived. */
   streamed({ isRewritten, ...findings }: StreamFindings<EditRecord>): MigratedMessage {
-    this.outcome = { verdict: isRewritten ? 'rewritten' : 'unchanged', body: NO_BYTES, ...findings };
+    const note = findings.note ?? this.noteOfDigests;
+    this.outcome = { verdict: isRewritten ? 'rewritten' : 'unchanged', body: NO_BYTES, ...findings, note };
     return this.end();
   }
 
@@ -318,12 +338,22 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     };
   }
 
+  /** What is told of the digests that go with a body which is edited. */
+  get noteOfDigests(): string | undefined {
+    const { body } = this.decision;
+    if (body.action !== 'rewrite' || body.digests === undefined || this.judgement.isComplete)
+      return undefined;
+    return 'digest-unjudged';
+  }
+
   private end(): MigratedMessage {
     const { decision, made, json, outcome } = this;
-    const { verdict, records, omitted = 0, note } = outcome;
+    const { verdict, records, omitted = 0 } = outcome;
     const patch = this.values.ofRules(outcome.patch ?? NO_PATCH);
     const edits = editsOf(decision, records);
     const body = verdict === 'rewritten' ? outcome.body : undefined;
+    const isEdited = body !== undefined || made?.body !== undefined;
+    const note = outcome.note ?? (isEdited ? this.noteOfDigests : undefined);
     if (made === undefined)
       return { verdict: verdictOf(decision, verdict), body, json, edits, patch, omitted, note };
     return {

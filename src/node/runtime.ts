@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type { DigestAlgorithm } from '../http/digests.ts';
 import { rememberedHash } from '../rewrite-log/observer.ts';
 import type { ReplicaClock } from '../rollout/store-contact.ts';
 
@@ -70,4 +71,13 @@ export function createClientHash(secret: string): (authorization: string) => str
   return rememberedHash((apiKey) =>
     createHmac('sha256', secret).update(apiKey, 'latin1').digest().toString('hex', 0, 8),
   );
+}
+
+/** Hashes a body; undefined where this Node has no such algorithm, as MD5 in FIPS mode. */
+export function hashBody(algorithm: DigestAlgorithm, body: Uint8Array): Uint8Array | undefined {
+  try {
+    return createHash(algorithm.replace('-', '')).update(body).digest();
+  } catch {
+    return undefined;
+  }
 }

@@ -24,7 +24,7 @@ import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import { type ClientListener, listen } from './clients/listen.ts';
-import { createClientHash, memoryLimit, randomHex, randomUuids } from './runtime.ts';
+import { createClientHash, hashBody, memoryLimit, randomHex, randomUuids } from './runtime.ts';
 import { type PrivatePart, probe } from './node-internals.ts';
 import { decodeBody, encodeBody, openDecoder, peekBody } from './decode-body.ts';
 import { GatewayServer } from './clients/server.ts';
@@ -326,6 +326,7 @@ export const NODE_PARTS = {
   newRequestId: randomUuids(),
   newTraceHex: randomHex(24),
   decode: decodeBody,
+  hash: hashBody,
   openDecoder,
   peek: peekBody,
   onCheckPhase,

@@ -1,4 +1,4 @@
-import { isHopByHop, kindOfName } from '../http/fields.ts';
+import { BODY_KINDS, isHopByHop, kindOfName } from '../http/fields.ts';
 import { isFieldName, isFieldValue } from '../http/header-list.ts';
 
 /** Fields that the gateway sets itself, in lower case. */
@@ -37,7 +37,7 @@ export function fieldFault(name: string): string | undefined {
   if (lower === 'x-api-version') return "names V2's release; write version instead";
   if (OWN_FIELDS.has(lower) || kindOfName(lower) === 'forwarding')
     return 'is a field that the gateway itself sends; remove it';
-  if (lower.startsWith('content-') || kindOfName(lower) === 'body')
+  if (lower.startsWith('content-') || BODY_KINDS.has(kindOfName(lower)))
     return 'describes the body, which the gateway reads and writes; remove it';
   if (STEERED_FIELDS.has(lower) || kindOfName(lower) === 'method-override')
     return 'is a field that the gateway itself turns back; remove it';

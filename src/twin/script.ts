@@ -311,6 +311,7 @@ export type Choice = keyof typeof CHOICES;
 /** Codes with which the gateway refuses a body. */
 const OF_BODY: ReadonlySet<string> = new Set([
   'ambiguous-media-type',
+  'digest-mismatch',
   'duplicate-member',
   'malformed-form',
   'malformed-json',

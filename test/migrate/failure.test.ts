@@ -35,6 +35,7 @@ const STATUSES: Readonly<Record<FailureCode | GatewayFailureCode, number>> = {
   'bad-target': 400,
   'bad-framing': 400,
   'malformed-form': 400,
+  'digest-mismatch': 400,
   'undecodable-body': 400,
   'no-api-key': 401,
   'bad-signature': 401,

@@ -1,4 +1,5 @@
 /** @module-tag wrangler */
+import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -138,6 +139,26 @@ describe('the gateway keeps its promises', () => {
       expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*x-gateway-error: ${code}`));
     }
     expect(edge.v2.received.join('')).toBe('');
+  });
+
+  test('a wrong digest is refused, and a right one goes with the body that it describes', async () => {
+    const edge = await edgeFor((socket) => socket.write(ok()));
+    const body = '{"data":{"name":"A"}}';
+    const sum = (algorithm: string, text: string): string =>
+      createHash(algorithm).update(text).digest('base64');
+    for (const [name, valueOf] of [
+      ['Content-MD5', (text: string) => sum('md5', text)],
+      ['Digest', (text: string) => `SHA=${sum('sha1', text)}`],
+      ['Content-Digest', (text: string) => `sha-512=:${sum('sha512', text)}:`],
+    ] as const) {
+      const right = await exchange(edge.port, order(`${name}: ${valueOf(body)}\r\n`, body));
+      expect([name, statusOf(right)]).toEqual([name, 200]);
+      const wrong = await exchange(edge.port, order(`${name}: ${valueOf('{}')}\r\n`, body));
+      expect(wrong.text).toMatch(/^HTTP\/1\.1 400 [^]*x-gateway-error: digest-mismatch\r\n/i);
+    }
+    expect(edge.v2.received.join('').match(/POST /g)).toHaveLength(3);
+    expect(edge.v2.received.join('')).not.toMatch(/digest|md5/i);
+    expect(await edge.entry(2)).toMatchObject({ verdict: 'refused', failure: 'digest-mismatch' });
   });
 
   // An attacker hopes that two keys in one request are read differently by the gateway and by V2.

@@ -7,6 +7,7 @@ import type { HeaderList } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
+import { hashBody } from '../../node/runtime.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Ends } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -247,6 +248,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
         newTraceHex: () => '0'.repeat(48),
         clientOf: () => '0'.repeat(16),
         decode: decodeBody,
+        hash: hashBody,
         transform: new TransformThreads().run,
         after: (milliseconds, run) => void setTimeout(run, milliseconds),
         random: () => 0,

@@ -3,6 +3,7 @@ import { type NamedRequest, type ReadRequests } from '../../inspector/explain/cu
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import { decodeBody } from '../../node/decode-body.ts';
+import { hashBody } from '../../node/runtime.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
 import { mayBeEntry } from '../../report/tally/tally-lines.ts';
 import { count, counted, terminalText } from '../../report/text.ts';
@@ -216,6 +217,7 @@ export function offlineExplainer(
     rules,
     limits: { count: constants.headerCount, bytes: settings.headerBytes.value },
     decode: decodeBody,
+    hash: hashBody,
     transform: new TransformThreads().run,
     gatewayOrigin: 'http://127.0.0.1:8080',
     origin: 'https://captur3d.io',

@@ -45,6 +45,7 @@ export class ObserveExchange extends V1Exchange {
   override onBody(body: Body): void {
     this.dryRun = new DryRun(this.migration, {
       take: (bytes) => this.takeResponse(bytes),
+      judge: (bytes, next) => this.judgeDigests(bytes, next),
       decode: (coding, bytes, limit, done) => this.decodeBody(coding, bytes, limit, done),
       rewrite: (bytes, done, lost) => this.rewriteRequest(bytes, done, lost),
       transform: (job, done) => this.callTransform(job, done),

@@ -20,6 +20,8 @@ type OnLost = (error: unknown) => void;
 export interface DryRunParts {
   /** Reserves bytes in the budget; false when they do not fit. */
   readonly take: (bytes: number) => boolean;
+  /** Judges the digests that came with a body, and calls `next`. */
+  readonly judge: (body: Uint8Array, next: () => void) => void;
   /** Decodes a body up to `limit` bytes. */
   readonly decode: (
     coding: Coding,
@@ -55,7 +57,7 @@ export function wouldOf(end: RequestEnd): Would {
 export class DryRun {
   private readonly migration: RequestMigration;
   private readonly parts: DryRunParts;
-  /** True while a whole body is decoded, rewritten or transformed. */
+  /** True while a whole body is judged, decoded, rewritten or transformed. */
   isReading = false;
 
   constructor(migration: RequestMigration, parts: DryRunParts) {
@@ -110,6 +112,14 @@ export class DryRun {
 
   /** Reads a whole body, and passes it on as it was received. */
   private read(body: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
+    this.isReading = true;
+    this.parts.judge(body, () => {
+      this.isReading = false;
+      this.decode(body, onDone, onLost);
+    });
+  }
+
+  private decode(body: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
     const { bodyLimit, body: decided } = this.migration.decision;
     const coding = codingOf(decided, body);
     if (coding === undefined) {

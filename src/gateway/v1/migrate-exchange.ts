@@ -81,6 +81,12 @@ export class MigrateExchange extends V1Exchange {
       this.goOn(this.migration.finish(body.length > 0 ? 'unread' : undefined), null);
       return;
     }
+    this.judgeDigests(body, () => {
+      if (!this.isSettled) this.readWhole(body, bodyLimit);
+    });
+  }
+
+  private readWhole(body: Uint8Array, bodyLimit: number): void {
     const coding = codingOf(this.decision.body, body);
     if (coding === undefined) {
       this.goOn(this.migration.finish(body));

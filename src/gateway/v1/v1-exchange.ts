@@ -540,6 +540,21 @@ export class V1Exchange
     );
   }
 
+  /** Judges the digests of a request's body by the bytes that its client sent, and goes on. */
+  protected judgeDigests(body: Uint8Array, next: () => void): void {
+    const judged = this.migration.judge(body, this.gateway.parts.hash);
+    if (judged === undefined) {
+      next();
+      return;
+    }
+    this.work((_, finish) => {
+      judged.then(
+        () => finish(next),
+        (error: unknown) => finish(() => this.failInternally(error)),
+      );
+    }, 1);
+  }
+
   /** Rewrites a decoded request body; `lost` is called instead of `done` when the rewriter has lost it. */
   protected rewriteRequest(
     body: Uint8Array,

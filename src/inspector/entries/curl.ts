@@ -133,8 +133,11 @@ export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'b
   return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
 }
 
+/** Fields that describe the bytes of a body in its content coding. */
+export const OF_CODED = /^(?:content-(?:encoding|length|md5|digest)|digest|repr-digest)$/i;
+
 /** The fields without those that describe the coded body. */
 export function decodedFields(headers: Fields): Fields {
   const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
-  return isCoded ? headers.filter(([name]) => !/^content-(?:encoding|length)$/i.test(name)) : headers;
+  return isCoded ? headers.filter(([name]) => !OF_CODED.test(name)) : headers;
 }

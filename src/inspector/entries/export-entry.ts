@@ -14,6 +14,7 @@ import {
   bodyOfBytes,
   bodyText,
   decodedFields,
+  OF_CODED,
   encodeBase64,
   exactText,
   rewriteAgain,
@@ -128,8 +129,10 @@ function fieldsOf(
   withKey: boolean,
   book?: Pick<RuleBook, 'client'>,
 ): readonly string[] {
+  const isCoded = headers.some(({ name }) => name.toLowerCase() === 'content-encoding');
   return headers.flatMap(({ name, value, masked }) => {
     const lower = name.toLowerCase();
+    if (isCoded && OF_CODED.test(lower)) return [];
     const key = keyFieldAtV1(book, 'key');
     if (lower === key?.[0].toLowerCase()) return withKey ? [key.join(': ')] : [];
     return masked || OMITTED.has(lower) || name.startsWith(':') ? [] : [`${name}: ${value}`];

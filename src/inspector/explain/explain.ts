@@ -22,6 +22,7 @@ import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { formModel } from '../../rewrite/form.ts';
 import { multipartModel } from '../../rewrite/multipart.ts';
+import type { HashBody } from '../../migrate/judge-digests.ts';
 import { drive, type MigratedMessage, RequestMigration } from '../../migrate/migration.ts';
 import type { TransformJob, TransformOutcome, TransformResult } from '../../migrate/transform.ts';
 import { isOfBody, type Refusal } from '../../rewrite/records.ts';
@@ -238,6 +239,8 @@ function textOf(body: Uint8Array): string {
 interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
+  /** Hashes bodies that came with a digest; if absent, nobody judges them. */
+  readonly hash?: HashBody | undefined;
   /** Calls transforms; if absent, they are left out. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
 }
@@ -274,6 +277,7 @@ async function explainRequest(
         : undefined;
   const bytes = given instanceof Uint8Array ? given : read;
   const model = step.action === 'rewrite' ? modelOf(step.format, bytes) : undefined;
+  if (hasBody && given !== 'unread') await migration.judge(read, explainer.hash);
   let work = migration.finish(given);
   let ruled: BodyOutcome = { verdict: 'unread', why: whyUnread(received, step, decision.v2Method) };
   if ('rules' in work) {

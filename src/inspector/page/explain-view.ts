@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { DIGEST_FIELDS } from '../../http/digests.ts';
 import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
 import { editWords } from '../entries/entry-words.ts';
 import type { ReadRequests } from '../explain/curl-command.ts';
@@ -27,7 +28,12 @@ const EXAMPLE = `{
 }`;
 
 /** Fields that describe the transferred body, while the text here is decoded and formatted. */
-const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+const OMITTED: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  ...DIGEST_FIELDS,
+]);
 
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainView(props: ExplainViewProps): VNode {

@@ -7,6 +7,7 @@ import { keyFieldAtV2 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import { DIGEST_FIELDS } from '../../http/digests.ts';
 import type { Resent } from '../api.ts';
 import { rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
@@ -15,8 +16,9 @@ import { failure, jsonResponse, pause, readCommand } from './responses.ts';
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;
 
-/** Fields that belong to the connection or to one exchange. */
+/** Fields that belong to the connection, to the bytes of one body or to one exchange. */
 const OMITTED: ReadonlySet<string> = new Set([
+  ...DIGEST_FIELDS,
   'authorization',
   'connection',
   'content-encoding',

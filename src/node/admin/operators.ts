@@ -216,6 +216,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
     rulesOf: (hash) => books.get(hash),
     limits: gateway.options,
     decode: gateway.parts.decode,
+    hash: gateway.parts.hash,
     runInThread: thread.run,
     watch: () =>
       thread.hold(() =>

@@ -8,6 +8,7 @@ import type { CollectedRequest, Migration, StreamedRequest } from '../../library
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
 import { queryOf } from '../../migrate/transform.ts';
 import { decodeBody } from '../decode-body.ts';
+import { hashBody } from '../runtime.ts';
 import { fieldsOf, type ParsedBody, parsedBody, putParsedBody } from './parsed-body.ts';
 import {
   collectBody,
@@ -111,7 +112,11 @@ function migrateInPlace(
   }
   const parsed = isRead ? parsedBody(incoming) : undefined;
   const fields = parsed?.fields ?? fieldsOf(incoming);
-  const started = migration.startRequest(method, url, fields, { hasBody, codings: ALL_CODINGS });
+  const started = migration.startRequest(method, url, fields, {
+    hasBody,
+    codings: ALL_CODINGS,
+    hash: hashBody,
+  });
   const handle = (sent: MigratedRequest): true => {
     rewriteResponse(migration, sent, outgoing);
     return true;

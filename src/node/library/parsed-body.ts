@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse as parseFlat } from 'node:querystring';
 import { formatOfType, isForm, readJsonType } from '../../http/content.ts';
+import { DIGEST_FIELDS } from '../../http/digests.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { headerListOf } from '../../library/verdicts.ts';
 import { isStream } from './request-body.ts';
@@ -71,14 +72,19 @@ function inForm(form: Uint8Array | string, bytes: Buffer): Buffer | string {
   return typeof form === 'string' ? bytes.toString() : bytes;
 }
 
-/** The fields without a coding that a parser has removed, and in UTF-8 if the body is text by now. */
+/**
+ * The fields without a coding that a parser has removed, and in UTF-8 if the body is text by now. A digest of other bytes than these goes
+ * with them.
+ */
 function fieldsFor(incoming: IncomingMessage, isCoded: boolean, isText: boolean): string[] {
   const list = fieldsOf(incoming);
+  const isReceived = !isText && (isCoded || incoming.headers['content-encoding'] === undefined);
   const fields: string[] = [];
   for (let at = 0; at < list.length; at += 2) {
     const [name = '', value = ''] = list.slice(at, at + 2);
     const lower = name.toLowerCase();
     if (lower === 'content-encoding' && !isCoded) continue;
+    if (DIGEST_FIELDS.includes(lower) && !isReceived) continue;
     const isType = isText && lower === 'content-type';
     fields.push(name, isType ? value.replaceAll(charset, '; charset=utf-8') : value);
   }

@@ -3,6 +3,7 @@ import { doOperatorWork, type OperatorText, type OperatorWork } from '../../insp
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
+import { hashBody } from '../runtime.ts';
 import { TransformThreads } from './transform-thread.ts';
 import { jsonText } from '../../report/text.ts';
 
@@ -24,6 +25,7 @@ async function respond(work: OperatorWork): Promise<void> {
   const { status, value } = await doOperatorWork(work, {
     compiled,
     decode: decodeBody,
+    hash: hashBody,
     transform: transforms.run,
     // Loaded late, because few operators plan.
     plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),

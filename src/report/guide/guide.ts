@@ -107,6 +107,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['too-deep', 'Nest the body less deeply.'],
   ['unsupported-charset', 'Send JSON in UTF-8.'],
   ['unsupported-coding', 'Send the body without this content coding.'],
+  ['digest-mismatch', 'Send a digest of the bytes of the body, as they are sent, or none.'],
   ['undecodable-body', 'Send a body in the coding that Content-Encoding names.'],
   ['bad-target', 'Send a path without dot segments, backslashes and control characters.'],
   ['bad-framing', 'Send well-formed chunks, or a body as long as its Content-Length.'],

@@ -52,6 +52,7 @@ async function run(parts: readonly Uint8Array[], bodyLimit = 10_000_000, budget 
   let taken = 0;
   const outcomes: RequestEnd[] = [];
   const dryRun = new DryRun(new RequestMigration(rules, decision), {
+    judge: (_body, next) => next(),
     take: (bytes) => {
       taken += bytes;
       return taken <= budget;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { decodeBody } from '../../../src/node/decode-body.ts';
+import { hashBody } from '../../../src/node/runtime.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../../src/inspector/api.ts';
 import { explain } from '../../../src/inspector/explain/explain.ts';
@@ -24,6 +25,7 @@ async function explained(
     rules: book,
     limits: { count: 100, bytes: 16_384, bodyLimit: undefined, ...limits },
     decode: decodeBody,
+    hash: hashBody,
     gatewayOrigin: 'http://127.0.0.1:8080',
     origin: 'https://v2.example',
   });
@@ -271,6 +273,20 @@ describe('an explanation of maps and query rules', () => {
     const headers = [['Content-Type', 'application/json']] as const;
     const { rules: outcomes } = await explained({ headers, ...request }, await requestRulesBook());
     expect(outcomes.find(({ text }) => text === rule)).toMatchObject({ text: rule, why });
+  });
+
+  test('refuses a body whose digest is wrong, as live traffic does', async () => {
+    const headers = [JSON_TYPE, ['Content-MD5', 'AAAAAAAAAAAAAAAAAAAAAA==']] as const;
+    const wrong = { ...client('{"data":{"name":"A"}}'), headers };
+    expect(await explained(wrong)).toMatchObject({
+      verdict: 'refused',
+      refusal: {
+        code: 'digest-mismatch',
+        status: 400,
+        detail: 'The body does not match its Content-MD5 (md5).',
+      },
+    });
+    expect(await explained({ ...wrong, body: '[1]' })).toMatchObject({ verdict: 'unchanged' });
   });
 
   test('has edits of the query in front, and a reason for each place', async () => {

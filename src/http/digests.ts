@@ -1,0 +1,61 @@
+import { type HeaderList, headerValue, headerValues } from './header-list.ts';
+
+/** A hash function that a digest can be checked with, named as the Web Cryptography API names it. */
+export type DigestAlgorithm = 'md5' | 'sha-1' | 'sha-256' | 'sha-512';
+
+/** A digest that a client sent with a body. */
+export interface BodyDigest {
+  /** The field that has it. */
+  readonly field: string;
+  readonly algorithm: DigestAlgorithm;
+  /** In base64, without padding. */
+  readonly sum: string;
+}
+
+/** The digests that a client sent with a body: of its content, and of the representation, which has the same bytes. */
+export interface BodyDigests {
+  readonly checks: readonly BodyDigest[];
+  /** True where there are others that nobody here can check: malformed, or of an unknown algorithm. */
+  readonly hasOthers: boolean;
+}
+
+/** Digests of which none is checked. */
+export const UNCHECKED: BodyDigests = { checks: [], hasOthers: true };
+
+/** One sum in RFC 1864, a list of `algorithm=sum` in RFC 3230, and in RFC 9530 a dictionary of `algorithm=:sum:`. */
+const FIELDS = ['Content-MD5', 'Digest', 'Content-Digest', 'Repr-Digest'];
+
+/** The names of the fields that are read, in lower case. */
+export const DIGEST_FIELDS: readonly string[] = FIELDS.map((field) => field.toLowerCase());
+
+/** The algorithms by their names in fields, with the length of a sum. */
+const ALGORITHMS: ReadonlyMap<string, readonly [algorithm: DigestAlgorithm, length: number]> = new Map([
+  ['md5', ['md5', 22]],
+  ['sha', ['sha-1', 27]],
+  ['sha-256', ['sha-256', 43]],
+  ['sha-512', ['sha-512', 86]],
+]);
+
+const MEMBER = /(?:^|,)[ \t]*([\w-]+)[ \t]*=[ \t]*(:?)([A-Za-z0-9+/]+)={0,2}(:?)[ \t]*(?=[,;]|$)/g;
+
+/** Reads the digests of a request. */
+export function readDigests(headers: HeaderList): BodyDigests {
+  // A part is sent with the digest of the whole (RFC 9530 §3.1).
+  const isPart = headerValue(headers, 'content-range') !== undefined;
+  const checks: BodyDigest[] = [];
+  let members = 0;
+  for (const field of FIELDS) {
+    for (const value of headerValues(headers, field.toLowerCase())) {
+      const text = field === 'Content-MD5' ? `md5=${value}` : value;
+      const isDictionary = field.includes('-D');
+      members += text.split(',').length;
+      if (isPart && !field.startsWith('C')) continue;
+      for (const [, name = '', open, sum = '', close] of text.matchAll(MEMBER)) {
+        const [algorithm, length] = ALGORITHMS.get(isDictionary ? name : name.toLowerCase()) ?? [];
+        const isWhole = sum.length === length && `${open}${close}` === (isDictionary ? '::' : '');
+        if (algorithm !== undefined && isWhole) checks.push({ field, algorithm, sum });
+      }
+    }
+  }
+  return { checks, hasOthers: checks.length < members };
+}
