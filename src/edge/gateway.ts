@@ -29,10 +29,11 @@ import {
 } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
-import { createEdgeAdmin, type EdgeAdminParts, EdgeTotals } from './admin.ts';
+import { createEdgeAdmin, type EdgeAdminParts } from './admin.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
 import { EdgeExchange, failureResponse } from './exchange.ts';
-import { EdgeReplica, ROLLOUT_OBJECT } from './replica.ts';
+import { EdgeReplica } from './replica.ts';
+import { EdgeTotals } from './totals.ts';
 import { createFetchUpstream } from './upstream.ts';
 
 /** The parts of a gateway on a platform. */
@@ -86,12 +87,12 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     onNotice: (sentence, event) => print(edgeProcessLine('error', event, `rollout: ${sentence}`)),
   });
   const totals = totalsOf(parts, control);
-  const replica = totals && replicaOf(parts, control, totals, bindings);
+  const replica = totals && replicaOf(parts, control, bindings);
   const gateway = gatewayOf(parts, settings, origin, { control, totals, calls: bindings });
   replica?.share({
     queue: gateway.rateLimitQueue,
     shieldOf: () => parts.ruleBook.rollout?.shield,
-    known: gateway.knownClients,
+    counts: [gateway.knownClients, ...(totals === undefined ? [] : [totals])],
   });
   return {
     gateway,
@@ -158,18 +159,12 @@ function totalsOf(
   { requests }: RolloutControl,
 ): EdgeTotals | undefined {
   if (ROLLOUT === undefined) return undefined;
-  return new EdgeTotals({
-    object: () => ROLLOUT.get(ROLLOUT.idFromName(ROLLOUT_OBJECT)),
-    ruleBook: ruleBook.hash,
-    requests,
-    v2Schemas,
-  });
+  return new EdgeTotals({ ruleBook: ruleBook.hash, requests, v2Schemas, time: Date.now });
 }
 
 function replicaOf(
   { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
   control: RolloutControl,
-  totals: EdgeTotals,
   calls: BindingCalls,
 ): EdgeReplica | undefined {
   if (ROLLOUT === undefined) return undefined;
@@ -185,7 +180,6 @@ function replicaOf(
       const [level, event] = NOTICE_EVENTS[kind];
       print(edgeProcessLine(level, event, `rollout: ${sentence}`));
     },
-    shareTotals: () => totals.share(),
     later,
   });
 }

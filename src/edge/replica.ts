@@ -19,8 +19,6 @@ interface EdgeReplicaParts {
   /** Name of the isolate, for people. */
   readonly name: string;
   readonly onNotice: (notice: ReplicaNotice) => void;
-  /** Shares what was counted besides windows. Never rejects. */
-  readonly shareTotals: () => Promise<void>;
   /** Keeps the worker alive until this is done, even after the response is sent. */
   readonly later: (work: Promise<unknown>) => void;
 }
@@ -28,7 +26,7 @@ interface EdgeReplicaParts {
 /** Milliseconds between two exchanges with the object, while there are requests. */
 const SYNC_MS = 500;
 
-/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of three calls at most, a second. */
+/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of two calls at most, a second. */
 const SYNC_MS_EACH = 4;
 
 /** Milliseconds that one call of the object may take: it may be on another continent. */
@@ -115,7 +113,7 @@ export class EdgeReplica {
     }
     const { replica } = this;
     this.startedAt = now;
-    const work = Promise.all([replica.follow(), replica.exchange(), this.parts.shareTotals()]).then(() => {
+    const work = Promise.all([replica.follow(), replica.exchange()]).then(() => {
       this.endedAt = Date.now();
       if (this.working === work) this.working = undefined;
     });

@@ -9,40 +9,30 @@ import {
   type TextRow,
 } from '../rollout/shared-state.ts';
 import { ROLLOUT_KEY } from '../rollout/stored-rollout.ts';
-import type { RolloutTotals } from '../rollout/rollout-tally.ts';
-import {
-  type EdgeBindings,
-  type RemoteStore,
-  type RemoteTotals,
-  type SharedTotals,
-  TotalsTable,
-} from './bindings.ts';
+import type { EdgeBindings, RemoteStore } from './bindings.ts';
+import { TOTALS } from './totals.ts';
 
 /** Milliseconds from a count until it is kept; the platform evicts an object that has been idle for ten seconds or longer. */
 const KEEP_AFTER_MS = 1000;
 
-/** The same for totals: rows are paid for by the write, and no rollback depends on these. */
+/** The same while only totals changed: rows are paid for by the write, and no rollback depends on these. */
 const KEEP_TOTALS_AFTER_MS = 5000;
 
 /**
  * The state that all isolates of a deployment share: texts in the storage of the object, with a copy in Workers KV if one is
- * bound, and what each isolate owns and the totals in its memory, which it writes to the storage. It handles one event at a time, so that
- * each step is atomic.
+ * bound, and what each isolate owns in its memory, which it writes to the storage. It handles one event at a time, so that each step is
+ * atomic.
  */
-export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore, RemoteTotals {
+export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore {
   private readonly topics = new Map<string, KeptRows>();
-  private readonly table: TotalsTable;
-  private isKeeping = false;
-  private isKeepingTotals = false;
+  private keeping: { readonly at: number; readonly timer: ReturnType<typeof setTimeout> } | undefined;
 
   constructor(...[ctx, env]: ConstructorParameters<typeof DurableObject<EdgeBindings>>) {
     super(ctx, env);
-    this.table = new TotalsTable(ctx.storage);
     void ctx.blockConcurrencyWhile(async () => {
       const kept = await ctx.storage.list({ prefix: STATE });
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `KeptRows`, as structured clone
       for (const row of kept.values()) this.topicOf((row as KeptRow).topic).restore(row as KeptRow);
-      await this.table.restore();
     });
   }
 
@@ -65,26 +55,19 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
   async exchange(call: StateCall): Promise<StateNews> {
     const rows = this.topicOf(call.topic);
     const news = carryOut(rows, call, Date.now());
-    if (rows.hasChanged && !this.isKeeping) {
-      this.isKeeping = true;
-      setTimeout(() => this.keepState(), KEEP_AFTER_MS);
-    }
+    if (rows.hasChanged)
+      this.keepWithin(
+        call.put.every(({ key }) => key.startsWith(TOTALS)) ? KEEP_TOTALS_AFTER_MS : KEEP_AFTER_MS,
+      );
     return news;
   }
 
-  async addTotals(ruleBook: string, totals: RolloutTotals): Promise<void> {
-    this.table.add(ruleBook, totals, Date.now());
-    if (this.isKeepingTotals) return;
-    this.isKeepingTotals = true;
-    setTimeout(() => {
-      this.isKeepingTotals = false;
-      // What could not be written now is written with its next change.
-      this.ctx.waitUntil(this.table.keep().catch(() => undefined));
-    }, KEEP_TOTALS_AFTER_MS);
-  }
-
-  async totals(ruleBook: string): Promise<SharedTotals | undefined> {
-    return this.table.of(ruleBook);
+  /** Writes what has changed after so many milliseconds, or sooner. */
+  private keepWithin(milliseconds: number): void {
+    const at = Date.now() + milliseconds;
+    if (this.keeping !== undefined && this.keeping.at <= at) return;
+    clearTimeout(this.keeping?.timer);
+    this.keeping = { at, timer: setTimeout(() => this.keepState(), milliseconds) };
   }
 
   private topicOf(topic: string): KeptRows {
@@ -94,7 +77,7 @@ export class RolloutObject extends DurableObject<EdgeBindings> implements Remote
   }
 
   private keepState(): void {
-    this.isKeeping = false;
+    this.keeping = undefined;
     const writes: Promise<unknown>[] = [];
     for (const rows of this.topics.values())
       for (const [key, row] of rows.takeChanges())

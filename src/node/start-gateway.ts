@@ -130,7 +130,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   parts.replica?.share({
     queue: gateway.rateLimitQueue,
     shieldOf: () => parts.ruleBooks.current.ruleBook.rollout?.shield,
-    known: gateway.knownClients,
+    counts: [gateway.knownClients],
   });
   let listening = false;
   let watchdog: NodeJS.Timeout | undefined;

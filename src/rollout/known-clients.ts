@@ -1,3 +1,4 @@
+import type { SharedCounts } from './replica.ts';
 import type { SharedTexts, TextSums } from './shared-texts.ts';
 
 /**
@@ -40,14 +41,16 @@ const SINCE = 'since';
  * for ten seconds, nobody is new: a store that fails refuses no one. The list is as old as the oldest time that a process set. A store
  * that lost its texts gets them back from the processes that run; if none did, the list begins anew and is too young to refuse anyone.
  */
-export class KnownClients {
+export class KnownClients implements SharedCounts {
+  readonly prefix = CLIENTS;
+  readonly sums = clientSums;
   private readonly parts: KnownClientsParts;
   private readonly clients = new Map<string, Set<string>>();
   /** The texts of each key when they were last read. */
   private readonly seen = new Map<string, readonly string[]>();
   private texts: ClientTexts | undefined;
   /** What the keys of the list begin with; undefined until its name is known. */
-  private prefix: string | undefined;
+  private keys: string | undefined;
   private since: number | undefined;
 
   constructor(parts: KnownClientsParts) {
@@ -68,7 +71,7 @@ export class KnownClients {
 
   /** The standing of a client (a hash). A promise only while the name of the list is not known, which never rejects. */
   standing(client: string): Standing | Promise<Standing> {
-    if (this.prefix !== undefined) return this.judge(client);
+    if (this.keys !== undefined) return this.judge(client);
     const name = this.parts.clientOf(LIST_KEY);
     if (typeof name === 'string') return this.begin(name).judge(client);
     return name.then(
@@ -82,13 +85,13 @@ export class KnownClients {
     const known = this.knownLike(client);
     if (known.has(client) || known.size >= MAX_CLIENTS) return;
     known.add(client);
-    if (this.prefix !== undefined && this.texts?.readAt !== undefined)
-      this.texts.add(new Map([[this.prefix + shardOf(client), client]]));
+    if (this.keys !== undefined && this.texts?.readAt !== undefined)
+      this.texts.add(new Map([[this.keys + shardOf(client), client]]));
   }
 
   /** Reads what other processes learned, and shares what none of the texts has. Call it after each exchange. */
   read(): void {
-    const { texts, prefix } = this;
+    const { texts, keys: prefix } = this;
     if (texts?.readAt === undefined || prefix === undefined) return;
     for (const key of texts.keys)
       if (key.startsWith(prefix)) this.readKey(texts, key, key.slice(prefix.length));
@@ -96,8 +99,8 @@ export class KnownClients {
   }
 
   private begin(list: string): this {
-    if (this.prefix === undefined) {
-      this.prefix = `${CLIENTS}${list}/`;
+    if (this.keys === undefined) {
+      this.keys = `${CLIENTS}${list}/`;
       if (this.texts === undefined) this.since = this.parts.time();
       this.read();
     }

@@ -4,7 +4,6 @@ import type { RolloutState } from './rollout-state.ts';
 import { SharedRollout, type SharedRolloutNotice, type SharedRolloutParts } from './shared-rollout.ts';
 import { STAGE_MS } from './canary-window.ts';
 import { addSums, CANARY, canarySums, currentPart, partOf, readCounts, windowSums } from './canary-texts.ts';
-import { CLIENTS, clientSums, type KnownClients } from './known-clients.ts';
 import { SharedTexts, type TextSums } from './shared-texts.ts';
 import { type ReplicaClock, repeat, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
@@ -46,7 +45,19 @@ export interface GatewayShares {
   readonly queue: RateLimitQueue;
   /** The rate limit of each client; undefined without one. */
   readonly shieldOf: () => Shield | undefined;
-  readonly known?: KnownClients;
+  readonly counts?: readonly SharedCounts[];
+}
+
+/** What processes count besides canaries, as texts whose keys have a prefix of their own. */
+export interface SharedCounts {
+  readonly prefix: string;
+  readonly sums: TextSums;
+  /** Called with the texts to add to, and to read; again when a replica takes the place of another. */
+  shareWith(texts: SharedTexts): void;
+  /** Adds what is new; called before each exchange. */
+  add?(): void;
+  /** Reads what others added; called after each exchange. */
+  read?(): void;
 }
 
 /** Intervals in milliseconds. */
@@ -112,7 +123,7 @@ export class Replica implements RateLimitSharing {
   /** Since when canaries are over whose counts this process still has. */
   private readonly over = new Map<string, number>();
   private working: Promise<void> | undefined;
-  private known: KnownClients | undefined;
+  private counts: readonly SharedCounts[] = [];
   private shieldOf: () => Shield | undefined = () => undefined;
   private told = 1;
   private readonly ends: (() => void)[] = [];
@@ -143,7 +154,7 @@ export class Replica implements RateLimitSharing {
       topic: 'rollout',
       clock,
       contact: this.contact,
-      sums: replicaSums(clock.time),
+      sums: this.sumsWith(canarySums(clock.time)),
       newId: () => processId(parts.name, clock),
       keepMs: STAGE_MS,
       set: () => [[WHO, printWho(this.who)]],
@@ -195,12 +206,12 @@ export class Replica implements RateLimitSharing {
       .flatMap(({ owner, text }) => (ids.has(owner) ? (readWho(text) ?? []) : []));
   }
 
-  /** Divides rate limits by the processes that send requests, and shares the clients that they learn. */
-  share({ queue, shieldOf, known }: GatewayShares): void {
+  /** Divides rate limits by the processes that send requests, and shares what they count. */
+  share({ queue, shieldOf, counts = [] }: GatewayShares): void {
     queue.shareWith(this);
     this.shieldOf = shieldOf;
-    this.known = known;
-    known?.shareWith(this.texts);
+    this.counts = counts;
+    for (const one of counts) one.shareWith(this.texts);
   }
 
   /** Begins with a state from before a restart; call it before `start`. */
@@ -226,10 +237,15 @@ export class Replica implements RateLimitSharing {
     return this.rollout.follow();
   }
 
+  private addCounts(): void {
+    this.texts.add(this.parts.control.takeCounts());
+    for (const one of this.counts) one.add?.();
+  }
+
   /** Exchanges counts; while an exchange is under way, resolves with it instead. Never rejects. */
   exchange(): Promise<void> {
     const now = this.parts.clock.time();
-    this.texts.add(this.parts.control.takeCounts());
+    this.addCounts();
     // A clock may be set back.
     const isSurvey = now >= this.surveyAt || this.surveyAt - now > this.intervals.survey || !this.isTogether;
     if (isSurvey) this.surveyAt = now + this.intervals.survey;
@@ -240,11 +256,31 @@ export class Replica implements RateLimitSharing {
     return this.working;
   }
 
+  /** How all texts add up: counts that nobody here shares stay where they are, for a process that does. */
+  private sumsWith(canaries: TextSums): TextSums {
+    const sumsOf = (key: string): TextSums | undefined =>
+      key === WHO || key.startsWith(CANARY)
+        ? canaries
+        : this.counts.find(({ prefix }) => key.startsWith(prefix))?.sums;
+    return {
+      add: (own, added) =>
+        new Map(
+          [...Map.groupBy(added, ([key]) => sumsOf(key))].flatMap(([sums, texts]) =>
+            sums === undefined ? [] : [...sums.add(own, new Map(texts))],
+          ),
+        ),
+      adopt: (key, ...text) => {
+        const sums = sumsOf(key);
+        return sums === undefined ? 'unreadable' : sums.adopt(key, ...text);
+      },
+    };
+  }
+
   private async exchangeNow(how: { readonly leaves?: boolean }): Promise<void> {
     const isReached = await this.contact.attempt('counts', () => this.texts.exchange(how));
     if (!isReached) return;
     this.parts.control.learn((key) => this.sumsOf(key));
-    this.known?.read();
+    for (const one of this.counts) one.read?.();
     this.forgetOver();
     this.tellPart();
   }
@@ -301,22 +337,9 @@ export class Replica implements RateLimitSharing {
     if (this.rollout.waiting > 0) await this.follow();
     await this.working;
     if (!this.isTogether) return;
-    this.texts.add(this.parts.control.takeCounts());
+    this.addCounts();
     await this.exchangeNow({ leaves: true });
   }
-}
-
-/** How counts of canaries and lists of clients add up; other texts end with their process. */
-function replicaSums(time: () => number): TextSums {
-  const canaries = canarySums(time);
-  return {
-    add: (own, added) => {
-      const [lists, counts] = [new Map<string, string>(), new Map<string, string>()];
-      for (const [key, text] of added) (key.startsWith(CLIENTS) ? lists : counts).set(key, text);
-      return new Map([...clientSums.add(own, lists), ...canaries.add(own, counts)]);
-    },
-    adopt: (key, ...text) => (key.startsWith(CLIENTS) ? clientSums : canaries).adopt(key, ...text),
-  };
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { CopyNamespace, RemoteStore, RemoteTotals } from '../../src/edge/bindings.ts';
+import type { CopyNamespace, RemoteStore } from '../../src/edge/bindings.ts';
 import { EdgeReplica } from '../../src/edge/replica.ts';
 import { MemoryState } from '../../src/rollout/shared-state.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -22,12 +22,10 @@ function isolate(copy?: CopyNamespace): Isolate {
     calls.push(name);
     return object.responds ? call() : new Promise(() => {});
   };
-  const remote: RemoteStore & RemoteTotals = {
+  const remote: RemoteStore = {
     read: (key) => through('read', () => store.read(key)),
     compareAndSet: (...given) => through('set', () => store.compareAndSet(...given)),
     exchange: (call) => through('exchange', () => store.exchange(call)),
-    addTotals: () => through('add', async () => {}),
-    totals: () => through('totals', async () => undefined),
   };
   const replica = new EdgeReplica({
     control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
@@ -35,7 +33,6 @@ function isolate(copy?: CopyNamespace): Isolate {
     copy,
     name: 'isolate 1',
     onNotice: () => {},
-    shareTotals: async () => {},
     later: () => {},
   });
   return { replica, calls, object };

@@ -166,7 +166,7 @@ test(
       replica.share({
         queue: new RateLimitQueue({ ...SYSTEM_CLOCK, now: Date.now }),
         shieldOf: () => undefined,
-        known,
+        counts: [known],
       });
       await replica.start();
       onTestFinished(() => replica.close());

@@ -35,9 +35,7 @@ const through = async (call) => {
 export class RolloutObject extends Real {
   read(...given) { return through(() => super.read(...given)); }
   compareAndSet(...given) { return through(() => super.compareAndSet(...given)); }
-  count(...given) { return through(() => super.count(...given)); }
-  addTotals(...given) { return through(() => super.addTotals(...given)); }
-  totals(...given) { return through(() => super.totals(...given)); }
+  exchange(...given) { return through(() => super.exchange(...given)); }
 }
 export default {
   async fetch(request) {
