@@ -108,10 +108,12 @@ export class EdgeTotals implements RolloutCounts, SharedCounts {
   private get all(): readonly Part[] {
     const { texts } = this;
     if (texts === undefined) return [];
-    return [...texts.keys]
-      .filter((key) => key.startsWith(`${TOTALS}${this.parts.ruleBook}/`))
-      .flatMap((key) => [...texts.ownTexts(key), ...texts.otherTexts(key).map(({ text }) => text)])
-      .map(readPart);
+    const ofBook = `${TOTALS}${this.parts.ruleBook}/`;
+    return [...texts.keys].flatMap((key) =>
+      key.startsWith(ofBook)
+        ? [...texts.ownTexts(key), ...texts.otherTexts(key).map(({ text }) => text)].map(readPart)
+        : [],
+    );
   }
 
   private take(): RolloutTotals | undefined {
@@ -184,5 +186,5 @@ function totalsOf({ requests = { v1: 0, v2: 0 }, shadows = [], bodyChecks = [] }
 
 function readPart(text: string): Part {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `add`; nobody else can write to the object
-  return parsedJson(text) as unknown as Part;
+  return parsedJson(text) as Part;
 }
