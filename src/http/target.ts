@@ -277,6 +277,28 @@ export function withRawValue({ raw, name }: QueryPart, value: string): QueryPart
   return { raw: `${raw.slice(0, nameLength(raw))}=${value}`, name };
 }
 
+/** The different values that a raw query gives a parameter, decoded. */
+export function valuesInQuery(query: string, name: string): readonly string[] {
+  if (query.length < 2) return [];
+  const values = queryParts(query.slice(1)).flatMap((part) =>
+    part.name === name ? [valueOf(part) ?? ''] : [],
+  );
+  return [...new Set(values)];
+}
+
+/** A raw query in which a parameter has this value, once, where it stood; undefined removes the parameter. */
+export function withValueInQuery(query: string, name: string, value: string | undefined): string {
+  const parts = query.length < 2 ? [] : queryParts(query.slice(1));
+  const at = parts.findIndex((part) => part.name === name);
+  if (at === -1 && value === undefined) return query;
+  const kept = parts.flatMap((part, index) => {
+    if (part.name !== name) return [part.raw];
+    return index === at && value !== undefined ? [withValue(part, value).raw] : [];
+  });
+  if (at === -1 && value !== undefined) kept.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+  return kept.length === 0 ? '' : `?${kept.join('&')}`;
+}
+
 function nameLength(raw: string): number {
   const equals = raw.indexOf('=');
   return equals === -1 ? raw.length : equals;

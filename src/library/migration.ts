@@ -500,6 +500,7 @@ function migratedHead(
       method: decision.method,
       target: decision.target.raw,
       ...(decision.preflight === undefined ? {} : { preflight: head.preflightMethod }),
+      ...(decision.release === undefined ? {} : { release: decision.release }),
     },
     headers: headerFieldsOf(fields.forwardedHeaders),
     operation: decision.operation?.id,
@@ -576,10 +577,14 @@ function responseVerdict(
   return { verdict, ...head, body: bodyFor(head.status, body) ?? EMPTY, edits, patch, omitted };
 }
 
-function requestFacts(rules: CompiledRuleBook, { v1: { method, target } }: RequestOfResponse): RequestFacts {
+function requestFacts(
+  rules: CompiledRuleBook,
+  { v1: { method, target, release } }: RequestOfResponse,
+): RequestFacts {
   const [path = ''] = target.split('?', 1);
   const rest = path.slice((rules.prefixes.find(path)?.text ?? rules.prefixes.v1).length);
-  return { method, rest, operation: rules.match(method, rest) };
+  const operation = rules.match(method, rest);
+  return { method, rest, operation, ...(release === undefined ? {} : { release }) };
 }
 
 function unchanged(

@@ -23,6 +23,8 @@ export interface MigratedRequestHead {
     readonly target: string;
     /** The method that a preflight of a browser asks about. */
     readonly preflight?: string | undefined;
+    /** What the rule book's query parameter or media types say of the release that it asks for. */
+    readonly release?: string | undefined;
   };
   /**
    * The header fields to send. `Host`, hop-by-hop fields and the framing (`Content-Length`, `Transfer-Encoding`) are left to the

@@ -25,13 +25,21 @@ import {
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, isNamed, setField } from '../http/header-list.ts';
 import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
-import { originForm, prefixOf, readTarget, type Target } from '../http/target.ts';
+import {
+  originForm,
+  prefixOf,
+  valuesInQuery,
+  withValueInQuery,
+  readTarget,
+  type Target,
+} from '../http/target.ts';
 import { printClientField } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { RewrittenHeaders, RewrittenRequestHeaders } from '../rewrite/header-plan.ts';
 import type { MovedTarget, Moves, PathAndQuery } from '../rewrite/moves.ts';
 import { type RewrittenQuery, UNMAPPED } from '../rewrite/query-plan.ts';
 import type { EditRecord } from '../rewrite/records.ts';
+import { type ReleaseMedia, takesPlainJson } from '../rules/release-place.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import {
   isReleaseDate,
@@ -42,6 +50,7 @@ import {
   type RuleBook,
   VERSION_HEADER,
   versionHeader,
+  versionPlace,
   type Webhook,
 } from '../rules/rule-book.ts';
 import type { DecodedBody } from './decode-web-body.ts';
@@ -143,6 +152,8 @@ export interface MigrateDecision {
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
+  /** What the rule book's query parameter or media types say of the release; see {@link RequestFacts.release}. */
+  readonly release?: string | undefined;
 }
 
 /**
@@ -191,8 +202,12 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
     case 'v2':
       return { route: 'pass', target };
     case 'v1': {
-      if (prefixes.isShared && prefixOf(target) === prefixes.v2 && isNative(request.head, ruleBook))
-        return { route: 'pass', target };
+      const { releaseParameter } = rules;
+      if (releaseParameter !== undefined && valuesInQuery(target.query, releaseParameter).length > 1)
+        return refuse(failure('bad-request', `The query parameter ${releaseParameter} has two values.`));
+      const release = requestedVersion(request.head, target.query, rules);
+      const isNative = release !== undefined && !isReleaseOfV1(release, ruleBook);
+      if (isNative && prefixes.isShared && prefixOf(target) === prefixes.v2) return { route: 'pass', target };
       if (limits.selfService !== undefined && target.rest === limits.selfService)
         return { route: 'self-service' };
       const { hasBody, head } = request;
@@ -251,9 +266,20 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
         dropsOverride,
         bodyLimit,
         body,
+        release: releaseParameter === undefined ? releaseInMedia(release, head, rules) : release,
       };
     }
   }
+}
+
+/** The release that a request names in media types; empty for one that asks for JSON of none. */
+function releaseInMedia(
+  release: string | undefined,
+  { forwardedHeaders }: RequestHead,
+  { releaseMedia }: CompiledRuleBook,
+): string | undefined {
+  if (releaseMedia === undefined || release !== undefined) return releaseMedia && release;
+  return takesPlainJson(headerValues(forwardedHeaders, 'accept').join(',')) ? '' : undefined;
 }
 
 /** True for a request of which V2 takes the method from a field of its form. */
@@ -306,12 +332,6 @@ function decideMaxForwards(method: string, maxForwards: string | undefined): Dec
   if (left === undefined) return refuse(failure('bad-request', 'Max-Forwards is not a number.'));
   if (left >= 0) return undefined;
   return method === 'OPTIONS' ? { route: 'options' } : refuse(failure('not-implemented'));
-}
-
-/** True for a request that names a release of V2 itself: under a prefix that both versions share, nothing else tells V2's clients. */
-function isNative(head: RequestHead, book: RuleBook): boolean {
-  const release = requestedVersion(head, book);
-  return release !== undefined && !isReleaseOfV1(release, book);
 }
 
 /** The failure for a path under neither prefix. */
@@ -379,13 +399,23 @@ function decideTarget(
   const moved =
     moves && movedLine(method, { path: target.rest, query: query.query }, asked, moves, preflight);
   if (moved === undefined) {
-    const v2Target = `${prefixes.v2 + target.rest || '/'}${query.query}`;
+    const v2Target = `${prefixes.v2 + target.rest || '/'}${queryAtV2(query.query, rules)}`;
     const v2Method = seen === undefined ? method : 'POST';
     return { operation, query, v2Method, v2Target, targetEdits: edits, headers, refusal, preflight };
   }
-  const v2Target = `${prefixes.v2}${moved.path}${moved.query}`;
+  const v2Target = `${prefixes.v2}${moved.path}${queryAtV2(moved.query, rules)}`;
   const targetEdits = edits.length === 0 ? moved.records : [...edits, ...moved.records];
   return { operation, query, v2Method: moved.method, v2Target, targetEdits, headers, refusal, preflight };
+}
+
+/** The query with the release that V2 is asked for, where a parameter names it. */
+function queryAtV2(query: string, { releaseParameter, ruleBook }: CompiledRuleBook): string {
+  if (releaseParameter === undefined) return query;
+  const [requested] = valuesInQuery(query, releaseParameter);
+  const version = chooseApiVersion(requested, ruleBook, Number.POSITIVE_INFINITY);
+  return version === undefined || version.why === 'client'
+    ? query
+    : withValueInQuery(query, releaseParameter, version.sent);
 }
 
 /** The fields of a preflight after the header rules, which are about the fields that it has itself, with the question in V2's words. */
@@ -652,6 +682,8 @@ export interface HeadMigration {
   readonly codings?: readonly Coding[] | undefined;
   /** The hash of the rules by which a client has read what it asks about again; undefined where none rewrite it. */
   readonly rereadBy?: string | undefined;
+  /** The media types that name the release; undefined where something else does. */
+  readonly releaseMedia?: ReleaseMedia | undefined;
 }
 
 /** The header fields of a migrated request. */
@@ -676,6 +708,8 @@ export class MigratedHead implements ForwardedFields {
   private readonly ifNoneMatch: string | undefined;
   /** True where the client may have what it asks about in the shape of other rules. */
   private readonly isReread: boolean;
+  /** The media types that name the release of V2; undefined for those that the client chose, and where something else names it. */
+  private readonly media: { readonly types: ReleaseMedia; readonly release: string } | undefined;
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
@@ -689,9 +723,14 @@ export class MigratedHead implements ForwardedFields {
     this.dropsOverride = migration.dropsOverride === true;
     this.isResponseRewritten = codings !== undefined;
     this.isPaged = received.range !== undefined && !/^bytes[ \t]*=/i.test(received.range);
-    this.version = version === undefined || version.why === 'client' ? undefined : version.sent;
-    this.versionHeader = version?.field ?? VERSION_HEADER;
-    this.isReleased = version !== undefined;
+    const { releaseMedia } = migration;
+    const isChosen = version === undefined || version.why === 'client';
+    const inField = releaseMedia === undefined && version?.field?.startsWith('?') !== true;
+    this.version = isChosen || !inField ? undefined : version.sent;
+    this.media =
+      isChosen || releaseMedia === undefined ? undefined : { types: releaseMedia, release: version.sent };
+    this.versionHeader = (inField ? version?.field : undefined) ?? VERSION_HEADER;
+    this.isReleased = version !== undefined && inField;
     this.requestId = isRequestId(received.requestId) ? undefined : requestId;
     this.traceparent = traceparent;
     const { acceptEncoding: accepted, ifMatch, ifNoneMatch } = received;
@@ -713,7 +752,7 @@ export class MigratedHead implements ForwardedFields {
 
   get forwardedLines(): string | undefined {
     const { received, version, requestId, traceparent } = this;
-    if (this.ruled !== undefined) return undefined;
+    if (this.ruled !== undefined || this.media !== undefined) return undefined;
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
       return undefined;
@@ -781,8 +820,20 @@ export class MigratedHead implements ForwardedFields {
     if (version !== undefined) setField(headers, this.versionHeader, version);
     if (requestId !== undefined) setField(headers, 'x-request-id', requestId);
     if (traceparent !== undefined) setField(headers, 'traceparent', traceparent);
+    if (this.media !== undefined) nameRelease(headers, this.media);
     return headers;
   }
+}
+
+/** Names V2's release in Accept, and in the type of the body where that names one. */
+function nameRelease(
+  headers: string[],
+  { types, release }: { readonly types: ReleaseMedia; readonly release: string },
+): void {
+  const accept = headerValues(headers, 'accept');
+  setField(headers, 'accept', types.accepted(accept.length === 0 ? undefined : accept.join(', '), release));
+  const type = headerValue(headers, 'content-type');
+  if (type !== undefined) setField(headers, 'content-type', types.replaced(type, release));
 }
 
 const JSON_TYPE = 'application/json';
@@ -791,12 +842,22 @@ function line(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}: ${value}\r\n`;
 }
 
-/** The release that a request names; undefined without one. */
+/**
+ * The release that a request names; undefined without one. Of several media types, the first that names one of V1's counts: the client
+ * takes it, and its body may be in its form.
+ */
 export function requestedVersion(
   head: RequestHead,
-  book: Pick<RuleBook, 'version' | 'versionField'>,
+  query: string,
+  { ruleBook, releaseMedia, releaseParameter }: CompiledRuleBook,
 ): string | undefined {
-  const header = versionHeader(book);
+  if (releaseParameter !== undefined) return valuesInQuery(query, releaseParameter)[0];
+  if (releaseMedia !== undefined) {
+    const types = [...headerValues(head.forwardedHeaders, 'accept'), head.contentType ?? ''].join(',');
+    const named = releaseMedia.releasesIn(types);
+    return named.find((release) => isReleaseOfV1(release, ruleBook)) ?? named[0];
+  }
+  const header = versionHeader(ruleBook);
   if (header === undefined) return undefined;
   return header === VERSION_HEADER ? head.apiVersion : headerValue(head.forwardedHeaders, header);
 }
@@ -808,7 +869,7 @@ export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin
 export interface ApiVersion {
   readonly sent: string;
   readonly why: ApiVersionReason;
-  /** The header field, in lower case; absent for `x-api-version`. */
+  /** What names it: a header field in lower case, `accept` for media types, or a query parameter behind `?`; absent for `x-api-version`. */
   readonly field?: string;
 }
 
@@ -830,14 +891,15 @@ export function chooseApiVersion(
 ): ApiVersion | undefined {
   const { version, versionField, policies } = book;
   if (version === undefined) return undefined;
-  const { header = VERSION_HEADER, form = 'date' } = versionField ?? {};
+  const { form = 'date' } = versionField ?? {};
+  const field = versionPlace(book);
   const chosen = (sent: string, why: ApiVersionReason): ApiVersion =>
-    header === VERSION_HEADER ? { sent, why } : { sent, why, field: header };
+    field === VERSION_HEADER ? { sent, why } : { sent, why, field };
   if (requested === undefined)
     return pinned === undefined ? chosen(version, 'absent') : chosen(pinned, 'pin');
   if (isReleaseOfV1(requested, book)) return chosen(pinned ?? version, 'invalid');
   if (form === 'text') return chosen(requested, 'client');
-  if (!isReleaseDate(requested, header)) return chosen(pinned ?? version, 'invalid');
+  if (!isReleaseDate(requested, field)) return chosen(pinned ?? version, 'invalid');
   if (Date.parse(requested) <= now + FIRST_ZONE_MS) return chosen(requested, 'client');
   return chosen(policies.future === 'replace' ? (pinned ?? version) : requested, 'future');
 }

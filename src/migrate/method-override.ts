@@ -1,4 +1,4 @@
-import { decodeQueryText, queryParts, valueOf } from '../http/target.ts';
+import { decodeQueryText, valuesInQuery, withValueInQuery } from '../http/target.ts';
 import { type EditRecord, METHOD_OVERRIDE } from '../rewrite/records.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
@@ -49,15 +49,10 @@ export function overriddenMethod(
 
 /** Returns a raw query without the parameter that names a method, every other character as it came. */
 export function withoutMethod(query: string): string {
-  if (query.length < 2) return query;
-  const parts = queryParts(query.slice(1));
-  const kept = parts.filter(({ name }) => name !== PARAMETER);
-  if (kept.length === parts.length) return query;
-  return kept.length === 0 ? '' : `?${kept.map(({ raw }) => raw).join('&')}`;
+  return withValueInQuery(query, PARAMETER, undefined);
 }
 
 function parametersIn(query: string): readonly string[] {
   // Most queries have no such name in any spelling.
-  if (!decodeQueryText(query).includes(PARAMETER)) return [];
-  return queryParts(query.slice(1)).flatMap((part) => (part.name === PARAMETER ? [valueOf(part) ?? ''] : []));
+  return decodeQueryText(query).includes(PARAMETER) ? valuesInQuery(query, PARAMETER) : [];
 }

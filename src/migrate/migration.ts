@@ -6,7 +6,7 @@ import {
   type StreamedFormat,
   type TextFormat,
 } from '../http/content.ts';
-import { type HeaderList, headerValue } from '../http/header-list.ts';
+import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
 import { markTags } from '../http/fields.ts';
 import { isRead, type RequestHead } from '../http/request-head.ts';
 import { JsonDocument } from '../json/document.ts';
@@ -26,7 +26,7 @@ import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
 import type { ResponseContext } from '../rewrite/run.ts';
 import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
-import { isTransformed, type RuleBook } from '../rules/rule-book.ts';
+import { isReleaseOfV1, isTransformed, type RuleBook, versionPlace } from '../rules/rule-book.ts';
 import {
   type ApiVersion,
   type BodyDecision,
@@ -206,7 +206,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   constructor(rules: CompiledRuleBook, decision: MigrateDecision, values = ALL_VALUES) {
     const { method, target, operation } = decision;
     this.rules = rules;
-    this.facts = { method, rest: target.rest, operation };
+    const { release } = decision;
+    this.facts = { method, rest: target.rest, operation, ...(release === undefined ? {} : { release }) };
     this.decision = decision;
     this.values = values;
   }
@@ -301,7 +302,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     const { rules, facts, decision } = this;
     const { ruleBook } = rules;
     const { now, pinned, requestId, traceparent } = parts;
-    const version = chooseApiVersion(requestedVersion(received, ruleBook), ruleBook, now, pinned);
+    const requested = requestedVersion(received, decision.target.query, rules);
+    const version = chooseApiVersion(requested, ruleBook, now, pinned);
     // Where nothing reads V2's response, it may have any coding.
     const isResponseRead = isRepresentationRead(facts, rules);
     const migration = {
@@ -314,6 +316,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
       requestId,
       traceparent,
       codings: isResponseRead ? (parts.codings ?? ALL_CODINGS) : undefined,
+      releaseMedia: rules.releaseMedia,
       rereadBy: isResponseRead && isRead(facts.method) ? ruleBook.hash : undefined,
     };
     return { version, fields: new MigratedHead(received, migration) };
@@ -604,6 +607,33 @@ export interface FieldsOfResponse {
   readonly marksTags?: boolean;
 }
 
+/**
+ * The type of a body names V1's release again, as the client named it, or the first that the book lists; and those who cache a response
+ * under a prefix of both versions learn what it was chosen by (RFC 9110 §12.5.5).
+ */
+function nameReleaseOfV1(
+  headers: string[],
+  { release }: RequestFacts,
+  { releaseMedia, namesRelease, prefixes, ruleBook }: CompiledRuleBook,
+): void {
+  if (!namesRelease) return;
+  const type = releaseMedia && headerValue(headers, 'content-type');
+  if (releaseMedia !== undefined && type !== undefined) {
+    const isOfV1 = release === undefined || isReleaseOfV1(release, ruleBook);
+    const named = release === undefined ? ruleBook.versionField?.v1?.[0] : release;
+    if (isOfV1)
+      setField(
+        headers,
+        'content-type',
+        named ? releaseMedia.replaced(type, named) : releaseMedia.plain(type),
+      );
+  }
+  if (!prefixes.isShared) return;
+  const place = versionPlace(ruleBook);
+  const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
+  if (!vary.some((name) => name.trim() === place || name.trim() === '*')) headers.push('Vary', place);
+}
+
 /** Returns the fields of V2's response as a V1 client reads them, and the edits of header rules. `status` is V2's, or a transform's. */
 export function fieldsForV1(
   status: number,
@@ -627,6 +657,7 @@ export function fieldsForV1(
   const headers = edited === undefined ? fields : [...edited.headers];
   if (hasLinks(headers, rules.linkFields))
     rewriteLinks(headers, { ...places(), restore: (link) => restoredLink(facts, rules, link) });
+  nameReleaseOfV1(headers, facts, rules);
   if (edited === undefined) return { headers, records: NO_RECORDS };
   return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
 }

@@ -4,7 +4,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
-import { type Operation, type RuleBook, VERSION_HEADER } from '../rules/rule-book.ts';
+import { type Operation, type RuleBook, versionHeader } from '../rules/rule-book.ts';
 import { type Path, readTemplate, type RequestRule } from '../rules/rule.ts';
 import { gatewayOptions, memoryShares, type Settings } from '../settings/read-settings.ts';
 import { settings as table } from '../settings/settings.ts';
@@ -202,13 +202,14 @@ interface PlayedRequest {
 }
 
 function requestOf(book: RuleBook, { method, target, body, release }: PlayedRequest): string {
-  const { client, versionField } = book;
+  const { client } = book;
+  const header = versionHeader(book);
   const fields = [
     `Host: ${NAME}`,
     'Accept: */*',
     `User-Agent: ${NAME}`,
     `${client !== undefined && 'header' in client ? client.header : 'Authorization'}: Bearer ${NAME}`,
-    ...(release === undefined ? [] : [`${versionField?.header ?? VERSION_HEADER}: ${release}`]),
+    ...(release === undefined || header === undefined ? [] : [`${header}: ${release}`]),
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ];
   return `${method} ${target} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`;

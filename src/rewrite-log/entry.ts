@@ -72,7 +72,7 @@ export interface Entry {
   readonly upstreamPath?: string | undefined;
   /** Operation id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
   readonly operation?: string | undefined;
-  /** The release that V2 is asked for; `field` is the header field, unless it is `x-api-version`. */
+  /** The release that V2 is asked for; `field` is what names it, unless it is `x-api-version`. */
   readonly apiVersion?:
     | { readonly sent: string; readonly why: ApiVersionReason; readonly field?: string }
     | undefined;

@@ -174,7 +174,7 @@ export const entrySchema = z
         why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']),
         field: z.exactOptional(z.string()),
       }),
-      'The release that the gateway requests from V2, the reason for it, and its header field unless that is x-api-version.',
+      'The release that the gateway requests from V2, the reason for it, and what names it unless that is x-api-version: a header field, accept for media types, or ? and a query parameter.',
     ),
     mode: optional(
       z.enum(['observe', 'canary', 'shadow', 'verify']),

@@ -1,5 +1,6 @@
 import { FieldNames } from '../http/header-list.ts';
 import { Prefixes } from '../http/target.ts';
+import { ReleaseMedia } from '../rules/release-place.ts';
 import {
   mayHaveRules,
   isRewritten,
@@ -61,6 +62,10 @@ export class CompiledRuleBook {
   readonly prefixes: Prefixes;
   /** The service's own response fields with an address; undefined without any. */
   readonly linkFields: FieldNames | undefined;
+  /** The media types that name V2's release; undefined where something else does. */
+  readonly releaseMedia: ReleaseMedia | undefined;
+  /** True where V2's responses name its release, or depend on the field with it. */
+  readonly namesRelease: boolean;
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
@@ -89,6 +94,10 @@ export class CompiledRuleBook {
     this.prefixes = new Prefixes(ruleBook.from, ruleBook.to, ruleBook.alsoFrom);
     const { linkFields } = ruleBook;
     this.linkFields = linkFields && new FieldNames(linkFields.map((name) => name.toLowerCase()));
+    const accept = ruleBook.version === undefined ? undefined : ruleBook.versionField?.accept;
+    this.releaseMedia = accept === undefined ? undefined : new ReleaseMedia(accept);
+    const isInField = ruleBook.version !== undefined && ruleBook.versionField?.query === undefined;
+    this.namesRelease = this.releaseMedia !== undefined || (isInField && this.prefixes.isShared);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
     this.formPlans = compileForms(ruleBook);
@@ -109,6 +118,12 @@ export class CompiledRuleBook {
         ? (body, links, room) => restoreBodyLinks(body, links, this, room)
         : undefined,
     );
+  }
+
+  /** The query parameter that names V2's release; undefined where something else does. */
+  get releaseParameter(): string | undefined {
+    const { version, versionField } = this.ruleBook;
+    return version === undefined ? undefined : versionField?.query;
   }
 
   /** Returns the operation for a method and a raw path below V1's prefix; undefined if the rule book has none. */

@@ -1,6 +1,6 @@
 import type { FieldNames } from '../http/header-list.ts';
 import { bareHost } from '../http/request-head.ts';
-import type { ApiPrefix, Prefixes } from '../http/target.ts';
+import { type ApiPrefix, type Prefixes, valuesInQuery, withValueInQuery } from '../http/target.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonWalker } from '../json/document.ts';
 import { stringText } from '../json/names.ts';
@@ -15,11 +15,14 @@ export interface RequestFacts {
   /** The raw path below V1's prefix. */
   readonly rest: string;
   readonly operation: Operation | undefined;
+  /** The release that it names in its query or a media type; empty for JSON of none, by name. Absent where it names none. */
+  readonly release?: string;
 }
 
 /** A rule book, as far as links depend on it. */
 interface LinkRules {
   readonly moves: Moves | undefined;
+  readonly releaseParameter: string | undefined;
   match(method: string, path: string): Operation | undefined;
   queryPlan(operation: Operation | undefined, method: string): QueryPlan | undefined;
 }
@@ -29,7 +32,7 @@ interface LinkRules {
  * that the link leads to.
  */
 export function restoredLink(
-  { method, rest, operation }: RequestFacts,
+  { method, rest, operation, release }: RequestFacts,
   rules: LinkRules,
   { path, query }: ApiLink,
 ): ApiLink {
@@ -38,7 +41,13 @@ export function restoredLink(
   const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
   const plan = own ?? rules.queryPlan(moved?.operation ?? rules.match('GET', linked), 'GET');
   const left = moved?.query ?? query;
-  return { path: moved?.path ?? path, query: plan?.restore(left) ?? left };
+  const turned = plan?.restore(left) ?? left;
+  const parameter = rules.releaseParameter;
+  const names = parameter !== undefined && valuesInQuery(turned, parameter).length > 0;
+  return {
+    path: moved?.path ?? path,
+    query: names ? withValueInQuery(turned, parameter, release) : turned,
+  };
 }
 
 /** A link into the API. */

@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIXES, type Prefixes } from '../http/target.ts';
+import { DEFAULT_PREFIXES, Prefixes } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
 import { lossOf } from './conversion.ts';
@@ -31,6 +31,7 @@ import {
   OperationTable,
   type Policies,
   type RuleBook,
+  versionPlace,
   WEBHOOK_PATH,
 } from './rule-book.ts';
 import {
@@ -573,10 +574,20 @@ function listWarnings(changes: readonly Change[]): readonly string[] {
 }
 
 /** Values that nobody has said to be V1's, where the value alone tells the versions apart. */
-function versionWarnings({ from, to, version, versionField }: RuleBook): readonly string[] {
-  if (from !== to || versionField?.form !== 'text' || versionField.v1 !== undefined) return [];
+function versionWarnings(book: RuleBook): readonly string[] {
+  const { from, alsoFrom, to, version = '', versionField } = book;
+  const { isShared } = new Prefixes(from, to, alsoFrom);
+  if (!isShared || versionField === undefined) return [];
+  const { form, v1 } = versionField;
+  if (form === 'date')
+    return v1 === undefined
+      ? []
+      : [
+          `version: requests with a day in ${versionPlace(book)} before ${version} that is not in v1 are V2's own, and pass unmigrated; list every release of V1 under v1, or leave v1 out, and all before ${version} are V1's`,
+        ];
+  if (v1 !== undefined) return [];
   return [
-    `version: requests with any ${versionField.header} but ${JSON.stringify(version)} are migrated as V1's, even those of a release after it; list V1's values under v1, and every other is V2's`,
+    `version: requests with any ${versionPlace(book)} but ${JSON.stringify(version)} are migrated as V1's, even those of a release after it; list V1's values under v1, and every other is V2's`,
   ];
 }
 

@@ -3,6 +3,7 @@ import type { DeclaredChange, DeclaredHeaderRule } from './declared-change.ts';
 import { fieldFault, isOneValue } from './field-names.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
+import { mediaReleaseFault, mediaTemplateFault } from './release-place.ts';
 import { isReleaseDate, type Operation, VERSION_HEADER, type VersionField } from './rule-book.ts';
 import type { HeaderRule } from './rule.ts';
 
@@ -43,15 +44,25 @@ export function declareVersion(
       );
     return { version, versionField: undefined, faults };
   }
-  const {
-    header = VERSION_HEADER,
-    value,
-    form = 'date',
-    v1,
-  } = typeof version === 'string' ? { value: version } : version;
-  const lower = header.toLowerCase();
+  const written = typeof version === 'string' ? { value: version } : version;
+  const { header = VERSION_HEADER, query, accept, value, v1 } = written;
+  const places = (['header', 'query', 'accept'] as const).filter((key) => written[key] !== undefined);
+  if (places.length > 1)
+    fault(
+      ['version', places[1] ?? 'query'],
+      `version has ${places.join(' and ')}; write only the one that names the release`,
+      'key',
+    );
+  const isNamed = v1 !== undefined || query !== undefined || accept !== undefined;
+  const { form = isNamed && !/^\d{4}-\d{2}-\d{2}$/.test(value) ? 'text' : 'date' } = written;
+  const place =
+    query === undefined ? (accept === undefined ? { header: header.toLowerCase() } : { accept }) : { query };
+  const lower = place.header ?? '';
+  const template = accept === undefined ? undefined : mediaTemplateFault(accept);
+  if (template !== undefined)
+    fault(['version', 'accept'], `version.accept ${JSON.stringify(accept)} ${template}`);
   const reason =
-    lower === VERSION_HEADER
+    lower === VERSION_HEADER || place.header === undefined
       ? undefined
       : TAKEN_FIELDS.has(lower)
         ? 'has a meaning of its own; name another field'
@@ -65,16 +76,21 @@ export function declareVersion(
         path,
         `${name} ${JSON.stringify(text)} must be a real day${first}${typeof version === 'string' ? '' : ', or the form text'}`,
       );
-    if (form === 'text' && !isOneValue(text))
+    const inMedia = accept === undefined ? undefined : mediaReleaseFault(text);
+    if (inMedia !== undefined) fault(path, `${name} ${JSON.stringify(text)} ${inMedia}`);
+    else if (form === 'text' && !isOneValue(text))
       fault(
         path,
         `${name} ${JSON.stringify(text)} must be the value of a header field, without line breaks or spaces around it`,
       );
   };
   if (typeof version === 'object') check(value, ['version', 'value'], 'version.value');
-  for (const [at, text] of (v1 ?? []).entries())
+  for (const [at, text] of (v1 ?? []).entries()) {
+    const inMedia = accept === undefined ? undefined : mediaReleaseFault(text);
+    if (inMedia !== undefined) fault(['version', 'v1', at], `version.v1 ${JSON.stringify(text)} ${inMedia}`);
     if (text === value)
       fault(['version', 'v1', at], `version.v1 has ${JSON.stringify(text)}, which is V2's value; remove it`);
+  }
   for (const [at, pin] of pins.entries()) check(pin.version, ['pins', at, 'version'], `pins[${at}].version`);
   if (form === 'text' && policies.future !== undefined)
     fault(
@@ -82,8 +98,16 @@ export function declareVersion(
       'the policy future is for days, and the form of version is text; remove it',
       'key',
     );
+  if (query !== undefined && pins.length > 0)
+    fault(['pins'], 'pins are for releases in a header field, and query names this one; remove them', 'key');
+  if (query !== undefined && policies.future !== undefined && form === 'date')
+    fault(
+      ['policies', 'future'],
+      'the policy future is for releases in a header field, and query names this one; remove it',
+      'key',
+    );
   const isUsual = lower === VERSION_HEADER && form === 'date';
-  const field: VersionField = { header: lower, form, ...(v1 === undefined ? {} : { v1 }) };
+  const field: VersionField = { ...place, form, ...(v1 === undefined ? {} : { v1 }) };
   return { version: value, versionField: isUsual && v1 === undefined ? undefined : field, faults };
 }
 

@@ -25,7 +25,7 @@ import {
   type Policies,
   type RuleBook,
   type RuleBookLimits,
-  versionHeader,
+  versionPlace,
 } from './rule-book.ts';
 import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
@@ -121,6 +121,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const ids = subset?.ids ?? new Set(Object.keys(source.operations ?? {}));
   const { version, versionField, faults: ofVersion } = declareVersion(source, prefixes);
+  const field = versionField === undefined ? {} : { versionField };
   const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
@@ -131,12 +132,8 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   if (subset === undefined || subset.hasAllChanges) {
     all.push(
       ...staleRules(declared, operations, policies),
-      ...staleQueryRules(declared, operations),
-      ...staleHeaderRules(
-        declared,
-        operations,
-        versionHeader({ version, ...(versionField === undefined ? {} : { versionField }) }),
-      ),
+      ...staleQueryRules(declared, operations, versionField?.query),
+      ...staleHeaderRules(declared, operations, version && versionPlace(field)),
       ...staleResponseRules(declared, operations, resource),
       ...staleInverse(declared, operations, source.operations),
     );
@@ -151,7 +148,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
     followsBodyLinks: followsBodyLinks(source, operations),
     ...(source['link-fields'] === undefined ? {} : { linkFields: source['link-fields'] }),
     version,
-    ...(versionField === undefined ? {} : { versionField }),
+    ...field,
     ...(errors === undefined ? {} : { errors }),
     ...(client === undefined ? {} : { client }),
     ...(refusals === undefined ? {} : { refusals }),

@@ -824,9 +824,20 @@ const version = z.union(
       .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
       .refine((text) => isReleaseDate(text), 'must be a real day, not before 2025-01-01'),
     strict({
-      header: optional(z.string(), 'The header field that names it; x-api-version when absent.'),
+      header: optional(
+        z.string(),
+        'The header field that names it; x-api-version when neither header, query nor accept is there.',
+      ),
+      query: optional(parameter, 'The query parameter that names it.'),
+      accept: optional(
+        z.string(),
+        'The media types in Accept and Content-Type that name it, with {} for the release: application/vnd.acme.v{}+json.',
+      ),
       value: z.string().describe('The release.'),
-      form: optional(z.enum(['date', 'text']), 'Values that a client may send: a day, or any text.'),
+      form: optional(
+        z.enum(['date', 'text']),
+        'Values that a client may send: a day, or any text. When absent, a day; but a text where value is none and there is v1, query or accept.',
+      ),
       v1: optional(
         z.array(z.string()).nonempty(),
         "The values that V1's clients send, if any. With one prefix for both versions, every other value is V2's.",

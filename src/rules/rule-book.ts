@@ -139,8 +139,12 @@ export const VERSION_HEADER = 'x-api-version';
 
 /** How requests to V2 name its release. */
 export interface VersionField {
-  /** The name of the header field, in lower case. */
-  readonly header: string;
+  /** The name of the header field, in lower case; absent where something else names it. */
+  readonly header?: string;
+  /** The query parameter, decoded; absent where something else names it. */
+  readonly query?: string;
+  /** The media types in Accept and Content-Type, with {} for the release; absent where something else names it. */
+  readonly accept?: string;
   /** `date` for a day; for a `text` any value of the client is valid. */
   readonly form: 'date' | 'text';
   /** The values that V1's clients send: none of them is V2's own, and V2 gets none. Absent where the book lists none. */
@@ -340,12 +344,21 @@ export function canBeRewritten(method: string): boolean {
   return isRewritten(method) || method === 'PUT';
 }
 
-/** The header field, in lower case, in which requests to V2 name its release; undefined if none does. */
+/** The header field, in lower case, whose value is V2's release in requests; undefined if none is. */
 export function versionHeader({
   version,
   versionField,
 }: Pick<RuleBook, 'version' | 'versionField'>): string | undefined {
-  return version === undefined ? undefined : (versionField?.header ?? VERSION_HEADER);
+  if (version === undefined || versionField?.query !== undefined || versionField?.accept !== undefined)
+    return undefined;
+  return versionField?.header ?? VERSION_HEADER;
+}
+
+/** What names V2's release in requests, for people and logs: a header field in lower case, or a query parameter behind a question mark. */
+export function versionPlace({ versionField }: Pick<RuleBook, 'versionField'>): string {
+  const { header = VERSION_HEADER, query, accept } = versionField ?? {};
+  if (query !== undefined) return `?${query}`;
+  return accept === undefined ? header : 'accept';
 }
 
 /**
@@ -372,11 +385,14 @@ export function isReleaseOfV1(
   release: string,
   { from, alsoFrom, to, version, versionField }: ReleaseParts,
 ): boolean {
-  const { header = VERSION_HEADER, form = 'date', v1 } = versionField ?? {};
+  const { query, accept, form = 'date', v1 } = versionField ?? {};
   if (v1 !== undefined) return release === '' || v1.includes(release);
   const isShared = from === to || alsoFrom?.includes(to) === true;
-  if (!isShared || version === undefined) return false;
-  return form === 'text' ? release !== version : !isReleaseDate(release, header) || release < version;
+  const place = versionField === undefined ? VERSION_HEADER : versionPlace({ versionField });
+  // Nothing but the version is the business of such a parameter or media type: under V1's prefix, it is one of V1's.
+  const isOwn = query !== undefined || accept !== undefined;
+  if (!(isShared || isOwn) || version === undefined) return false;
+  return form === 'text' ? release !== version : !isReleaseDate(release, place) || release < version;
 }
 
 /** The number that the text writes in decimal digits there; `NaN` when anything else is among them. */

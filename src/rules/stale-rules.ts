@@ -106,10 +106,12 @@ function listOperations(operations: readonly string[]): string {
 export function staleQueryRules(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
+  /** The parameter that names V2's release; undefined if none does. */
+  release?: string,
 ): readonly SourceFault[] {
   const faults = new Map<string, SourceFault>();
   for (const context of operationContexts(changes, operations)) {
-    const knowledge = new QueryKnowledge();
+    const knowledge = new QueryKnowledge(release);
     for (const { change, query } of context.changes) {
       for (const declared of query) {
         for (const { part, reason } of knowledge.apply(declared.rule, change.id)) {
@@ -137,9 +139,25 @@ class QueryKnowledge {
   private readonly gone = new Map<string, string>();
   /** By parameter: the values that are gone, and the change that replaced them. */
   private readonly replaced = new Map<string, Map<string, string>>();
+  private readonly release: string | undefined;
+
+  constructor(release: string | undefined) {
+    this.release = release;
+  }
 
   /** Returns the stale parts of `rule`, and records its effect. */
   apply(rule: QueryRule, change: string): readonly StaleQueryPart[] {
+    const names = [
+      ...('parameters' in rule ? rule.parameters : [rule.parameter]),
+      'to' in rule ? rule.to : '',
+    ];
+    if (this.release !== undefined && names.includes(this.release))
+      return [
+        {
+          part: 0,
+          reason: `"${this.release}" names V2's release; set it with version, and remove this rule`,
+        },
+      ];
     if ('conversion' in rule) {
       this.replaced.delete(rule.parameter);
       return this.stale([rule.parameter]);

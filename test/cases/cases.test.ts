@@ -26,6 +26,8 @@ const BOOKS: Readonly<Record<string, BookOf>> = {
   'prefixes/shared/': ownBook('prefixes/shared/'),
   'root/': ownBook('root/'),
   'root/below/': ownBook('root/below/'),
+  'release/media/': ownBook('release/media/'),
+  'release/query/': ownBook('release/query/'),
   'moved/': ownBook('moved/'),
   'override/': ownBook('override/'),
   'headers/': ownBook('headers/'),

@@ -5,6 +5,8 @@ import {
   Prefixes,
   readTarget as readWith,
   type Target,
+  valuesInQuery,
+  withValueInQuery,
 } from '../../src/http/target.ts';
 import { words } from '../support/rows.ts';
 
@@ -269,5 +271,31 @@ describe('prefixes of a rule book', () => {
 
   test.each(['/api/bills;a/v2', '/api/x//v2', '/api/v2//v2'])('%s is under one prefix for all', (raw) => {
     expect(readTarget(raw, nested).fault).toBeUndefined();
+  });
+});
+
+describe('the values of a parameter', () => {
+  test.each([
+    ['', []],
+    ['?', []],
+    ['?v', ['']],
+    ['?v=1&w=2&v=%31', ['1']],
+    ['?v=1&v=2', ['1', '2']],
+    ['?V=1&vv=2', []],
+  ])('%s: %j', (query, values) => {
+    expect(valuesInQuery(query, 'v')).toEqual(values);
+  });
+
+  test.each([
+    ['', '2', '?v=2'],
+    ['?', '2', '?v=2'],
+    ['?a=%2f&v=1&b', '2', '?a=%2f&v=2&b'],
+    ['?v=1&a&v=1', 'x y', '?v=x%20y&a'],
+    ['?v', '2', '?v=2'],
+    ['?a&v=1', undefined, '?a'],
+    ['?v=1', undefined, ''],
+    ['?a=%2f', undefined, '?a=%2f'],
+  ])('%s with %s is %s', (query, value, expected) => {
+    expect(withValueInQuery(query, 'v', value)).toBe(expected);
   });
 });

@@ -86,6 +86,14 @@ describe.each(Object.entries(WAYS))('%s', (name, start) => {
     ['moved/moved.txt', () => compiledRuleBookIn(new URL('../cases/moved/rules.yaml', import.meta.url))],
     ['root/root.txt', () => compiledRuleBookIn(new URL('../cases/root/rules.yaml', import.meta.url))],
     [
+      'release/media/media.txt',
+      () => compiledRuleBookIn(new URL('../cases/release/media/rules.yaml', import.meta.url)),
+    ],
+    [
+      'release/query/query.txt',
+      () => compiledRuleBookIn(new URL('../cases/release/query/rules.yaml', import.meta.url)),
+    ],
+    [
       'root/below/below.txt',
       () => compiledRuleBookIn(new URL('../cases/root/below/rules.yaml', import.meta.url)),
     ],

@@ -16,6 +16,7 @@ import {
   MigratedHead,
 } from '../../src/migrate/decision.ts';
 import { HopFields } from '../../src/http/fields.ts';
+import { RequestMigration } from '../../src/migrate/migration.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
@@ -644,6 +645,8 @@ test('a runtime that reads fewer codings asks for fewer, and several fields beco
 describe('one prefix for both versions', () => {
   const V1_LISTED = "{ header: X-Version, value: '2', form: text, v1: ['1', '1.1'] }";
   const ONE_VALUE = "{ header: X-Version, value: '2', form: text }";
+  const MEDIA = 'application/vnd.acme.v{}+json';
+  const PARAMETER = 'application/json; version={}';
   const DAYS = '{ header: X-Version, value: 2024-06-01, v1: [beta, 2024-06-02] }';
 
   test.each([
@@ -716,9 +719,83 @@ describe('one prefix for both versions', () => {
   });
 
   test.each([
+    ['GET /api/a?api-version=1', 'migrate', '/api/a?api-version=2', 'invalid'],
+    ['GET /api/a?x&api%2Dversion=1&y', 'migrate', '/api/a?x&api%2Dversion=2&y', 'invalid'],
+    ['GET /api/a', 'migrate', '/api/a?api-version=2', 'absent'],
+    ['GET /api/a?', 'migrate', '/api/a?api-version=2', 'absent'],
+    ['GET /api/a?api-version', 'migrate', '/api/a?api-version=2', 'invalid'],
+    ['GET /api/a?API-VERSION=2', 'migrate', '/api/a?API-VERSION=2&api-version=2', 'absent'],
+    ['GET /api/a?api-version=2', 'pass', '', ''],
+    ['GET /api/a?api-version=%32', 'pass', '', ''],
+    ['GET /api/a?api-version=1&api-version=2', 'bad-request', '', ''],
+  ])('a query parameter names the release: %s', async (line, route, v2Target, why) => {
+    const text = "{ from: /api, to: /api, version: { query: api-version, value: '2' }, changes: [] }";
+    const rules = new CompiledRuleBook(await bookIn(text));
+    const decision = decided(line, [], {}, rules);
+    expect(decision.route === 'none' ? decision.failure.code : decision.route).toBe(route);
+    if (decision.route !== 'migrate') return;
+    expect(decision.v2Target).toBe(v2Target);
+    const requested = decision.release;
+    expect(chooseApiVersion(requested, rules.ruleBook, NOW)).toMatchObject({ why, field: '?api-version' });
+  });
+
+  test.each([
+    ['2024-01-01', '2024-06-01', 'days before', '2024-06-01'],
+    ['2024-06-01', 'pass', 'the release', ''],
+    ['2025-06-01', 'pass', 'days after', ''],
+    ['latest', '2024-06-01', 'no day', ''],
+  ])('a day in a query parameter, %s: %s, as of %s', async (given, expected) => {
+    const text = '{ from: /, to: /, version: { query: v, value: 2024-06-01 }, changes: [] }';
+    const decision = decided(`GET /a?v=${given}`, [], {}, new CompiledRuleBook(await bookIn(text)));
+    const target = decision.route === 'migrate' ? decision.v2Target : decision.route;
+    expect(target).toBe(expected === 'pass' ? 'pass' : `/a?v=${expected}`);
+  });
+
+  test.each<[text: string, fields: readonly string[], sent: readonly string[] | 'pass']>([
+    [MEDIA, ['Accept', 'application/vnd.acme.v1+json'], ['Accept', 'application/vnd.acme.v2+json']],
+    [MEDIA, ['Accept', 'application/vnd.acme.v9+json'], ['Accept', 'application/vnd.acme.v2+json']],
+    [MEDIA, ['Accept', 'application/vnd.acme.v2+json'], 'pass'],
+    [
+      MEDIA,
+      ['Accept', 'application/vnd.acme.v2+json, application/vnd.acme.v1+json;q=0.2'],
+      ['Accept', 'application/vnd.acme.v2+json, application/vnd.acme.v2+json;q=0.2'],
+    ],
+    [
+      MEDIA,
+      ['Accept', 'text/html', 'Accept', '*/*;q=0.1'],
+      ['Accept', 'application/vnd.acme.v2+json, text/html, */*;q=0.1'],
+    ],
+    [MEDIA, ['Accept', 'application/json;q=0'], ['Accept', 'application/json;q=0']],
+    [PARAMETER, ['Accept', 'application/json; version=1'], ['Accept', 'application/json; version=2']],
+    [
+      PARAMETER,
+      ['Accept', 'application/json;a="x,y";Version="1";q=1'],
+      ['Accept', 'application/json;a="x,y";Version="2";q=1'],
+    ],
+    [PARAMETER, ['Accept', 'application/json'], ['Accept', 'application/json; version=2, application/json']],
+    [PARAMETER, ['Accept', 'application/json; version=2'], 'pass'],
+  ])('media types name the release: %s, %j', async (accept, fields, sent) => {
+    const text = `{ from: /api, to: /api, version: { accept: '${accept}', value: '2' }, changes: [] }`;
+    const rules = new CompiledRuleBook(await bookIn(text));
+    const decision = decided('GET /api/a', fields, {}, rules);
+    expect(decision.route).toBe(sent === 'pass' ? 'pass' : 'migrate');
+    if (decision.route !== 'migrate') return;
+    const head = readHead(['Host', 'g', ...fields], { count: 100, bytes: 16_384 }, false);
+    const parts = { now: NOW, pinned: undefined, requestId: undefined, traceparent: undefined };
+    expect(new RequestMigration(rules, decision).head(head, false, parts).fields.forwardedHeaders).toEqual(
+      sent,
+    );
+  });
+
+  test.each([
     [ONE_VALUE, [expect.stringContaining("list V1's values under v1")]],
     [V1_LISTED, []],
     ['{ header: X-Version, value: 2024-06-01 }', []],
+    ["{ header: X-Version, value: '2', v1: ['1'] }", []],
+    [DAYS, [expect.stringContaining('list every release of V1 under v1')]],
+    ["{ query: api-version, value: '2' }", [expect.stringContaining('with any ?api-version but')]],
+    ["{ query: api-version, value: '2', v1: ['1'] }", []],
+    ["{ accept: 'application/vnd.acme.v{}+json', value: '2' }", [expect.stringContaining('any accept but')]],
   ])("warns where nobody says which values are V1's: %s", async (version, warnings) => {
     const book = await bookIn(
       `{ from: /api, to: /api, version: ${version}, operations: { a: POST /a }, changes: [] }`,

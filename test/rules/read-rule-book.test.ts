@@ -493,6 +493,42 @@ limits: { depth: 0 }
       "other: pass has no effect: to is the root, and each request that is under no other prefix is V2's; remove it",
     ],
     ['from: [/v1, /v3, /v1]', 'from has /v1 in the list already; remove it'],
+    [
+      "version: { header: A, query: b, value: '2' }",
+      'version has header and query; write only the one that names the release',
+    ],
+    [
+      "version: { accept: application/json, value: '2' }",
+      `version.accept "application/json" must be a media type with {} once, such as application/vnd.acme.v{}+json or 'application/vnd.acme+json; version={}'`,
+    ],
+    [
+      "version: { accept: 'a{}/b{}', value: '2' }",
+      `version.accept "a{}/b{}" must be a media type with {} once, such as application/vnd.acme.v{}+json or 'application/vnd.acme+json; version={}'`,
+    ],
+    [
+      "version: { accept: 'a/b{}', value: 'v 2' }",
+      'version.value "v 2" must have only letters, digits and ._-, as part of a media type',
+    ],
+    [
+      "version: { accept: 'a/b{}', value: v2, v1: ['1/1'] }",
+      'version.v1 "1/1" must have only letters, digits and ._-, as part of a media type',
+    ],
+    [
+      "version: { query: v, value: '2' }\npins: [{ version: '3' }]",
+      'pins are for releases in a header field, and query names this one; remove them',
+    ],
+    [
+      'version: { query: v, value: 2024-06-01 }\npolicies: { future: replace }',
+      'the policy future is for releases in a header field, and query names this one; remove it',
+    ],
+    [
+      "version: { query: v, value: '2' }\nchanges: [{ id: c, summary: S., on: every, query: [{ strip: v }] }]",
+      'change "c": strip of the query parameter "v" has no effect: "v" names V2\'s release; set it with version, and remove this rule',
+    ],
+    [
+      "version: { accept: 'a/b{}', value: '2' }\nchanges: [{ id: c, summary: S., on: every, headers: [{ strip: Accept }] }]",
+      'change "c": strip of the header field "Accept" has no effect: "Accept" names V2\'s release; set it with version, and remove this rule',
+    ],
     ['from: 7', 'from must be a path prefix, such as /api/v1, or a list of them, not 7'],
     ['from: []', 'from is an empty list; name at least one, or leave the line out'],
     ['from: [v1]', 'from[0] "v1" must begin with a slash, such as /api/v1'],

@@ -351,7 +351,7 @@ export class DescriptionExchange extends MigrateExchange {
     const { head } = this.received;
     return JSON.stringify([
       this.rules.ruleBook.hash,
-      requestedVersion(head, this.rules.ruleBook) ?? '',
+      requestedVersion(head, this.decision.target.query, this.rules) ?? '',
       this.decision.target.raw,
       this.routing?.subject,
     ]);

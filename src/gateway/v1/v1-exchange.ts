@@ -636,7 +636,8 @@ export class V1Exchange
         ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
     if (this.decision.preflight !== undefined) return true;
     if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
-    const { linkFields } = this.rules;
+    const { linkFields, namesRelease } = this.rules;
+    if (namesRelease && this.isFromV2) return true;
     if (linkFields !== undefined && hasLinks(headers, linkFields)) return true;
     if (lines.kinds.includes('etag') && this.isFromV2 && this.marksTags) return true;
     return headerPlanOf(this.migration.facts, this.rules)?.hasResponseRules === true;

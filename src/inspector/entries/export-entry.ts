@@ -121,7 +121,9 @@ function lineAtV2({ v1Request, v2Request }: KeptExchange, rules: CompiledRuleBoo
 }
 
 function sentFields({ apiVersion }: Entry): readonly string[] {
-  return apiVersion === undefined ? [] : [`${apiVersion.field ?? 'x-api-version'}: ${apiVersion.sent}`];
+  const { field = 'x-api-version', sent = '' } = apiVersion ?? {};
+  // In the query and in media types it stands where the client named one.
+  return apiVersion === undefined || field.startsWith('?') || field === 'accept' ? [] : [`${field}: ${sent}`];
 }
 
 function fieldsOf(

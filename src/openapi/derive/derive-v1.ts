@@ -1,7 +1,8 @@
 import { scalarValue } from '../../json/names.ts';
 import { inverseConversion } from '../../rules/conversion.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
-import { type Change, type Operation, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import { ReleaseMedia } from '../../rules/release-place.ts';
+import { type Change, type Operation, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import {
   type HeaderRule,
   type QueryRule,
@@ -66,7 +67,7 @@ export function deriveV1(
   const components = new Components(v2);
   const finder = new OperationFinder(rules.operations);
   const inverse = new InverseIndex(rules.operations, rules.changes, rules.resource);
-  const header = versionHeader(rules);
+  const header = rules.version === undefined ? undefined : versionPlace(rules);
   const found = new Map<string, boolean>();
   const moved = new MovedOperations(rules.operations);
   const derive = (method: string, named: Operation | undefined, operation: JsonObject): JsonObject => {
@@ -121,7 +122,7 @@ export function deriveV1(
     return [[own === '' ? '/' : own, derived]];
   });
   const named = nameComponents(v2, { ...v2, paths: withOperations(paths, elsewhere) }, components);
-  const description = withHead(named, rules, serverOf);
+  const description = withHead(withMediaOfV1(named, rules), rules, serverOf);
   const isComplete = components.skipped.size === 0;
   return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
 }
@@ -190,6 +191,25 @@ function keyOf({ change, path, words }: InverseEdit): string {
   return JSON.stringify([change, path, words]);
 }
 
+/** The description with V1's media types for V2's, where they name the release and the book lists one of V1. */
+function withMediaOfV1(description: Description, { version, versionField }: DerivationRules): Description {
+  const { accept, v1: [release] = [] } = versionField ?? {};
+  if (accept === undefined || version === undefined || release === undefined) return description;
+  const media = new ReleaseMedia(accept);
+  const turned = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(turned);
+    if (!isObject(value)) return value;
+    return editMembers(value, (name, member) => {
+      if (name !== 'content' || !isObject(member)) return [[name, turned(member)]];
+      const content = editMembers(member, (type, one) => [
+        [media.releasesIn(type)[0] === version ? media.replaced(type, release) : type, turned(one)],
+      ]);
+      return [[name, content]];
+    });
+  };
+  return editMembers(description, (name, member) => [[name, turned(member)]]);
+}
+
 function missing(found: ReadonlyMap<string, boolean>): readonly string[] {
   return [...found].flatMap(([key, isFound]) => {
     if (isFound) return [];
@@ -227,7 +247,7 @@ interface OperationDerivation {
   readonly changes: readonly Change[];
   /** Changes with rules for the header fields of the operation. */
   readonly ruled: readonly Change[];
-  /** The header field that names V2's release, in lower case. */
+  /** What names V2's release: a header field in lower case, or a query parameter behind a question mark. */
   readonly header: string | undefined;
   /** Called with each step that changed something. */
   readonly onApplied: (edit: InverseEdit) => void;
@@ -270,14 +290,17 @@ function withoutVersionParameter(
   const { parameters } = holder;
   if (!Array.isArray(parameters)) return holder;
   const left: readonly unknown[] = parameters.filter(
-    (parameter) => !isHeaderParameter(followed(description, parameter), header),
+    (parameter) => !isVersionParameter(followed(description, parameter), header),
   );
   return left.length === parameters.length ? holder : { ...holder, parameters: left };
 }
 
-function isHeaderParameter(parameter: unknown, header: string | undefined): boolean {
+/** True for the parameter that names V2's release: a header field in lower case, or one of the query behind a question mark. */
+function isVersionParameter(parameter: unknown, place: string | undefined): boolean {
   const name = memberOf(parameter, 'name');
-  return memberOf(parameter, 'in') === 'header' && typeof name === 'string' && name.toLowerCase() === header;
+  if (typeof name !== 'string') return false;
+  const isHeader = memberOf(parameter, 'in') === 'header';
+  return (isHeader ? name.toLowerCase() : `?${name}`) === place;
 }
 
 function deriveResponses(responses: JsonObject, derivation: OperationDerivation): JsonObject {

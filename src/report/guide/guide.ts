@@ -1,4 +1,4 @@
-import { Prefixes, queryParts, withName } from '../../http/target.ts';
+import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
 import { tokenName } from '../../json/pointer.ts';
 import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
@@ -11,7 +11,8 @@ import {
   type DateConversion,
   inverseConversion,
 } from '../../rules/conversion.ts';
-import { type Change, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import { ReleaseMedia } from '../../rules/release-place.ts';
+import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
@@ -163,8 +164,8 @@ export class Guide {
 
   /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. */
   document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
-    const { from, alsoFrom, to, version, changes } = book;
-    const field = versionHeader(book);
+    const { from, alsoFrom, to, changes } = book;
+    const field = guideField(book);
     const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const used = new Set(calls.flatMap((call) => [...call.changes]));
@@ -175,7 +176,7 @@ export class Guide {
       from,
       ...(alsoFrom === undefined ? {} : { alsoFrom }),
       to,
-      ...(version === undefined || field === undefined ? {} : { version: { field, value: version } }),
+      ...(field === undefined ? {} : { version: field }),
       changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
       end: endOfV1(book.rollout, client, this.called),
       calls: calls.map((call) => call.document(book, inForce)),
@@ -613,14 +614,28 @@ function fieldLines(names: readonly (string | undefined)[]): string {
   return [...new Set(names)].map((name) => (name === undefined ? '' : `\n${name}: …`)).join('');
 }
 
-/** The target at V2, with V2's names of query parameters. */
+/** The header field with V2's release, and its value; undefined where the book has none, and where the query has it. */
+function guideField(book: GuideBook): GuideDocument['version'] {
+  const { version, versionField } = book;
+  if (version === undefined || versionField?.query !== undefined) return undefined;
+  const { accept } = versionField ?? {};
+  return accept === undefined
+    ? { field: versionPlace(book), value: version }
+    : { field: 'Accept', value: new ReleaseMedia(accept).of(version) };
+}
+
+/** The target at V2, with V2's names of query parameters, and its release where the query names it. */
 function v2Target(
   v1Target: string,
   edits: readonly EditRecord[],
-  { from, alsoFrom, to }: GuidePrefixes,
+  { from, alsoFrom, to, version, versionField }: GuideBook,
 ): string {
   const prefix = new Prefixes(from, to, alsoFrom).find(v1Target);
-  const target = prefix?.version === 'v1' ? to + v1Target.slice(prefix.text.length) : v1Target;
+  const moved = prefix?.version === 'v1' ? to + v1Target.slice(prefix.text.length) : v1Target;
+  const { query: release } = versionField ?? {};
+  const [path = ''] = moved.split('?', 1);
+  const target =
+    release === undefined ? moved : path + withValueInQuery(moved.slice(path.length), release, version);
   const mark = target.indexOf('?');
   const ofQuery = edits.filter((edit) => isOfQuery(edit));
   if (mark === -1 || ofQuery.length === 0) return target;

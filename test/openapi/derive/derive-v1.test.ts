@@ -236,6 +236,36 @@ test('referenced bodies, parameters, responses and headers are followed', async 
   expect(Object.keys(v1.components)).toEqual(['parameters']);
 });
 
+test('the release in the query goes, and media types are those of V1', async () => {
+  const content = { 'application/vnd.a.v2+json; charset=utf-8': { schema: text }, 'application/json': {} };
+  const description = {
+    ...v2(text),
+    paths: {
+      '/api/v2/things': {
+        get: {
+          parameters: [
+            { name: 'v', in: 'query', schema: text },
+            { name: 'w', in: 'query', schema: text },
+          ],
+          responses: { 200: { description: 'OK', content } },
+        },
+      },
+    },
+  };
+  const of = async (version: string): Promise<any> =>
+    (deriveV1(description, await bookIn(`{ version: ${version}, changes: [] }`)) as any).description.paths[
+      '/api/v1/things'
+    ].get;
+  const byQuery = await of("{ query: v, value: '2' }");
+  expect(byQuery.parameters.map(({ name }: any) => name)).toEqual(['w']);
+  const byMedia = await of("{ accept: 'application/vnd.a.v{}+json', value: '2', v1: ['1', '0'] }");
+  expect(byMedia.parameters.length).toBe(2);
+  expect(Object.keys(byMedia.responses[200].content)).toEqual([
+    'application/vnd.a.v1+json; charset=utf-8',
+    'application/json',
+  ]);
+});
+
 test.each([
   [{ from: '', to: '/api/v2' }, ['/things'], ['https://api.example', '/']],
   [{ from: '', to: '/api/v2' }, ['/'], [], '/api/v2'],

@@ -199,6 +199,23 @@ test.each([
   expect(guideMarkdown(document)).toContain(`The path begins with \`${to}\` instead of \`${from}\`.`);
 });
 
+test.each([
+  ["{ query: api-version, value: '2', v1: ['1'] }", 'POST /api/v2/things?a=b&api-version=2\n', undefined],
+  [
+    "{ accept: 'application/vnd.acme.v{}+json', value: '2' }",
+    'POST /api/v2/things?a=b\n',
+    { field: 'Accept', value: 'application/vnd.acme.v2+json' },
+  ],
+])('what names the release at V2: %s', async (version, after, field) => {
+  const book = await bookIn(`{ version: ${version}, operations: { make: POST /things }, changes: [] }`);
+  const guide = new Guide('3fa9');
+  const entry = { ...sampleEntry(1, Date.UTC(2026, 10, 21)), client: '3fa90000', operation: 'make' };
+  guide.add({ ...entry, path: '/api/v1/things?a=b', edits: [], verdict: 'rewritten' });
+  const document = guide.document(book);
+  expect(document.calls[0]?.bodies[0]?.after).toContain(after);
+  expect(document.version).toEqual(field);
+});
+
 test('the value of a header field is in no guide, and a transform is said', async () => {
   const book = await bookOf('headers: [{ set: X-Key, to: s3cret }]');
   const edits: readonly EditRecord[] = [
