@@ -1,14 +1,14 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { bundleWorkerWith } from '../../src/node/twin/twin-services.ts';
+import { bundleWorkerWith, moduleList } from '../../src/node/twin/twin-services.ts';
 import type { Peer } from '../peers/peer.ts';
 
 /** A worker in workerd, without the proxy of `wrangler dev`. */
 export interface EdgePeer extends Peer {
-  /** Bytes of its modules, minified and gzipped: what each isolate reads before its first response, and what it loads when asked. */
+  /** Bytes of its modules, minified and gzipped: what each isolate evaluates before its first response, and what it imports when asked. */
   readonly gzipped: { readonly first: number; readonly others: number };
 }
 
@@ -46,29 +46,40 @@ async function bundled(name: string, folder: string): Promise<string> {
 /** `file` is the first module; the others stand beside it. */
 function edgePeer(name: string, file: string): EdgePeer {
   const from = dirname(file);
-  const others = readdirSync(from).filter((one) => one.endsWith('.js') && join(from, one) !== file);
-  const gzipped = (one: string): number => gzipSync(readFileSync(one), { level: 9 }).length;
+  const modules = readdirSync(from).filter((name) => name.endsWith('.js'));
+  const first = firstModules(from, basename(file));
+  const gzipped = (names: readonly string[]): number =>
+    gzipSync(Buffer.concat(names.map((name) => readFileSync(join(from, name)))), { level: 9 }).length;
   return {
     name,
     works: ['pass', 'migrate'],
     hasTls: false,
     gzipped: {
-      first: gzipped(file),
-      others: others.reduce((sum, one) => sum + gzipped(join(from, one)), 0),
+      first: gzipped([...first]),
+      others: gzipped(modules.filter((name) => !first.has(name))),
     },
     missing: () => (existsSync(workerd) ? undefined : 'npm ci --prefix deploy/edge'),
     command: ({ port, upstream, folder }) => {
-      copyFileSync(file, join(folder, 'main.js'));
-      for (const one of others) copyFileSync(join(from, one), join(folder, one));
+      for (const name of modules) copyFileSync(join(from, name), join(folder, name));
       const config = join(folder, 'config.capnp');
-      writeFileSync(config, configText(port, upstream, ['main.js', ...others]));
+      writeFileSync(config, configText(port, upstream, moduleList(join(folder, basename(file)))));
       return { file: workerd, args: ['serve', config] };
     },
   };
 }
 
-function configText(port: number, upstream: number, modules: readonly string[]): string {
-  const embedded = modules.map((name) => `(name = "${name}", esModule = embed "${name}")`);
+/** The names of a module and of all that it imports before it is evaluated, without what waits for an `import()`. */
+function firstModules(folder: string, name: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  for (const [, imported = ''] of readFileSync(join(folder, name), 'utf8').matchAll(
+    /\b(?:from|import)\s*"\.\/([\w.-]+\.js)"/g,
+  ))
+    firstModules(folder, imported, found);
+  return found;
+}
+
+function configText(port: number, upstream: number, modules: string): string {
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -78,7 +89,7 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
-  modules = [${embedded.join(', ')}],
+  modules = [${modules}],
   bindings = [
     (name = "GATEWAY_UPSTREAM", text = "http://127.0.0.1:${upstream}"),
     (name = "GATEWAY_CLIENT_SECRET", text = "a secret of the bench"),

@@ -1,5 +1,3 @@
-import { Hono } from 'hono/tiny';
-import { createApp } from '../app.ts';
 import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/resilience.ts';
@@ -29,7 +27,7 @@ import {
 } from '../settings/read-settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
-import { createEdgeAdmin, type EdgeAdminParts } from './admin.ts';
+import type { EdgeAdminParts } from './admin.ts';
 import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
 import { EdgeExchange, failureResponse } from './exchange.ts';
 import { EdgeReplica } from './replica.ts';
@@ -193,15 +191,24 @@ function adminOf(
   const token = settings.get(table.adminToken);
   if (hosts.length === 0 || token === undefined) return undefined;
   const v1 = settings.get(table.v1Upstream);
-  const fetch = createEdgeAdmin({
+  const parts: EdgeAdminParts = {
     hosts,
     token,
     ...shared,
     ruleBook,
     v1Origin: v1 && v1.origin + v1.path,
     isSticky: settings.get(table.clientSecret) !== undefined,
-  });
-  return { hosts: new Set(hosts.map((host) => host.toLowerCase())), fetch };
+  };
+  let fetch: EdgeAdmin['fetch'] | undefined;
+  return {
+    hosts: new Set(hosts.map((host) => host.toLowerCase())),
+    fetch: async (request) => {
+      // Most isolates never serve an operator, and do without the code.
+      const { createEdgeAdmin } = await import('./admin.ts');
+      fetch ??= createEdgeAdmin(parts);
+      return fetch(request);
+    },
+  };
 }
 
 /** What the exchanges of an isolate share besides the gateway. */
@@ -352,17 +359,15 @@ function noFile(): string {
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
   private readonly edge: EdgeGateway;
-  private readonly app: ReturnType<typeof createApp> | undefined;
 
   constructor(parts: EdgeGatewayParts) {
     this.parts = parts;
     this.edge = createEdgeGateway(parts);
-    this.app = 'faults' in this.edge ? undefined : createApp(this.edge.gateway, Hono);
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { edge, app, parts } = this;
-    if ('faults' in edge || app === undefined) return this.unconfigured();
+    const { edge, parts } = this;
+    if ('faults' in edge) return this.unconfigured();
     const { gateway, replica, admin } = edge;
     if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);
     const exchange = new EdgeExchange(request, {
@@ -375,11 +380,10 @@ export class EdgeServer {
     parts.later(isShared ? replica.accompany(exchange.finished) : exchange.finished);
     if (isShared) await replica.begin();
     try {
-      await app.fetch(request, { received });
+      return await gateway.serve(received);
     } catch (error) {
-      await gateway.failInternally(received.exchange, error);
+      return gateway.failInternally(received.exchange, error);
     }
-    return exchange.handled;
   }
 
   /** A worker cannot refuse to start over its settings; instead it refuses every request and logs the reason for the operator. */

@@ -29,7 +29,7 @@ declare module 'cloudflare:workers' {
   }
 }
 
-/** Written by `config/compile-rules.ts` before every bundle. */
+/** Written by `config/compile-rules.ts`, which then bundles the worker. */
 declare module '*/dist/edge/rule-book.js' {
   // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
   export const ruleBook: import('../rules/rule-book.ts').RuleBook;

@@ -26,7 +26,7 @@ import {
 import { type ClientIdentity, networkOf, type OpenExchange, SlowClients } from './slow-clients.ts';
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
 import { CrossOrigin } from './cross-origin.ts';
-import { type Describe, describeV1, DescriptionCache } from './description.ts';
+import { type Describe, DescriptionCache } from './description.ts';
 import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
 import { Comparisons } from './v1/compare.ts';
 import { HopFields } from '../http/fields.ts';
@@ -110,6 +110,9 @@ const REPORT_READS: Rate = { burst: 6, perSecond: 0.1 };
 /** Limit of keys that were never seen, from one address. */
 const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 
+/** Clients ask for it seldom, and an isolate that none has asked does without its code. */
+const describe: Describe = async (job) => (await import('./describe-v1.ts')).describeV1(job);
+
 /** The share of the places from which clients are measured. */
 const WATCHED_SHARE = 7 / 8;
 
@@ -185,7 +188,7 @@ export class GatewayContext {
     };
     this.comparisons = new Comparisons(now);
     this.bodyChecks = new BodyChecks(now, parts.v2Schemas ?? (() => undefined));
-    this.descriptions = new DescriptionCache(now, parts.describe ?? describeV1);
+    this.descriptions = new DescriptionCache(now, parts.describe ?? describe);
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.knownClients = new KnownClients(parts);

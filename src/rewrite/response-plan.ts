@@ -486,12 +486,15 @@ export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyL
       restoreLinks,
       depth: book.limits.depth,
     });
-  const other = planOf(changes.of(undefined, true), unnamed, usual);
-  const read = planOf(changesOfRead([], inverse.writing(undefined)), unnamed, usual);
+  let other: ResponsePlan | undefined;
+  let read: ResponsePlan | undefined;
   const plans = new Map<string, ResponsePlan>();
   return {
     of: (operation, method) => {
-      if (operation === undefined) return isRewritten(method) ? other : read;
+      if (operation === undefined && isRewritten(method))
+        return (other ??= planOf(changes.of(undefined, true), unnamed, usual));
+      if (operation === undefined)
+        return (read ??= planOf(changesOfRead([], inverse.writing(undefined)), unnamed, usual));
       const known = plans.get(operation.id);
       if (known !== undefined) return known;
       const named = changes.of(operation.id, isRewritten(operation.method));

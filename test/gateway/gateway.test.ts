@@ -1,6 +1,4 @@
-import { Hono } from 'hono/tiny';
 import { expect, test } from 'vitest';
-import { createApp } from '../../src/app.ts';
 import { EdgeExchange } from '../../src/edge/exchange.ts';
 import type { GatewayParts } from '../../src/gateway/gateway-context.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
@@ -55,8 +53,7 @@ async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayPar
   });
   request.headers.set('host', 'g');
   const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
-  await createApp(gateway, Hono).fetch(request, { received: gateway.receive(exchange) });
-  const response = await exchange.handled;
+  const response = await gateway.serve(gateway.receive(exchange));
   await exchange.finished;
   return { response, entries, errors, inFlight: gateway.inFlight };
 }

@@ -1,5 +1,5 @@
-import { basename, dirname } from 'node:path';
-import { serveWorkerd } from '../../src/node/twin/twin-services.ts';
+import { dirname } from 'node:path';
+import { moduleList, serveWorkerd } from '../../src/node/twin/twin-services.ts';
 
 /** Isolates that share one object, in one process of workerd. */
 export interface EdgeFleet {
@@ -80,7 +80,7 @@ const copy :Workerd.Worker = (
 const objects :Workerd.Worker = (
   modules = [
     (name = "objects.js", esModule = ${JSON.stringify(OBJECTS)}),
-    (name = "main.js", esModule = embed ${JSON.stringify(basename(file))}),
+    ${moduleList(file)},
   ],
   compatibilityDate = "2026-10-20",
   bindings = [${copyBinding(hasCopy)}],
@@ -88,7 +88,7 @@ const objects :Workerd.Worker = (
   durableObjectStorage = (${disk === undefined ? 'inMemory = void' : 'localDisk = "disk"'}),
 );
 const isolate :Workerd.Worker = (
-  modules = [(name = "main.js", esModule = embed ${JSON.stringify(basename(file))})],
+  modules = [${moduleList(file)}],
   compatibilityDate = "2026-10-20",
   compatibilityFlags = ["enable_request_signal"],
   bindings = [${bindingsOf(options)}],

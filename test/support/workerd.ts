@@ -9,7 +9,7 @@ export function bundleWorkerWith(rules: string): Promise<string> {
   return worker.bundleWorkerWith(rules, temporaryFolder('sources'));
 }
 
-/** Bundles a worker as a deployment would, into one module; returns its file and Wrangler's output. */
+/** Bundles a worker as a deployment would; returns the file of its first module and Wrangler's output. */
 export function bundleWorker(configPath: string): ReturnType<typeof worker.bundleWorker> {
   return worker.bundleWorker(configPath, temporaryFolder('worker'));
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type DescriptionJob, describeV1 } from '../../gateway/description.ts';
+import { describeV1 } from '../../gateway/describe-v1.ts';
+import type { DescriptionJob } from '../../gateway/description.ts';
 
 // Derives one description in its own thread: V2's may be as large as any response, and its schemas become a tree of objects.
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
+import { describeV1 } from '../../gateway/describe-v1.ts';
 import {
   DERIVATION_BYTES_PER_BYTE,
-  describeV1,
   type DescriptionJob,
   type DescriptionText,
 } from '../../gateway/description.ts';

@@ -306,7 +306,7 @@ export interface RunningWorkerd {
 
 /**
  * Bundles the gateway's worker with the rule book at `rules`, an absolute path, in a copy of the sources in `folder`, so that other
- * bundles can be made at the same time. Returns the bundle's file.
+ * bundles can be made at the same time. Returns the file of its first module.
  */
 export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -322,7 +322,7 @@ export async function bundleWorkerWith(rules: string, folder: string): Promise<s
 }
 
 /**
- * Bundles a worker as a deployment would, into one module in `folder`; returns its file and Wrangler's output. Needs a checkout, with the
+ * Bundles a worker as a deployment would, into `folder`; returns the file of its first module and Wrangler's output. Needs a checkout, with the
  * Wrangler and workerd that `deploy/edge` installs. `within` names the sources' folder and another rule book.
  */
 export async function bundleWorker(
@@ -354,8 +354,9 @@ export async function bundleWorker(
       },
     },
   );
-  const name = readdirSync(folder).find((file) => file.endsWith('.js')) ?? 'main.js';
-  return { file: join(folder, name), said: `${stdout}${stderr}` };
+  const names = readdirSync(folder).filter((file) => file.endsWith('.js'));
+  const name = names.length === 1 ? names[0] : undefined;
+  return { file: join(folder, name ?? 'main.js'), said: `${stdout}${stderr}` };
 }
 
 /** Serves a bundled worker on a free port of the loopback interface. */
@@ -363,7 +364,7 @@ export async function startWorkerd(
   file: string,
   variables: Readonly<Record<string, string>>,
 ): Promise<RunningWorkerd> {
-  const { ports, ...running } = await serveWorkerd(dirname(file), configText(basename(file), variables), 1);
+  const { ports, ...running } = await serveWorkerd(dirname(file), configText(file, variables), 1);
   return { ...running, port: ports.get('http') ?? 0 };
 }
 
@@ -414,12 +415,19 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
-  modules = [(name = "main.js", esModule = embed ${quoted(file)})],
+  modules = [${moduleList(file)}],
   bindings = [${bindings.join(', ')}],
   compatibilityDate = "2026-10-20",
   compatibilityFlags = ["enable_request_signal"],
 );
 `;
+}
+
+/** The modules of a worker for a configuration in their folder: first the one in `file`, then those beside it. */
+export function moduleList(file: string): string {
+  const others = readdirSync(dirname(file)).filter((name) => name.endsWith('.js') && name !== basename(file));
+  const modules = others.map((name) => `(name = ${quoted(name)}, esModule = embed ${quoted(name)})`);
+  return [`(name = "main.js", esModule = embed ${quoted(basename(file))})`, ...modules].join(', ');
 }
 
 function quoted(text: string): string {

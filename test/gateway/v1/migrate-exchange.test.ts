@@ -1,7 +1,8 @@
 import fastJsonPatch from 'fast-json-patch';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { describeV1, DescriptionCache } from '../../../src/gateway/description.ts';
+import { describeV1 } from '../../../src/gateway/describe-v1.ts';
+import { DescriptionCache } from '../../../src/gateway/description.ts';
 import { startReference } from '../../../src/node/reference.ts';
 import { deriveV1 } from '../../../src/openapi/derive/derive-v1.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';

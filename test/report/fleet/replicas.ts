@@ -1,8 +1,6 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Hono } from 'hono';
-import { createApp } from '../../../src/app.ts';
 import { structureObserver } from '../../../src/edge/gateway.ts';
 import { Gateway } from '../../../src/gateway/gateway.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
@@ -138,18 +136,12 @@ export class Replicas {
       },
       { ...gatewayOptions(read.settings, { bufferBytes: 64 * 1024 * 1024 }), breakerFailures: 0 },
     );
-    const app = createApp(gateway, Hono);
-    return { control, send: (request) => sendThrough(gateway, app, request) };
+    return { control, send: (request) => sendThrough(gateway, request) };
   }
 }
 
-async function sendThrough(
-  gateway: Gateway,
-  app: ReturnType<typeof createApp>,
-  request: FleetRequest,
-): Promise<FleetResponse> {
+async function sendThrough(gateway: Gateway, request: FleetRequest): Promise<FleetResponse> {
   const exchange = new MemoryExchange(request);
-  const received = gateway.receive(exchange);
-  await app.fetch(new Request(`http://gateway${request.target}`, { method: request.method }), { received });
+  await gateway.serve(gateway.receive(exchange));
   return exchange.response;
 }
