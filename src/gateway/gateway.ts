@@ -1,8 +1,6 @@
 import type { ResponseHead } from '../http/response-head.ts';
 import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
-import type { Failure, FailureContent } from '../migrate/failure.ts';
 import { gatewayFailure } from './failures.ts';
-import { closeEntry, openEntry } from '../rewrite-log/observer.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { Standing } from '../rollout/known-clients.ts';
 import {
@@ -131,33 +129,6 @@ export class Gateway extends GatewayContext {
       isRefused ? decision.failure : notServed(received.rules.ruleBook),
     );
     return exchange.handled;
-  }
-
-  /** The response to a request that could not be read: whose version nobody knows, so that it is written for V1's clients. */
-  contentOf(refused: Failure, requestId: string): FailureContent {
-    return refused.content(this.parts.rules().ruleBook.refusals, requestId);
-  }
-
-  /**
-   * Logs a request that could not be read, for which there is no exchange. Without `responseBytes` its connection was closed without
-   * a response.
-   */
-  logRefused(refused: Failure, responseBytes?: number, requestId = this.parts.newRequestId()): void {
-    const { parts } = this;
-    const entry = openEntry({
-      route: 'none',
-      method: '',
-      requestId,
-      verdict: 'refused',
-      ruleBook: parts.rules().ruleBook.hash,
-    });
-    entry.failure = refused.code;
-    entry.status = responseBytes === undefined ? 0 : refused.status;
-    entry.responseBytes = responseBytes ?? 0;
-    const none = { target: '', upstreamTarget: undefined, attempts: 0 };
-    const closed = closeEntry(entry, { time: parts.time(), ...none });
-    parts.record(closed);
-    parts.observer?.observe(closed);
   }
 
   /** Ends an exchange after an internal error: the operator gets the error, the client only a reset. */

@@ -11,20 +11,27 @@ export interface RefusalTemplate {
   readonly body: unknown;
 }
 
-/** The placeholders of a template, and their meanings. */
-export const REFUSAL_PLACEHOLDERS = {
-  status: 'the status; a number where nothing stands beside it',
-  'status-text': 'the status as text',
-  code: 'the code that x-gateway-error has',
-  title: 'the name of the status',
-  detail: 'one sentence about this case',
-  pointer: "a pointer into V1's body",
-  field: 'the same as a name: items[0].name',
-  id: 'the id of the request, as the log has it',
-} as const;
+/** The placeholders of a template. */
+export const REFUSAL_PLACEHOLDERS = [
+  // A number where nothing stands beside it.
+  'status',
+  'status-text',
+  // As x-gateway-error has it.
+  'code',
+  // The name of the status.
+  'title',
+  // One sentence about this case.
+  'detail',
+  // Into V1's body.
+  'pointer',
+  // The same as a name: items[0].name.
+  'field',
+  // That of the request, as the log has it.
+  'id',
+] as const;
 
 /** A placeholder of a template, without its braces. */
-export type RefusalPlaceholder = keyof typeof REFUSAL_PLACEHOLDERS;
+export type RefusalPlaceholder = (typeof REFUSAL_PLACEHOLDERS)[number];
 
 /** A text that is split around its placeholders, whose names are at odd places. */
 export function splitPlaceholders(text: string): readonly string[] {
@@ -33,7 +40,7 @@ export function splitPlaceholders(text: string): readonly string[] {
 
 /** True for the name of a placeholder. */
 export function isPlaceholder(name: string): name is RefusalPlaceholder {
-  return Object.hasOwn(REFUSAL_PLACEHOLDERS, name);
+  return REFUSAL_PLACEHOLDERS.some((known) => known === name);
 }
 
 /** Finds placeholders that do not exist, in texts and in names. */
@@ -48,13 +55,12 @@ export function templateFaults(template: unknown, path: SourcePath): readonly So
 }
 
 function placeholderFaults(text: string, path: SourcePath, blame?: 'key'): readonly SourceFault[] {
-  const known = Object.keys(REFUSAL_PLACEHOLDERS);
-  const list = known.map((name) => `{${name}}`).join(', ');
+  const list = REFUSAL_PLACEHOLDERS.map((name) => `{${name}}`).join(', ');
   return splitPlaceholders(text)
     .filter((name, at) => at % 2 === 1 && !isPlaceholder(name))
     .map((name) => ({
       path,
       blame,
-      message: `{${name}} is not a placeholder${didYouMean(name, known) || `; known: ${list}`}`,
+      message: `{${name}} is not a placeholder${didYouMean(name, REFUSAL_PLACEHOLDERS) || `; known: ${list}`}`,
     }));
 }

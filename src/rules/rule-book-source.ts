@@ -919,9 +919,9 @@ export const ruleBookSource = strict({
         z.enum(['json-api', 'problem', 'rails']),
         strict({
           body: jsonValue.describe(
-            `A value of JSON; texts and names may have ${Object.keys(REFUSAL_PLACEHOLDERS)
-              .map((name) => `{${name}}`)
-              .join(', ')}.`,
+            `A value of JSON; texts and names may have ${REFUSAL_PLACEHOLDERS.map((name) => `{${name}}`).join(
+              ', ',
+            )}.`,
           ),
           type: optional(mediaType, 'Its media type; application/json when absent.'),
         }),

@@ -8,6 +8,7 @@ import type { AddressRange } from '../../http/forwarding.ts';
 import { type Failure, failure } from '../../migrate/failure.ts';
 import { gatewayFailure } from '../../gateway/failures.ts';
 import type { EarlyEnds, CountsByReason } from '../../rewrite-log/metric-families.ts';
+import { closeEntry, openEntry } from '../../rewrite-log/observer.ts';
 import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { BodyMemory } from '../body-memory.ts';
 import { socketBelowTls } from '../node-internals.ts';
@@ -224,7 +225,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     }
     const onFault = (reason: keyof typeof this.proxyHeaders): void => {
       this.proxyHeaders[reason] += 1;
-      if (reason === 'malformed') this.gateway.logRefused(failure('bad-request'));
+      if (reason === 'malformed') this.logRefused('bad-request');
     };
     readProxied(connection, { ...this.options, onFault }, serve);
   }
@@ -270,11 +271,12 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   /** Responds without a request, and closes the connection; `isHead` sends no body, as to HEAD. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void {
-    const { gateway } = this;
-    const requestId = gateway.parts.newRequestId();
-    const { type, body } = gateway.contentOf(refused, requestId);
+    const { parts } = this.gateway;
+    const requestId = parts.newRequestId();
+    // Nobody knows its version: the response is written for V1's clients.
+    const { type, body } = refused.content(parts.rules().ruleBook.refusals, requestId);
     const length = Buffer.byteLength(body);
-    gateway.logRefused(refused, isHead ? 0 : length, requestId);
+    this.logUnread(refused, requestId, isHead ? 0 : length);
     connection.socket.end(
       `HTTP/1.1 ${refused.status} ${refused.title}\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n` +
         `Date: ${new Date().toUTCString()}\r\nx-gateway-error: ${refused.code}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
@@ -287,7 +289,29 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   }
 
   logRefused(code: 'client-timeout' | 'bad-request'): void {
-    this.gateway.logRefused(gatewayFailure(code));
+    this.logUnread(gatewayFailure(code), this.gateway.parts.newRequestId());
+  }
+
+  /**
+   * Logs a request that could not be read, for which there is no exchange. Without `responseBytes` its connection was closed without
+   * a response.
+   */
+  private logUnread(refused: Failure, requestId: string, responseBytes?: number): void {
+    const { parts } = this.gateway;
+    const entry = openEntry({
+      route: 'none',
+      method: '',
+      requestId,
+      verdict: 'refused',
+      ruleBook: parts.rules().ruleBook.hash,
+    });
+    entry.failure = refused.code;
+    entry.status = responseBytes === undefined ? 0 : refused.status;
+    entry.responseBytes = responseBytes ?? 0;
+    const none = { target: '', upstreamTarget: undefined, attempts: 0 };
+    const closed = closeEntry(entry, { time: parts.time(), ...none });
+    parts.record(closed);
+    parts.observer?.observe(closed);
   }
 
   /** Always false over TLS, where Node ends the connection when the client ends its side (RFC 8446 §6.1). */

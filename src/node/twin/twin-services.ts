@@ -310,7 +310,7 @@ export interface RunningWorkerd {
  */
 export async function bundleWorkerWith(rules: string, folder: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
-  for (const part of ['src', 'config', 'package.json'])
+  for (const part of ['src', 'config', 'package.json', 'tsconfig.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const bundle = join(folder, 'bundle');
