@@ -569,6 +569,7 @@ function valueDoubt(
   const own = scalarDoubt(old, young);
   if (own !== undefined) return own;
   const [one, other] = [old.shape, young.shape];
+  if (areOthers(one, other)) return 'what is in it has other names in V2';
   const pair = pairOf(one.members, other.members);
   if (level > MAX_LEVELS || requestDifferences.get(pair) === false) return undefined;
   if (!seen.has(pair)) {
@@ -581,6 +582,13 @@ function valueDoubt(
   }
   if (one.element === undefined || other.element === undefined) return undefined;
   return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element }, seen, level + 1);
+}
+
+/** True for objects that have no member in common. */
+function areOthers(one: Shape, other: Shape): boolean {
+  if (one.members.size === 0 || other.members.size === 0) return false;
+  const names = new Set([...other.members.keys()].map(plainName));
+  return [...one.members.keys()].every((name) => !names.has(plainName(name)));
 }
 
 /**
@@ -692,9 +700,26 @@ function movesOf(
     const doubt =
       move.doubt ??
       occupiedDoubt(move.from, under, before) ??
+      besideDoubt(move.from, under, objects) ??
+      (before !== undefined && move.from === move.to
+        ? `V1 has ${pathText([under])} without it, so that what V2 has there may be another one`
+        : undefined) ??
       elsewhereDoubt(move.from, [...objects.path, under, move.to], objects, work);
     return { ...move, doubt };
   });
+}
+
+/** Why a member may not move into a sub-object: V2 has a new one beside it whose name has the same words, or whose text names it. */
+function besideDoubt(from: string, under: string, { v1, v2, path }: Objects): string | undefined {
+  const shape = v1.members.get(from)?.shape ?? ANY_SHAPE;
+  const beside = [...v2.members].find(
+    ([name, member]) =>
+      name !== under &&
+      !v1.members.has(name) &&
+      (plainName(name) === plainName(from) ||
+        (isCompatible(shape, member.shape) && (isRelatedName(name, from) || names(member.shape.text, from)))),
+  );
+  return beside === undefined ? undefined : `V2 has ${pathText(path, beside[0])} as well`;
 }
 
 /** Why a move into a sub-object that V1 has already could replace something there. */
@@ -720,8 +745,11 @@ function elsewhereDoubt(
   const own = [path, old].map((around) => [...around, from]);
   // An object of the same name is the same one, whatever others have inside.
   const inside = isSameName(from, target.at(-1) ?? '') ? ANY_SHAPE : shape;
+  const isBeside = (at: Path): boolean => isSamePath(at.slice(0, -1), path);
   const others =
-    inside === undefined ? [] : places.of(own, inside, target).filter((at) => !places.isOwn(at, from));
+    inside === undefined
+      ? []
+      : places.of(own, inside, target).filter((at) => isBeside(at) || !places.isOwn(at, from));
   if (others.length > 0) return `V2 has ${placeWords(others)} as well`;
   return unknownDoubt(v2, places);
 }
@@ -1648,9 +1676,9 @@ function pathsIn(shape: Shape, path: Path, limit: number): readonly Path[] {
   return found.slice(0, limit);
 }
 
-/** The letters of a name without separators. */
+/** The letters of a name without separators, in the singular: `tags` may be the list that `tag` has become. */
 function plainName(name: string): string {
-  return wordsOf(name).join('') || name;
+  return wordsOf(name).map(singular).join('') || name;
 }
 
 /** The paths inside a value as letters without separators: whole ones, and the ends of all. */
