@@ -1,7 +1,7 @@
 import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { noticeLine } from '../gateway/resilience.ts';
-import { SignedWebhooks } from '../gateway/webhook-exchange.ts';
+import { SignedWebhooks } from '../gateway/webhooks.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { hashOnWeb } from '../migrate/judge-digests.ts';

@@ -1,19 +1,18 @@
-import type { ResponseHead } from '../http/response-head.ts';
-import { type MigrateDecision, notServed, type PassDecision } from '../migrate/decision.ts';
+import { type MigrateDecision, notServed } from '../migrate/decision.ts';
 import { gatewayFailure } from './failures.ts';
+import type { Route } from '../rewrite-log/entry.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { Standing } from '../rollout/known-clients.ts';
 import {
+  brownoutRefusal,
+  endedRefusal,
   isPreflight,
   mayBeNew,
   type Newcomer,
   newcomerOf,
   newcomerRefusal,
-  retirementRefusal,
-  type RetirementRefusal,
 } from '../rollout/retirement.ts';
-import type { RuleBook } from '../rules/rule-book.ts';
-import type { Body, Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import {
   apiKeyOf,
@@ -22,16 +21,16 @@ import {
   type ReceivedRequest,
   receiveRequest,
 } from './gateway-context.ts';
-import { ProxiedExchange } from './proxied-exchange.ts';
-import { OptionsExchange, SelfServiceExchange } from './self-service-exchange.ts';
-import { DescriptionExchange, MigrateExchange } from './v1/migrate-exchange.ts';
-import { ShadowExchange, VerifyExchange, ObserveExchange } from './v1/compared-exchange.ts';
-import { V1Exchange, type V1Routing } from './v1/v1-exchange.ts';
+import { type Mode, PLAIN, ProxiedExchange } from './proxied-exchange.ts';
+import { OPTIONS, OWN_REPORT } from './self-service.ts';
+import { mayBeVerified, mayGoToBoth, SHADOW, VERIFY } from './v1/compared.ts';
+import { asksForDescription, DESCRIBE } from './v1/describe.ts';
+import { MIGRATE } from './v1/migrate.ts';
+import { OBSERVE } from './v1/observe.ts';
+import { V1Exchange, type V1Mode, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
-  private chosen: { readonly book: RuleBook; readonly start: StartV1 } | undefined = undefined;
-
   /** Reads the head of a request and decides how to handle it. */
   receive(exchange: Exchange): ReceivedRequest {
     const { parts, options } = this;
@@ -71,28 +70,23 @@ export class Gateway extends GatewayContext {
     }
   }
 
-  /** Responds to a V1 request with V2's response to the migrated request. */
+  /** Responds to a V1 request in the mode that is set for its client and operation. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
-    const { decision, exchange, refusal } = received;
+    const { decision, exchange, refusal, rules } = received;
     if (decision.route !== 'migrate') return this.refuse(received);
-    if (refusal === undefined) this.startOf(received.rules.ruleBook)(this, received, decision);
-    else new V1Exchange(this, received, decision).refuse(refusal);
+    const { rollout } = rules.ruleBook;
+    if (refusal !== undefined || (rollout === undefined && this.rollout.isInitial))
+      new V1Exchange(this, received, decision, migrating(received, decision)).begin(refusal);
+    else serveClient(this, received, decision);
     return exchange.handled;
-  }
-
-  private startOf(book: RuleBook): StartV1 {
-    if (this.chosen?.book !== book) this.chosen = { book, start: startFor(book) };
-    return this.chosen.start;
   }
 
   /** Responds to a V2 request by forwarding it unchanged. */
   pass(received: ReceivedRequest): Exchange['handled'] {
     const { decision } = received;
     if (decision.route !== 'pass') return this.refuse(received);
-    const exchange = new PassExchange(this, received, decision);
-    if (received.refusal === undefined) exchange.guarded(() => exchange.start());
-    else exchange.refuse(received.refusal);
-    return received.exchange.handled;
+    const route = decision.target.version === undefined ? 'other' : 'pass';
+    return this.begin(received, route, PASS);
   }
 
   /** Responds to a webhook of V2 with the response of its subscriber. */
@@ -106,17 +100,16 @@ export class Gateway extends GatewayContext {
 
   /** Responds to a client that reads its own report. */
   serveReport(received: ReceivedRequest): Exchange['handled'] {
-    const exchange = new SelfServiceExchange(this, received, 'none');
-    if (received.refusal === undefined) exchange.start().catch(exchange.failInternally);
-    else exchange.refuse(received.refusal);
-    return received.exchange.handled;
+    return this.begin(received, 'none', OWN_REPORT);
   }
 
   /** Responds to an OPTIONS that asks about the gateway, or that may be forwarded no more. */
   serveOptions(received: ReceivedRequest): Exchange['handled'] {
-    const exchange = new OptionsExchange(this, received, 'none');
-    if (received.refusal === undefined) exchange.guarded(() => exchange.start());
-    else exchange.refuse(received.refusal);
+    return this.begin(received, 'none', OPTIONS);
+  }
+
+  private begin(received: ReceivedRequest, route: Route, mode: Mode): Exchange['handled'] {
+    new ProxiedExchange(this, received, route, mode).begin(received.refusal);
     return received.exchange.handled;
   }
 
@@ -125,7 +118,7 @@ export class Gateway extends GatewayContext {
     const { decision, exchange } = received;
     const isRefused = decision.route === 'none';
     if (isRefused && decision.closesConnection) exchange.closeAfterResponse();
-    new ProxiedExchange(this, received, 'none').refuse(
+    new ProxiedExchange(this, received, 'none', PASS).refuse(
       isRefused ? decision.failure : notServed(received.rules.ruleBook),
     );
     return exchange.handled;
@@ -139,102 +132,35 @@ export class Gateway extends GatewayContext {
   }
 }
 
-/** Forwards a V2 request unread: only hop-by-hop fields and `Host` change. */
-class PassExchange extends ProxiedExchange {
-  private readonly target: string;
+/** Forwards a request unread: only hop-by-hop fields and `Host` change. */
+const PASS: Mode = {
+  ...PLAIN,
+  request(exchange) {
+    exchange.open((body) => {
+      const { gateway, received, origin } = exchange;
+      const { decision } = received;
+      const target = decision.route === 'pass' ? decision.target.raw : received.exchange.target;
+      exchange.upstreamTarget = target;
+      exchange.send(new ForwardedRequest(gateway, received, received.head, origin.path + target, body));
+    }, 'exchange');
+  },
+};
 
-  constructor(gateway: GatewayContext, received: ReceivedRequest, decision: PassDecision) {
-    super(gateway, received, decision.target.version === undefined ? 'other' : 'pass');
-    this.target = decision.target.raw;
-  }
-
-  start(): void {
-    const { exchange } = this.received;
-    if (exchange.hasBody) {
-      exchange.open('exchange');
-      return;
-    }
-    this.onBody(null);
-  }
-
-  override onBody(body: Body): void {
-    const { gateway, received, target } = this;
-    this.upstreamTarget = target;
-    this.send(new ForwardedRequest(gateway, received, received.head, this.origin.path + target, body));
-  }
-
-  protected override headForClient(head: ResponseHead): ResponseHead {
-    return head.forwarded?.(this.gateway.hopFields) ?? super.headForClient(head);
-  }
-}
-
-/** Starts a V1 exchange; until it has begun, nobody else responds. */
-type StartV1 = (gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision) => void;
-
-/** Chooses how V1 exchanges start by a rule book: once, so that no exchange pays for parts that its book does not declare. */
-function startFor({ rollout }: RuleBook): StartV1 {
-  if (rollout === undefined) return startMigrating;
-  return rollout.newcomers === undefined ? startRouted : startJudged;
-}
-
-/** By a rule book without modes or dates: only an operator can have set some. */
-function startMigrating(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
-  if (!gateway.rollout.isInitial) {
-    startRouted(gateway, received, decision);
-    return;
-  }
-  const exchange = migrating(gateway, received, decision);
-  exchange.guarded(() => exchange.start());
-}
-
-/** In the mode that the rule book and the rollout set for its client and operation. */
-function startRouted(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
-  withClient(gateway, received, (client) => begin(gateway, received, decision, client));
-}
-
-/** As `startRouted`, by a rule book that is closed to newcomers. */
-function startJudged(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
-  withClient(gateway, received, (client) => {
-    const start = (standing: Standing | undefined): void =>
-      begin(gateway, received, decision, client, judgedNewcomer(gateway, received, client, standing));
-    const standing = standingOf(gateway, received, client);
-    return standing instanceof Promise ? standing.then(start) : start(standing);
-  });
-}
-
-/** Starts the exchange of a client, or refuses it because V1 is being retired. */
-function begin(
-  gateway: GatewayContext,
-  received: ReceivedRequest,
-  decision: MigrateDecision,
-  client: string | undefined,
-  newcomer?: Newcomer,
-): void {
-  const routing = routingOf(gateway, received, decision, client);
-  const exchange = exchangeFor(gateway, received, decision, routing);
-  exchange.guarded(() => {
-    const ended = retirementOf(gateway, received, routing);
-    // A request that every client is refused is not counted as a newcomer's.
-    if (newcomer !== undefined && ended === undefined) exchange.judge(newcomer);
-    const refusal = ended ?? newcomerRefusal(received.rules.ruleBook, newcomer);
-    if (refusal === undefined) forward(gateway, received, exchange, routing);
-    else exchange.retire(refusal);
-  });
-}
-
-/** Calls `start` with the hash of the client, at once where the platform hashes at once. */
-function withClient(
-  gateway: GatewayContext,
-  received: ReceivedRequest,
-  start: (client: string | undefined) => void | Promise<void>,
-): void {
+/** Serves a V1 request once it is known who its client is, and, by a rule book that is closed to newcomers, whether it used V1 before. */
+function serveClient(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
   const fail = (error: unknown): void =>
-    new ProxiedExchange(gateway, received, 'migrate').failInternally(error);
+    new ProxiedExchange(gateway, received, 'migrate', PASS).failInternally(error);
   try {
     const key = apiKeyOf(received);
     const client = key === undefined ? undefined : gateway.parts.clientOf(key);
-    const begun = typeof client === 'string' || client === undefined ? start(client) : client.then(start);
-    if (begun instanceof Promise) begun.catch(fail);
+    const serve = (known: string | undefined): void | Promise<void> => {
+      const standing = standingOf(gateway, received, known);
+      const judge = (told: Standing | undefined): void =>
+        serveV1(gateway, received, decision, { client: known, standing: told });
+      return standing instanceof Promise ? standing.then(judge) : judge(standing);
+    };
+    const served = typeof client === 'string' || client === undefined ? serve(client) : client.then(serve);
+    if (served instanceof Promise) served.catch(fail);
   } catch (error) {
     fail(error);
   }
@@ -252,12 +178,50 @@ function standingOf(
   return mayBeNew(rollout, client, exchange.method) ? gateway.knownClients.standing(client) : undefined;
 }
 
-/** Judges the client of a request; undefined for one that may use V1 as before. */
-function judgedNewcomer(
+/** The client of a request, and what is known of it. */
+interface JudgedClient {
+  readonly client: string | undefined;
+  readonly standing: Standing | undefined;
+}
+
+/**
+ * Serves a V1 request in the mode of its client and operation, unless one of these judgements, in this order, says otherwise: V1 or the
+ * operation has ended, there is a brownout, the client is new, its rate limit is used up.
+ */
+function serveV1(
+  gateway: GatewayContext,
+  received: ReceivedRequest,
+  decision: MigrateDecision,
+  judged: JudgedClient,
+): void {
+  const {
+    rules,
+    time,
+    exchange: { method },
+  } = received;
+  const { ruleBook } = rules;
+  const routing = routingOf(gateway, received, decision, judged.client);
+  const mode = modeFor(gateway, received, decision, routing);
+  const exchange = new V1Exchange(gateway, received, decision, mode, routing);
+  exchange.guarded(() => {
+    // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
+    const request = { ...routing.subject, method, time };
+    const ended = endedRefusal(ruleBook, request);
+    const brownout = ended ?? brownoutRefusal(ruleBook, request, gateway.parts.random());
+    // A request that every client is refused is not counted as a newcomer's.
+    const newcomer = brownout === undefined ? newcomerIn(gateway, received, judged) : undefined;
+    if (newcomer !== undefined) exchange.judge(newcomer);
+    const refusal = brownout ?? newcomerRefusal(ruleBook, newcomer);
+    if (refusal !== undefined) exchange.retire(refusal);
+    else if (!isQueued(gateway, exchange, routing)) exchange.begin();
+  });
+}
+
+/** The newcomer that the client of a request is; undefined for one that may use V1 as before. */
+function newcomerIn(
   gateway: GatewayContext,
   { rules, time }: ReceivedRequest,
-  client: string | undefined,
-  standing: Standing | undefined,
+  { client, standing }: JudgedClient,
 ): Newcomer | undefined {
   const { ruleBook } = rules;
   if (client === undefined || standing === undefined || ruleBook.rollout === undefined) return undefined;
@@ -267,6 +231,16 @@ function judgedNewcomer(
   const newcomer = newcomerOf(ruleBook.rollout, standing, { time, since }, ownGuide);
   if (newcomer?.note === 'not-known') gateway.tellUnlearned(ruleBook, since);
   return newcomer;
+}
+
+/** Leaves the request to the queue, which begins it when the rate limit of the service has room for the client; false without a limit. */
+function isQueued(gateway: GatewayContext, exchange: V1Exchange, { subject, routed }: V1Routing): boolean {
+  const { client } = subject;
+  const { shield } = exchange.rules.ruleBook.rollout ?? {};
+  if (shield === undefined || client === undefined) return false;
+  if (routed.origin !== 'v2' || isPreflight(exchange.received.exchange)) return false;
+  gateway.rateLimitQueue.admit(shield, client, exchange);
+  return true;
 }
 
 function routingOf(
@@ -282,69 +256,26 @@ function routingOf(
   return { subject, routed: chooseMode(gateway.rollout.modes(rules.ruleBook), subject) };
 }
 
-/** At the time that the log has, so that a rehearsal over the log decides as the gateway did. */
-function retirementOf(
-  gateway: GatewayContext,
-  { rules, exchange, time }: ReceivedRequest,
-  { subject }: V1Routing,
-): RetirementRefusal | undefined {
-  const { ruleBook } = rules;
-  const { rollout } = ruleBook;
-  if (rollout === undefined) return undefined;
-  const { method } = exchange;
-  return retirementRefusal(rollout, ruleBook, { ...subject, method, time }, gateway.parts.random());
-}
-
-/** Starts the exchange when the rate limit of the service has room for the client. */
-function forward(
-  gateway: GatewayContext,
-  { rules, exchange: { method } }: ReceivedRequest,
-  exchange: V1Exchange,
-  { subject, routed }: V1Routing,
-): void {
-  // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
-  if (routed.origin === 'v1' && gateway.v1 === undefined) {
-    exchange.refuse(gatewayFailure('no-v1-origin'));
-    return;
-  }
-  const { client } = subject;
-  const { shield } = rules.ruleBook.rollout ?? {};
-  const isLimited = routed.origin === 'v2' && !isPreflight({ method });
-  if (isLimited && shield !== undefined && client !== undefined)
-    gateway.rateLimitQueue.admit(shield, client, exchange);
-  else exchange.start();
-}
-
-function exchangeFor(
+/** The mode that serves a request: the one that is set, as far as this request allows it. */
+function modeFor(
   gateway: GatewayContext,
   received: ReceivedRequest,
   decision: MigrateDecision,
-  routing: V1Routing,
-): V1Exchange {
-  const { v1 } = gateway;
-  const { origin, mode } = routing.routed;
+  { routed: { origin, mode } }: V1Routing,
+): V1Mode {
   const { method, hasBody, headers } = received.exchange;
-  if (origin === 'v2' || v1 === undefined) {
-    const isVerified =
-      mode.mode === 'verify' &&
-      v1 !== undefined &&
-      gateway.parts.random() * 100 < (mode.share ?? 0) &&
-      VerifyExchange.isFor(method, hasBody, decision, headers) &&
-      !DescriptionExchange.isFor(method, decision);
-    return isVerified
-      ? new VerifyExchange(gateway, received, decision, routing, v1)
-      : migrating(gateway, received, decision, routing);
-  }
-  const isShadow = mode.mode === 'shadow' && ShadowExchange.isFor(method, hasBody, decision);
-  return new (isShadow ? ShadowExchange : ObserveExchange)(gateway, received, decision, routing, v1);
+  if (origin === 'v1')
+    return mode.mode === 'shadow' && mayGoToBoth(method, hasBody, decision) ? SHADOW : OBSERVE;
+  const migrates = migrating(received, decision);
+  const isVerified =
+    mode.mode === 'verify' &&
+    migrates !== DESCRIBE &&
+    gateway.v1 !== undefined &&
+    gateway.parts.random() * 100 < (mode.share ?? 0) &&
+    mayBeVerified(method, hasBody, decision, headers);
+  return isVerified ? VERIFY : migrates;
 }
 
-function migrating(
-  gateway: GatewayContext,
-  received: ReceivedRequest,
-  decision: MigrateDecision,
-  routing?: V1Routing,
-): MigrateExchange {
-  const isDescription = DescriptionExchange.isFor(received.exchange.method, decision);
-  return new (isDescription ? DescriptionExchange : MigrateExchange)(gateway, received, decision, routing);
+function migrating({ exchange }: ReceivedRequest, decision: MigrateDecision): V1Mode {
+  return asksForDescription(exchange.method, decision) ? DESCRIBE : MIGRATE;
 }

@@ -1,5 +1,3 @@
-import type { CollectorMemory } from '../http/byte-collector.ts';
-
 /** Limits the bytes that all requests together may hold. */
 export class BufferBudget {
   /** Bytes held now, counting every copy. */
@@ -34,44 +32,6 @@ export class BufferBudget {
   /** Releases reserved bytes. */
   release(bytes: number, copies = this.copies): void {
     this.held -= bytes * copies;
-  }
-}
-
-/** The memory for the bodies of one exchange, released together when nobody reads them any more. */
-export class ExchangeMemory implements CollectorMemory {
-  private readonly source: CollectorMemory;
-  private acquired: Uint8Array[] = [];
-
-  constructor(source: CollectorMemory) {
-    this.source = source;
-  }
-
-  acquire(bytes: number): Uint8Array {
-    const buffer = this.source.acquire(bytes);
-    this.acquired.push(buffer);
-    return buffer;
-  }
-
-  release(buffer: Uint8Array): void {
-    this.acquired = this.acquired.filter((each) => each !== buffer);
-    this.source.release(buffer);
-  }
-
-  own(part: Uint8Array): Uint8Array {
-    const buffer = this.source.own(part);
-    this.acquired.push(buffer);
-    return buffer;
-  }
-
-  /** Leaves everything to V8: work that was given up may still read it. */
-  abandon(): void {
-    this.acquired = [];
-  }
-
-  /** Releases everything. */
-  releaseAll(): void {
-    for (const buffer of this.acquired) this.source.release(buffer);
-    this.acquired = [];
   }
 }
 

@@ -1,4 +1,3 @@
-import type { WorkMemory } from '../json/tape.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -12,24 +11,25 @@ import {
   slowClientCause,
 } from '../rewrite-log/entry.ts';
 import { apiKeyOf, type GatewayContext, identityOf, type ReceivedRequest } from './gateway-context.ts';
-import { type EndedExchange, ExchangeMemory, type WatchedExchange } from './limits.ts';
+import type { EndedExchange, WatchedExchange } from './limits.ts';
 import type { Body, ClientFault, ClientPace, ExchangeHandler } from './exchange.ts';
+import { ExchangeMemory } from './exchange-memory.ts';
 import type { ClientIdentity, OpenExchange } from './slow-clients.ts';
-import { refusalForm } from '../migrate/decision.ts';
-import type { Failure } from '../migrate/failure.ts';
+import { bodyTooLarge, refusalForm } from '../migrate/decision.ts';
+import { bufferFull, type Failure } from '../migrate/failure.ts';
 import { gatewayFailure } from './failures.ts';
-import { HandlerBoundary, ReceiverBoundary } from './guard.ts';
+import { HandlerBoundary } from './guard.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { ExchangeRecorder } from './exchange-recorder.ts';
 import { isShared, type PreflightQuestion } from './cross-origin.ts';
-import { mayRetry, type Origin, retryDelayMs } from './resilience.ts';
+import { OriginCall } from './origin-call.ts';
+import type { Origin } from './resilience.ts';
+import type { ResponseCopy } from './response-copy.ts';
 import { isRequestId, readTraceparent } from '../http/forwarding.ts';
 import {
   failureForFault,
-  isCounted,
   type Upstream,
   UnwritableHead,
-  type UpstreamCall,
   type UpstreamFault,
   type UpstreamReceiver,
   type UpstreamRequest,
@@ -39,69 +39,80 @@ const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
 const NO_BYTES = new Uint8Array();
 const encoder = new TextEncoder();
-/** The share of the memory from which it is measured who is slow. */
-const WATCHED_SHARE = 3 / 4;
-/** The share of the memory that responses of slow readers may take when connections are short. */
-const AHEAD_SHARE = 1 / 2;
 /** Bytes of a response of unknown length that are taken at a time. */
 const AHEAD_BYTES = 256 * 1024;
 
-/** Memory for a response that its client reads slowly. */
-interface TakenAhead {
-  reserved: number;
-  /** Bytes that may still be taken. */
-  left: number;
+/**
+ * How exchanges of one kind are served: what becomes of the request, of the response and of what follows. Modes are constants; what one of
+ * them knows of an exchange, the exchange keeps.
+ */
+export interface Mode<Served = ProxiedExchange> {
+  /** Begins: responds, sends a request, or reads the body first, with `collect` or `open`. */
+  request(exchange: Served): void;
+  /** Returns what receives the origin's response: the exchange itself, for one that goes to the client as it comes. */
+  response(exchange: Served): UpstreamReceiver;
+  /** Called when the client has its response: true where more follows, and ends with `finish`, for which the log entry waits. */
+  after(exchange: Served): boolean;
+  /** Called once when the exchange is over, also if it has failed: completes the log entry, and ends what is still under way. */
+  over(exchange: Served): void;
 }
 
+/** The parts of modes that have nothing to do there. */
+export const PLAIN = {
+  response: (exchange: ProxiedExchange): UpstreamReceiver => exchange,
+  after: (): boolean => false,
+  over: (): void => {},
+} as const;
+
 /**
- * One exchange from end to end: sends the request, with a retry if allowed, streams the response back and logs the exchange. One
- * object with methods instead of closures, because this is the hot path.
+ * One exchange from end to end: a client's side, a call to an origin, and a log entry. Its mode decides what becomes of request and
+ * response; here they are sent, streamed, refused and logged. One object with methods instead of closures, because this is the hot path.
+ *
+ *     client ──▶ Exchange ──▶ ProxiedExchange ──▶ OriginCall ──▶ Upstream ──▶ origin
+ *                                  │   ▲               │
+ *                                  ▼   │               ▼
+ *                           mode.request, .after    mode.response
  */
 export class ProxiedExchange
   implements ExchangeHandler, UpstreamReceiver, WatchedExchange, OpenExchange, EndedExchange
 {
-  protected readonly gateway: GatewayContext;
-  protected readonly received: ReceivedRequest;
-  protected readonly rules: CompiledRuleBook;
-  protected readonly entry: OpenEntry;
-  /** Number of times the request was sent. */
-  protected attempts = 0;
-  /** Target that the origin received, without the path of the origin itself. */
-  protected upstreamTarget: string | undefined = undefined;
+  readonly gateway: GatewayContext;
+  readonly received: ReceivedRequest;
+  readonly rules: CompiledRuleBook;
+  readonly entry: OpenEntry;
+  readonly mode: Mode;
+  /** The key that the client is known by; undefined without one. */
+  readonly apiKey: string | undefined;
   /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
-  protected readonly recorder: ExchangeRecorder | undefined;
+  readonly recorder: ExchangeRecorder | undefined;
   /** Destination of the request. */
-  protected origin: Origin;
-  /** Bytes reserved in the budget. */
-  private bufferedBytes = 0;
-  /** True once it needed more memory than the budget has for all exchanges together. */
-  protected needsTooMuch = false;
-  private bodyMemory: ExchangeMemory | undefined = undefined;
-  /** Pieces of work on the buffered bytes that go on, even when the exchange is over. */
-  private workInProgress = 0;
-  private call: UpstreamCall | undefined = undefined;
-  private request: UpstreamRequest | undefined = undefined;
-  private sentAt = 0;
-  /** True when it tests whether its origin has recovered. */
-  private isProbe = false;
+  origin: Origin;
+  /** Target that the origin received, without the path of the origin itself. */
+  upstreamTarget: string | undefined = undefined;
+  private call: OriginCall | undefined = undefined;
+  private ownMemory: ExchangeMemory | undefined = undefined;
+  /** What takes the body that is read; a larger one than the limit is refused. */
+  private onWhole: ((body: Uint8Array) => void) | undefined = undefined;
+  private onOpened: ((body: Body) => void) | undefined = undefined;
+  private bodyLimit = 0;
+  private beyondLimit: Failure | undefined = undefined;
   /** Status that the client received, or 0. */
   private status = 0;
   private settled = false;
   private finished = false;
+  /** True once the client has its response. */
+  private isFlushed = false;
   private readonly watchdogSlot: number;
-  /** The key that the client is known by; undefined without one. */
-  protected readonly apiKey: string | undefined;
   /** True once the exchange no longer counts as in flight. */
   private isReleased = false;
   /** True while its client does not read what its origin has sent. */
   private isPausedForClient = false;
-  /** Set once its response is taken into memory because others need its connection. */
-  private ahead: TakenAhead | undefined = undefined;
 
-  constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route) {
+  constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route, mode: Mode) {
     this.gateway = gateway;
     this.received = received;
     this.rules = received.rules;
+    this.mode = mode;
     this.origin = gateway.v2;
     this.apiKey = apiKeyOf(received);
     const { exchange, head } = received;
@@ -126,11 +137,17 @@ export class ProxiedExchange
         : new ExchangeRecorder(observer, exchange, level, this.rules.secrets);
     gateway.inFlight += 1;
     this.watchdogSlot = gateway.watchdog.begin(this);
-    exchange.attach(new HandlerBoundary(this, this.failInternally));
+    exchange.attach(new HandlerBoundary(this));
+  }
+
+  /** Serves the request, unless it is `refused` whatever its mode. */
+  begin(refused?: Failure): void {
+    if (refused === undefined) this.guarded(() => this.mode.request(this));
+    else this.refuse(refused);
   }
 
   /** Ends the exchange after an internal error: the operator gets the error, the client only a generic failure. */
-  readonly failInternally = (error: unknown): void => {
+  failInternally(error: unknown): void {
     if (error instanceof UnwritableHead) {
       this.refuseUnwritable(error);
       return;
@@ -142,7 +159,7 @@ export class ProxiedExchange
       this.entry.failure ??= 'internal';
       this.received.exchange.reset();
     }
-  };
+  }
 
   /** Runs work outside the calls of adapters; a bug in it ends this exchange only. */
   guarded(work: () => void): void {
@@ -225,7 +242,7 @@ export class ProxiedExchange
   }
 
   /** Sends a response that the gateway itself makes, unless a response has begun. */
-  protected respond(status: number, headers: string[], body: Uint8Array): void {
+  respond(status: number, headers: string[], body: Uint8Array): void {
     if (this.settled) return;
     this.settled = true;
     const { exchange } = this.received;
@@ -246,8 +263,44 @@ export class ProxiedExchange
     exchange.end(NO_HEADERS);
   }
 
+  // The request.
+
+  /** Reads the whole body, up to `limit` bytes, and passes it to `then`; a larger one is refused, by default for its size. */
+  collect(limit: number, then: (body: Uint8Array) => void, beyond?: Failure): void {
+    const { exchange } = this.received;
+    this.bodyLimit = limit;
+    this.beyondLimit = beyond;
+    this.onWhole = then;
+    if (exchange.hasBody) exchange.collect(this.memory);
+    else then(NO_BYTES);
+  }
+
+  /** Passes the body to `then` for forwarding, null if there is none; see `Exchange.open`. */
+  open(then: (body: Body) => void, lifetime?: 'exchange', forwarding?: 'at-once'): void {
+    const { exchange } = this.received;
+    this.onOpened = then;
+    if (exchange.hasBody) exchange.open(lifetime, forwarding);
+    else then(null);
+  }
+
+  acceptChunk(bytes: number): boolean {
+    const { bodyLimit, beyondLimit } = this;
+    if (this.received.exchange.bytesIn > bodyLimit) this.refuse(beyondLimit ?? bodyTooLarge(bodyLimit));
+    else if (this.memory.reserve(bytes)) return true;
+    else this.refuse(bufferFull());
+    return false;
+  }
+
+  onWholeBody(body: Uint8Array): void {
+    this.onWhole?.(body);
+  }
+
+  onBody(body: Body): void {
+    this.onOpened?.(body);
+  }
+
   /** Sends the request, or refuses it while the circuit of the origin is open. */
-  protected send(request: UpstreamRequest): void {
+  send(request: UpstreamRequest): void {
     if (this.settled) return;
     // The client has cancelled it, and nobody has said so yet: HTTP/2 may bring a request and its reset in one read.
     if (this.received.exchange.isGone === true) {
@@ -255,114 +308,50 @@ export class ProxiedExchange
       this.disconnected();
       return;
     }
-    const { parts } = this.gateway;
-    const { breaker, retryBudget, upstream, version } = this.origin;
-    const isFirst = this.attempts === 0;
-    if (isFirst && !breaker.admit(upstream.recoveries)) {
+    const { breaker, upstream, version } = this.origin;
+    if (this.attempts === 0 && !breaker.admit(upstream.recoveries)) {
       this.refuse(gatewayFailure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }
-    this.request = request;
-    this.attempts += 1;
-    this.sentAt = parts.now();
-    if (isFirst) {
-      retryBudget.count(this.sentAt);
-      this.isProbe = breaker.state === 'probing';
-    }
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
     if (version !== 'v1') this.recorder?.recordUpstreamRequest(request);
-    this.call = upstream.send(
-      request,
-      new ReceiverBoundary(this.sampled(this.receiver()), this.failInternally),
-    );
+    this.call ??= new OriginCall(this, this.origin);
+    this.call.send(request, this.mode.response(this), this.sampled());
   }
 
-  /** Reserves bytes for buffering in the budget, until the exchange is over; false when they do not fit. */
-  protected reserve(bytes: number): boolean {
-    const { budget, slowClients } = this.gateway;
-    if (budget.exceeds(this.bufferedBytes + bytes)) {
-      this.needsTooMuch = true;
-      return false;
-    }
-    if (!budget.acquire(bytes) && !(slowClients.makeMemory(this, bytes) && budget.acquire(bytes)))
-      return false;
-    this.bufferedBytes += bytes;
-    if (budget.held > budget.limit * WATCHED_SHARE) slowClients.watch();
-    return true;
+  sendAgain(request: UpstreamRequest): void {
+    this.guarded(() => this.send(request));
   }
 
-  /** Bytes that are reserved. */
-  protected get reserved(): number {
-    return this.bufferedBytes;
+  /** Number of times the request was sent. */
+  get attempts(): number {
+    return this.call?.attempts ?? 0;
   }
 
-  /** Gives back all but so many bytes of those that are reserved. */
-  protected giveBackTo(bytes: number): void {
-    this.gateway.budget.release(this.bufferedBytes - bytes);
-    this.bufferedBytes = bytes;
+  /** Returns what keeps a copy of the service's own response, where the log entry tells of it. */
+  protected sampled(): ResponseCopy | undefined {
+    return undefined;
   }
 
-  /**
-   * Runs work that may go on in another thread. Everything reserved stays so until it calls `finish`, even if the client
-   * disconnects, and what follows is skipped if the exchange is over by then. The memory that the work takes is reserved like
-   * buffered bytes, or, with `copies`, as often as that and for the time of the work alone.
-   */
-  protected work(start: (memory: WorkMemory, finish: (next: () => void) => void) => void, copies?: 1): void {
-    const { budget } = this.gateway;
-    let taken = 0;
-    const memory: WorkMemory = {
-      take: (bytes) => {
-        if (copies === undefined) return this.reserve(bytes);
-        if (budget.acquire(bytes, copies)) {
-          taken += bytes;
-          return true;
-        }
-        this.needsTooMuch ||= budget.exceeds(this.bufferedBytes, taken + bytes);
-        return false;
-      },
-    };
-    this.workInProgress += 1;
-    start(memory, (next) => {
-      this.workInProgress -= 1;
-      budget.release(taken, copies);
-      if (this.finished) this.releaseBuffers();
-      else this.guarded(next);
-    });
-  }
-
-  private releaseBuffers(): void {
-    if (this.workInProgress > 0) return;
-    this.gateway.budget.release(this.bufferedBytes);
-    this.bufferedBytes = 0;
-    if (this.ahead === undefined) return;
-    this.gateway.budget.release(this.ahead.reserved, 1);
-    this.ahead = undefined;
-  }
-
-  /** Memory for the bodies of this exchange, as long as it lasts. */
-  protected get memory(): ExchangeMemory {
-    this.bodyMemory ??= new ExchangeMemory(this.gateway.bodyMemory);
-    return this.bodyMemory;
-  }
-
-  /** Nobody reads the bodies any more; work that goes on keeps its memory. */
-  private giveMemory(): void {
-    if (this.workInProgress === 0) this.bodyMemory?.releaseAll();
-  }
-
-  /** Receiver of the response. */
-  protected receiver(): UpstreamReceiver {
-    return this;
-  }
-
-  /** Returns the receiver that keeps a sample of the response, where the log entry tells of it. */
-  protected sampled(receiver: UpstreamReceiver): UpstreamReceiver {
-    return receiver;
+  /** The memory of this exchange, for bodies and the work on them. */
+  get memory(): ExchangeMemory {
+    this.ownMemory ??= new ExchangeMemory(this, this.gateway);
+    return this.ownMemory;
   }
 
   /** True once nothing waits for a response: one is being written, or the client disconnected. */
   get isSettled(): boolean {
     return this.settled;
+  }
+
+  /** True once the client has gone, or got a response. */
+  get isOver(): boolean {
+    return this.settled || this.received.exchange.isGone === true;
+  }
+
+  /** True once the exchange is over: nothing more is done for it. */
+  get isFinished(): boolean {
+    return this.finished;
   }
 
   // The watchdog.
@@ -412,7 +401,7 @@ export class ProxiedExchange
   }
 
   get reservedBytes(): number {
-    return this.workInProgress > 0 ? 0 : this.bufferedBytes + (this.ahead?.reserved ?? 0);
+    return this.ownMemory?.freeable ?? 0;
   }
 
   get isHeldBack(): boolean {
@@ -420,38 +409,25 @@ export class ProxiedExchange
   }
 
   get isTakenAhead(): boolean {
-    return this.ahead !== undefined && !this.isPausedForClient && this.call?.isHolding === true;
+    return this.ownMemory?.isAhead === true && !this.isPausedForClient && this.call?.isHolding === true;
   }
 
   holds(upstream: Upstream): boolean {
-    return this.origin.upstream === upstream && this.call?.isHolding === true;
+    return this.call?.isTo(upstream) === true && this.call.isHolding;
   }
 
   awaits(upstream: Upstream): boolean {
-    return this.origin.upstream === upstream && this.call?.isSent === false && !this.finished;
+    return this.call?.isTo(upstream) === true && this.call.isUnsent && !this.finished;
   }
 
   setRank(rank: number): void {
-    if (this.call !== undefined) this.call.rank = rank;
+    this.call?.setRank(rank);
   }
 
   takeAhead(): boolean {
-    const { budget } = this.gateway;
     const rest = this.pace?.rest ?? 0;
-    const bytes = Number.isFinite(rest) ? rest : AHEAD_BYTES;
-    if (!budget.fits(bytes, AHEAD_SHARE, 1) || !budget.acquire(bytes, 1)) return false;
-    this.ahead ??= { reserved: 0, left: 0 };
-    this.ahead.reserved += bytes;
-    this.ahead.left += bytes;
+    if (!this.memory.reserveAhead(Number.isFinite(rest) ? rest : AHEAD_BYTES)) return false;
     this.guarded(() => this.drained());
-    return true;
-  }
-
-  /** True when a part that the client does not read yet is taken all the same. */
-  private takesAhead(bytes: number): boolean {
-    const { ahead } = this;
-    if (ahead === undefined || ahead.left < bytes) return false;
-    ahead.left -= bytes;
     return true;
   }
 
@@ -460,7 +436,7 @@ export class ProxiedExchange
     this.entry.cause = slowClientCause(shortage);
     this.abort();
     this.releaseSlot();
-    this.releaseBuffers();
+    this.ownMemory?.end();
     if (this.settled) {
       this.received.exchange.reset();
       return;
@@ -472,14 +448,6 @@ export class ProxiedExchange
   }
 
   // The client's side.
-
-  acceptChunk(_bytes: number): boolean {
-    return false;
-  }
-
-  onWholeBody(_body: Uint8Array): void {}
-
-  onBody(_body: Body): void {}
 
   drained(): void {
     this.isPausedForClient = false;
@@ -504,14 +472,21 @@ export class ProxiedExchange
   }
 
   /** Gives the request up; the log says if nothing of it was sent. */
-  protected abort(): void {
+  abort(): void {
     const { call } = this;
-    if (call?.isSent === false && this.attempts === 1) this.entry.sent = false;
+    if (call?.isUnsent === true && call.attempts === 1) this.entry.sent = false;
     call?.abort();
   }
 
   flushed(): void {
-    this.finish();
+    this.isFlushed = true;
+    if (this.mode.after(this)) this.releaseSlot();
+    else this.finish();
+  }
+
+  /** Work that may outlast the response has ended: the exchange ends, or goes on, if the client has its response. */
+  workEnded(): void {
+    if (this.isFlushed) this.flushed();
   }
 
   // The origin's side.
@@ -559,6 +534,11 @@ export class ProxiedExchange
     });
   }
 
+  /** True when a part that the client does not read yet is taken all the same. */
+  private takesAhead(bytes: number): boolean {
+    return this.ownMemory?.takeAhead(bytes) === true;
+  }
+
   /** The client reads slowly. */
   protected awaitReader(): void {
     this.isPausedForClient = true;
@@ -583,33 +563,20 @@ export class ProxiedExchange
   }
 
   fail(fault: UpstreamFault): void {
-    if (this.finished) return;
-    // The request ended with its client.
-    if (this.received.exchange.signal?.aborted === true) {
-      this.disconnected();
-      return;
-    }
-    const { request } = this;
-    const isCountedFault = isCounted(fault, request?.body ?? null);
+    const { call } = this;
+    if (call === undefined || this.endsWithClient()) return;
     if (this.settled) {
-      if (isCountedFault) this.countFault(fault);
+      call.count(fault);
       this.entry.failure = 'upstream-broken';
       this.entry.cause = fault.cause;
       this.received.exchange.reset();
       return;
     }
-    const { attempts, origin } = this;
-    if (fault.kind === 'away') {
-      origin.breaker.away(origin.upstream.recoveries);
-      // As with an open circuit, the request was not tried.
-      if (attempts === 1) this.attempts = 0;
-    }
-    if (request !== undefined && mayRetry(request, fault, attempts) && origin.retryBudget.acquire()) {
-      this.retry(request);
-      return;
-    }
+    const { attempts } = call;
+    if (fault.kind === 'away') call.notTried();
+    if (call.retry(fault)) return;
     const last = { ...fault, mayHaveArrived: fault.mayHaveArrived || attempts > 1 };
-    if (isCountedFault) this.countFault(last);
+    call.count(last);
     this.entry.cause = last.cause;
     this.entry.sent = last.mayHaveArrived;
     this.refuse(failureForFault(last));
@@ -617,12 +584,8 @@ export class ProxiedExchange
 
   /** The origin broke off a response of which the client has nothing yet: it is not requested again, because it was carried out. */
   failCollected(fault: UpstreamFault): void {
-    if (this.finished || this.settled) return;
-    if (this.received.exchange.signal?.aborted === true) {
-      this.disconnected();
-      return;
-    }
-    if (isCounted(fault, this.request?.body ?? null)) this.countFault(fault);
+    if (this.endsWithClient() || this.settled) return;
+    this.call?.count(fault);
     this.entry.cause = fault.cause;
     this.refuse(
       fault.kind === 'closed'
@@ -634,24 +597,10 @@ export class ProxiedExchange
     );
   }
 
-  /** Retries the request; all attempts share one timeout. */
-  private retry(request: UpstreamRequest): void {
-    const { after, now, random } = this.gateway.parts;
-    const { sentAt } = this;
-    after(retryDelayMs(random()), () =>
-      this.guarded(() => this.send({ ...request, headers: request.headers, spentMs: now() - sentAt })),
-    );
-  }
-
-  /**
-   * Counts a fault for the breaker. One closing connection or restart ends many requests at once, so these count once; each
-   * timeout counts by itself.
-   */
-  private countFault(fault: UpstreamFault): void {
-    const { kind } = fault;
-    const { breaker, upstream, version, host } = this.origin;
-    this.gateway.notify({ event: 'upstream-fault', origin: version, host, fault });
-    breaker.failed(kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
+  /** Ends the exchange where its client has ended the request; true once it is over, and a fault says nothing of the origin. */
+  private endsWithClient(): boolean {
+    if (!this.finished && this.received.exchange.signal?.aborted === true) this.disconnected();
+    return this.finished;
   }
 
   /** Ends a response that cannot be read on: the client sees that it broke off. */
@@ -664,8 +613,8 @@ export class ProxiedExchange
   }
 
   /** Records when the head of the response arrived, whether or not it is forwarded at once. */
-  protected noteResponseTime(): void {
-    this.entry.upstreamMs ??= this.gateway.parts.now() - this.sentAt;
+  noteResponseTime(): void {
+    this.entry.upstreamMs ??= this.call?.elapsedMs;
   }
 
   /** Called when the exchange is over; `status` is the one that the client received, 0 when it disconnected before. */
@@ -675,19 +624,24 @@ export class ProxiedExchange
   protected addSignals(_headers: string[]): void {}
 
   /** Returns the head of the response for the client. */
-  protected headForClient({ status, reason, headers, lines, is10 }: ResponseHead): ResponseHead {
-    const forwarded = this.responseHeaders(status, endToEnd(headers, true));
+  protected headForClient(head: ResponseHead): ResponseHead {
+    return head.forwarded?.(this.gateway.hopFields) ?? this.editedHead(head);
+  }
+
+  /** Returns it where fields may change other than those of the hop. */
+  protected editedHead({ status, reason, headers, lines, is10 }: ResponseHead): ResponseHead {
+    const forwarded = this.responseHeaders(endToEnd(headers, true));
     this.gateway.hopFields.addTo(forwarded, is10);
     return { status, reason, headers: forwarded, lines };
   }
 
   /** Returns the header fields of the response for the client, as a list of their own. */
-  protected responseHeaders(_status: number, headers: HeaderList): string[] {
+  protected responseHeaders(headers: HeaderList): string[] {
     return [...headers];
   }
 
   /** Stops counting the exchange as in flight: the client awaits nothing more. Later work is not in the logged times. */
-  protected releaseSlot(): void {
+  releaseSlot(): void {
     if (this.isReleased) return;
     this.isReleased = true;
     const { gateway, received, entry } = this;
@@ -695,27 +649,30 @@ export class ProxiedExchange
     entry.totalMs = gateway.parts.now() - received.started;
   }
 
-  private finish(): void {
+  /** Ends the exchange, whose log entry is then complete. */
+  finish(): void {
     if (this.finished) return;
     this.finished = true;
     this.releaseSlot();
     const { gateway, received, entry } = this;
-    if (this.isProbe) this.origin.breaker.probeOver();
+    this.call?.over();
     gateway.watchdog.end(this.watchdogSlot);
-    this.releaseBuffers();
+    this.ownMemory?.end();
     entry.bytesIn = received.exchange.bytesIn;
-    const body = this.request?.body ?? null;
+    const request = this.call?.request;
+    const body = request?.body ?? null;
     const isStreamed = body !== null && !(body instanceof Uint8Array);
     if (isStreamed) entry.bytesOut = body.sentBytes ?? entry.bytesIn;
     if (entry.sent === false) entry.bytesOut = 0;
     const { trailers = [] } = received.exchange;
     const hasOwnBytes = isStreamed && body.sentBytes === undefined;
-    if (trailers.length > 0 && (!hasOwnBytes || this.request?.length !== undefined))
+    if (trailers.length > 0 && (!hasOwnBytes || request?.length !== undefined))
       entry.note ??= 'trailers-dropped';
     entry.status = this.status;
     const failed = hasFailed(entry);
     if (this.recorder?.isWanted(failed) === true)
       entry.attributes = gateway.attributeNames.of(this.recorder.requestBody, failed);
+    this.mode.over(this);
     this.onFinished(this.status);
     const { apiKey } = this;
     const client = apiKey === undefined ? undefined : gateway.parts.clientOf(apiKey);
@@ -743,7 +700,7 @@ export class ProxiedExchange
   record(): void {
     const { attempts, gateway, received } = this;
     const { record, observer } = gateway.parts;
-    const upstreamTarget = this.request === undefined ? undefined : this.upstreamTarget;
+    const upstreamTarget = this.call === undefined ? undefined : this.upstreamTarget;
     const { target } = received.exchange;
     try {
       const entry = closeEntry(this.entry, { time: received.time, target, upstreamTarget, attempts });
@@ -751,7 +708,7 @@ export class ProxiedExchange
       if (this.recorder === undefined) observer?.observe(entry);
       else this.recorder.finish(entry);
     } finally {
-      this.giveMemory();
+      this.ownMemory?.releaseAll();
       received.exchange.ended?.();
     }
   }

@@ -5,7 +5,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import type { GatewayNotice } from '../gateway/resilience.ts';
-import { type OpenSubscriber, SignedWebhooks } from '../gateway/webhook-exchange.ts';
+import { type OpenSubscriber, SignedWebhooks } from '../gateway/webhooks.ts';
 import {
   connectionDrainTime,
   drainDelay,

@@ -47,37 +47,38 @@ export function isPreflight({ method }: { readonly method?: string | undefined }
 }
 
 /**
- * Returns the refusal if the sunset or a brownout applies to a request; `random` is a number from 0 up to 1. A preflight passes: without
- * its response a browser would hide the refusal from the page that must read it.
+ * Returns the refusal if V1, or the operation of a request, has ended for its client. A preflight passes: without its response a browser
+ * would hide the refusal from the page that must read it.
  */
-export function retirementRefusal(
-  rollout: Rollout,
-  { to }: Pick<RuleBook, 'to'>,
+export function endedRefusal(
+  { rollout, to }: Pick<RuleBook, 'rollout' | 'to'>,
   subject: RetiringRequest,
-  random: number,
 ): RetirementRefusal | undefined {
-  if (isPreflight(subject)) return undefined;
-  const { time } = subject;
-  const { gone, signals, brownouts } = rollout;
+  if (rollout === undefined || isPreflight(subject)) return undefined;
+  const { gone, signals } = rollout;
   const ended = endedOperation(rollout, subject);
   if (ended !== undefined) {
     const detail = `Operation ${subject.operation} of V1 ended on ${dayOf(ended.sunset)}; use V2 under ${to}.${hint(ended.links, signals?.links)}`;
     return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
   }
-  if (
-    gone !== undefined &&
-    signals?.sunset !== undefined &&
-    time >= signals.sunset &&
-    isInScope(gone, subject)
-  ) {
-    const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under ${to}.${hint(signals.links)}`;
-    return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
-  }
-  for (const brownout of brownouts) {
-    if (!isOn(brownout, time) || !isInScope(brownout, subject) || random * 100 >= brownout.share) continue;
-    return brownoutRefusal(brownout, rollout, time, to);
-  }
-  return undefined;
+  if (gone === undefined || signals?.sunset === undefined) return undefined;
+  if (subject.time < signals.sunset || !isInScope(gone, subject)) return undefined;
+  const detail = `V1 ended on ${dayOf(signals.sunset)}; use V2 under ${to}.${hint(signals.links)}`;
+  return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
+}
+
+/** Returns the refusal if a brownout applies to a request; `random` is a number from 0 up to 1. A preflight passes here too. */
+export function brownoutRefusal(
+  { rollout, to }: Pick<RuleBook, 'rollout' | 'to'>,
+  subject: RetiringRequest,
+  random: number,
+): RetirementRefusal | undefined {
+  if (rollout === undefined || isPreflight(subject)) return undefined;
+  const { time } = subject;
+  const brownout = rollout.brownouts.find(
+    (each) => isOn(each, time) && isInScope(each, subject) && random * 100 < each.share,
+  );
+  return brownout && refusalIn(brownout, rollout, time, to);
 }
 
 /** The log's note about a client that may be new to V1. */
@@ -170,7 +171,7 @@ function isOn({ from, until }: Brownout, time: number): boolean {
   return (from === undefined || time >= from) && (until === undefined || time < until);
 }
 
-function brownoutRefusal(brownout: Brownout, rollout: Rollout, time: number, to: string): RetirementRefusal {
+function refusalIn(brownout: Brownout, rollout: Rollout, time: number, to: string): RetirementRefusal {
   const { id, status, message, until, share } = brownout;
   const end = rollout.signals?.sunset;
   const when = end === undefined ? 'V1 is being retired' : `V1 ends on ${dayOf(end)}`;

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import {
   BufferBudget,
   type EndedExchange,
-  ExchangeMemory,
   ExchangeWatchdog,
   RecordQueue,
   IndexPool,
@@ -193,26 +192,6 @@ test('the budget grants bytes up to its limit, and takes them back', () => {
     false,
     true,
   ]);
-});
-
-test('what an exchange took is given back once: when it is outgrown, or at the end', () => {
-  const given: Uint8Array[] = [];
-  const memory = new ExchangeMemory({
-    acquire: (bytes) => new Uint8Array(bytes),
-    release: (buffer) => void given.push(buffer),
-    own: (part) => part,
-  });
-  const [outgrown, kept] = [memory.acquire(10), memory.acquire(20)];
-  memory.release(outgrown);
-  expect(given).toEqual([outgrown]);
-  memory.releaseAll();
-  memory.releaseAll();
-  expect(given).toEqual([outgrown, kept]);
-  expect(given.map(({ length }) => length)).toEqual([10, 20]);
-  memory.acquire(30);
-  memory.abandon();
-  memory.releaseAll();
-  expect(given).toHaveLength(2);
 });
 
 class Watched implements WatchedExchange {

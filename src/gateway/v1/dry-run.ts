@@ -59,6 +59,8 @@ export class DryRun {
   private readonly parts: DryRunParts;
   /** True while a whole body is judged, decoded, rewritten or transformed. */
   isReading = false;
+  /** The body for V2, where it is to be checked against V2's description. */
+  checkable: CheckableBody | undefined = undefined;
 
   constructor(migration: RequestMigration, parts: DryRunParts) {
     this.migration = migration;

@@ -1,18 +1,8 @@
-import type { CollectorMemory } from '../../http/byte-collector.ts';
-import { type Coding, type StreamedFormat, takesCoding, type TextFormat } from '../../http/content.ts';
-import { readTraceparent, traceparentOf } from '../../http/forwarding.ts';
-import { FieldNames, type HeaderList, setField, withoutFields } from '../../http/header-list.ts';
-import { isRead, type RequestHead } from '../../http/request-head.ts';
+import { type Coding, readJsonType, takesCoding } from '../../http/content.ts';
+import { type HeaderList, headerValue } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { prefixOf } from '../../http/target.ts';
-import { formatOf, type MigrateDecision } from '../../migrate/decision.ts';
-import {
-  type DecodedBody,
-  type OpenDecoder,
-  openWebDecoder,
-  type StreamDecoder,
-} from '../../migrate/decode-web-body.ts';
-import { bufferFull, Failure } from '../../migrate/failure.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
+import { Failure } from '../../migrate/failure.ts';
 import {
   headerPlanOf,
   hasContent,
@@ -20,75 +10,93 @@ import {
   isRepresentationRead,
   mappedHead,
   type ResponseNote,
-  rewriteLinks,
+  type RewrittenBody,
 } from '../../migrate/migrated.ts';
 import {
   FEW_VALUES,
   fieldsForV1,
   type MigratedMessage,
   type PatchValues,
-  type RefusedMigration,
   RequestMigration,
-  type ResponseEnd,
   ResponseMigration,
   type ResponseOutcome,
-  type ResponseStep,
-  textsOutcome,
-  type WithoutEdits,
-  type Work,
 } from '../../migrate/migration.ts';
-import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
-import { type BodyLinks, linkPrefixes, type LinkRewriting, restoredLink } from '../../rewrite/links.ts';
-import type { OpenEntry } from '../../rewrite-log/observer.ts';
-import type { WorkMemory } from '../../json/tape.ts';
-import { deprecatedAttributes, type Rewrite } from '../../rewrite/records.ts';
-import type { ListPieces } from '../../rewrite/list-pieces.ts';
+import { deprecatedAttributes } from '../../rewrite/records.ts';
 import type { BodyStream } from '../../rewrite/text-stream.ts';
-import type { ResponseRecord, ResponseRewrite } from '../../rewrite/response-rules.ts';
+import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import { canaryOutcome } from '../../rollout/canary-window.ts';
-import { pinnedRelease, type RolloutSubject, type RoutedMode } from '../../rollout/rollout-state.ts';
+import type { RolloutSubject, RoutedMode } from '../../rollout/rollout-state.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
 import { isPreflight, type Newcomer, type RetirementRefusal, takesKey } from '../../rollout/retirement.ts';
-import { rewriteSmall, rewriteSmallResponse } from '../body-rewriter.ts';
-import type { Body } from '../exchange.ts';
-import { ForwardedRequest } from '../forwarded-request.ts';
 import { isShared } from '../cross-origin.ts';
-import { gatewayAddress, type GatewayContext, type ReceivedRequest } from '../gateway-context.ts';
-import { ProxiedExchange } from '../proxied-exchange.ts';
-import { type UpstreamFault, type UpstreamReceiver, type UpstreamRequest, withHeaders } from '../upstream.ts';
-import {
-  addFindings,
-  type DecodedParts,
-  ResponseCollector,
-  type ResponseCollectorOwner,
-  type ResponseCopy,
-  ResponseSample,
-} from './response.ts';
-import { TextResponse, type TextResponseOwner } from './text-response.ts';
+import type { GatewayContext, ReceivedRequest } from '../gateway-context.ts';
+import { type Mode, ProxiedExchange } from '../proxied-exchange.ts';
+import { ResponseCopy } from '../response-copy.ts';
+import type { UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import type { DryRun } from './dry-run.ts';
+import { linksInBodies, linksInFields, translateLinks } from './link-places.ts';
+import { addFindings, keptForFindings } from './response-findings.ts';
+import { beginSpan, withSpan } from './span.ts';
 
-/** A V1 exchange: its response is one that a V1 client can read. */
-export class V1Exchange
-  extends ProxiedExchange
-  implements ResponseCollectorOwner, TextResponseOwner, QueuedRequest
-{
-  protected readonly migration: RequestMigration;
-  protected readonly routing: V1Routing | undefined;
-  /** That of V2's response, once its head has come. */
-  protected response: ResponseMigration | undefined = undefined;
+/** A mode of V1 traffic. */
+export interface V1Mode extends Mode<V1Exchange> {
+  /** Changes a request for V2, where another one is sent than the client's. */
+  readonly sends?: (request: UpstreamRequest) => UpstreamRequest;
+}
+
+/** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
+export interface V1Routing {
+  readonly subject: RolloutSubject;
+  readonly routed: RoutedMode;
+}
+
+/** A body that is rewritten as it comes. */
+interface Upload {
+  readonly body: RewrittenBody;
+  readonly stream: BodyStream;
+}
+
+/** What reads the response instead of the exchange, and passes on what its client gets. */
+interface ResponseReader extends UpstreamReceiver {
+  /** The client does not read, or reads again. */
+  pause(): void;
+  resume(): void;
+  /** The exchange is over. */
+  close(): void;
+}
+
+/** What reads the response beside the client, and what follows from it. */
+export interface BesideReader {
+  readonly copy: ResponseCopy;
+  /** Called when the client has its response; true where the log entry waits for what follows. */
+  after(): boolean;
+  /** The exchange is over. */
+  close(): void;
+}
+
+/** A V1 exchange: its response is one that a V1 client can read. Its mode decides which service gets the request, and in what form. */
+export class V1Exchange extends ProxiedExchange implements QueuedRequest {
+  declare readonly mode: V1Mode;
+  readonly migration: RequestMigration;
+  readonly routing: V1Routing | undefined;
+  /** The migration of V2's response, once its head has come. */
+  response: ResponseMigration | undefined = undefined;
+  /** What reads the response for its client; undefined for one that is passed on as it comes. */
+  reader: ResponseReader | undefined = undefined;
+  /** What reads it beside the client. */
+  beside: BesideReader | undefined = undefined;
+  /** The body of the request, where it is rewritten as it comes. */
+  upload: Upload | undefined = undefined;
+  /** The migration of a copy of the request, for one that goes to V1. */
+  dryRun: DryRun | undefined = undefined;
+  /** True for a body whose tag is that of a text which is made here. */
+  hasOwnTag = false;
   /** V2's status, or a transform's, before it is mapped. */
   private v2Status = 0;
-  /** What collects the response of a request that is compared. */
-  protected copy: ResponseCopy | undefined = undefined;
   private rateLimitReset: RateLimitReset | undefined = undefined;
   /** True once V2's status is mapped to one whose responses have no content. */
   private dropsContent = false;
-  private sample: ResponseSample | undefined = undefined;
-  /** The response, where it is one of several texts. */
-  private texts: OpenTexts | undefined = undefined;
-  /** What decodes a list that is rewritten by pieces. */
-  private decoder: StreamDecoder | undefined = undefined;
-  /** What few exchanges have to do once they are over, with the status that the client received. */
-  private atEnd: ((status: number) => void) | undefined = undefined;
+  private sample: ResponseCopy | undefined = undefined;
   /** Set for a client that is not known to have used V1. */
   private newcomer: Newcomer | undefined = undefined;
   /** True once the sampling decision for the trace is made. */
@@ -98,19 +106,20 @@ export class V1Exchange
     gateway: GatewayContext,
     received: ReceivedRequest,
     decision: MigrateDecision,
+    mode: V1Mode,
     routing?: V1Routing,
   ) {
-    super(gateway, received, 'migrate');
+    super(gateway, received, 'migrate', mode);
     const { operation } = decision;
-    const { mode } = routing?.routed.mode ?? {};
+    const chosen = routing?.routed.mode.mode;
     this.migration = new RequestMigration(this.rules, decision, this.patchValues);
     this.routing = routing;
-    if (mode !== undefined && mode !== 'migrate') this.entry.mode = mode;
+    if (chosen !== undefined && chosen !== 'migrate') this.entry.mode = chosen;
     this.entry.operation = operation?.id;
   }
 
   /** What was decided about the request; a transform may have made another query of it. */
-  protected get decision(): MigrateDecision {
+  get decision(): MigrateDecision {
     return this.migration.decision;
   }
 
@@ -119,16 +128,42 @@ export class V1Exchange
     return this.recorder?.logsValues === true ? undefined : FEW_VALUES;
   }
 
-  /** Starts to receive the request. */
-  start(): void {}
+  private get isFromV2(): boolean {
+    return this.origin.version === 'v2';
+  }
 
-  protected override send(request: UpstreamRequest): void {
+  // Before it is served.
+
+  /** Notes that the client may be new to V1; where a service takes its key before the day, the gateway learns it. */
+  judge(newcomer: Newcomer): void {
+    this.entry.newcomer = newcomer.note;
+    this.newcomer = newcomer;
+  }
+
+  /** Refuses the request because V1 is being retired. */
+  retire(refusal: RetirementRefusal): void {
+    this.entry.note = refusal.note;
+    // In observe and shadow, V1 does not get it either.
+    this.entry.origin = undefined;
+    this.refuse(new Failure(refusal));
+  }
+
+  /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
+  release(heldMs: number): void {
+    if (heldMs > 0) this.entry.heldMs = heldMs;
+    this.begin();
+  }
+
+  // The request.
+
+  override send(request: UpstreamRequest): void {
     this.beginSpan();
-    super.send(withSpan(request, this.entry, this.received.head));
+    const sent = this.mode.sends?.(request) ?? request;
+    super.send(withSpan(sent, this.entry, this.received.head));
   }
 
   /** Begins the span, once, while spans are exported. */
-  private beginSpan(): void {
+  beginSpan(): void {
     const { observer, newTraceHex } = this.gateway.parts;
     const isSampled = observer?.isSampled;
     if (isSampled === undefined || this.isTraceDecided) return;
@@ -136,64 +171,43 @@ export class V1Exchange
     beginSpan(this.entry, this.received.head.traceparent, { isSampled, newTraceHex });
   }
 
-  protected override sampled(receiver: UpstreamReceiver): UpstreamReceiver {
+  /** Logs the edits of the request. */
+  noteEdits({ edits, patch, omitted, note }: MigratedMessage): void {
+    const { entry } = this;
+    entry.edits = edits;
+    entry.note = note;
+    entry.patch = patch.length > 0 ? patch : undefined;
+    entry.editsOmitted = omitted > 0 ? omitted : undefined;
+  }
+
+  // The response.
+
+  protected override sampled(): ResponseCopy | undefined {
     const { recorder } = this;
-    if (recorder === undefined) return receiver;
-    this.sample = new ResponseSample(receiver, (status) => recorder.isWanted(status >= 400));
+    if (recorder === undefined) return undefined;
+    this.sample = new ResponseCopy({
+      limit: ({ status, headers }) => {
+        if (!recorder.isWanted(status >= 400) || headerValue(headers, 'content-encoding') !== undefined)
+          return undefined;
+        return readJsonType(headerValue(headers, 'content-type')) === 'json'
+          ? keptForFindings(status, headers)
+          : undefined;
+      },
+    });
     return this.sample;
   }
 
-  protected override onFinished(status: number): void {
-    this.beginSpan();
-    this.atEnd?.(status);
-    if (this.sample !== undefined) addFindings(this.entry, this.sample, this.rules, this.decision);
-    const { routed, subject } = this.routing ?? {};
-    // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
-    const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
-    if (isPreflight(this.entry)) return;
-    const outcome = isCounted ? canaryOutcome(status, this.entry.failure) : undefined;
-    if (this.attempts > 0 && this.entry.sent !== false)
-      this.gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
-    if (routed !== undefined && subject !== undefined && outcome !== undefined)
-      this.gateway.rollout.count(routed, outcome, {
-        client: subject.client,
-        operation: subject.operation,
-        pointer: this.entry.failure === undefined ? this.entry.errorPointers?.[0] : this.entry.pointer,
-        failure: this.entry.failure,
-        ms: this.entry.upstreamMs,
-      });
-  }
-
-  /** Notes that the client may be new to V1, and learns it where a service takes its key before the day. */
-  judge(newcomer: Newcomer): void {
-    this.entry.newcomer = newcomer.note;
-    this.newcomer = newcomer;
-    if (newcomer.learns === true) this.doAtEnd((status) => this.learnClient(status));
-  }
-
-  private learnClient(status: number): void {
-    const client = this.routing?.subject.client;
-    if (client !== undefined && this.attempts > 0 && takesKey(status))
-      this.gateway.knownClients.learn(client);
-  }
-
-  private doAtEnd(run: (status: number) => void): void {
-    const { atEnd } = this;
-    this.atEnd = (status) => {
-      atEnd?.(status);
-      run(status);
-    };
-  }
-
-  /** Called when the rate limit of the service admits the request; `heldMs` is the time it was queued. */
-  release(heldMs: number): void {
-    if (heldMs > 0) this.entry.heldMs = heldMs;
-    this.guarded(() => this.start());
+  /** The migration of V2's response with this status. */
+  migrateResponse(status: number): ResponseMigration {
+    const { facts, decision } = this.migration;
+    const query = decision.target.query.slice(1);
+    const answered = { facts, edits: this.entry.edits, query, links: linksInBodies(this) };
+    return new ResponseMigration(this.rules, answered, status, this.patchValues);
   }
 
   override information(status: number, received: HeaderList): void {
     const headers = [...received];
-    this.rewriteLinks(headers);
+    translateLinks(this, headers);
     super.information(status, headers);
   }
 
@@ -205,386 +219,42 @@ export class V1Exchange
     const mapped = this.isFromV2 ? mappedHead(head, this.migration.facts, this.rules) : head;
     if (mapped !== head) this.entry.upstreamStatus = head.status;
     this.dropsContent = mapped !== head && !hasContent(mapped.status);
+    this.beside?.copy.head({ status: mapped.status, headers: head.headers });
     super.head(mapped);
   }
 
   override data(chunk: Uint8Array, isLast?: boolean): void {
-    this.copy?.data(chunk);
+    this.beside?.copy.data(chunk);
     this.rateLimitReset?.data(chunk);
     if (!this.dropsContent) super.data(chunk, isLast);
   }
 
   override pass(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined {
-    const isRead = this.copy !== undefined || this.rateLimitReset !== undefined;
+    const isRead = this.beside !== undefined || this.rateLimitReset !== undefined;
     return isRead || this.dropsContent ? undefined : super.pass(body, length);
   }
 
   override end(trailers: HeaderList): void {
-    this.copy?.end();
+    this.beside?.copy.end();
     const { rateLimitReset, routing } = this;
-    if (
-      rateLimitReset !== undefined &&
-      routing?.subject.client !== undefined &&
-      this.origin.version === 'v2'
-    ) {
+    if (rateLimitReset !== undefined && routing?.subject.client !== undefined && this.isFromV2)
       this.gateway.rateLimitQueue.block(routing.subject.client, rateLimitReset.seconds ?? 0);
-    }
     super.end(trailers);
   }
 
   override fail(fault: UpstreamFault): void {
-    this.copy?.fail(fault);
+    this.beside?.copy.fail(fault);
     super.fail(fault);
-  }
-
-  /** Refuses the request because V1 is being retired. */
-  retire(refusal: RetirementRefusal): void {
-    this.entry.note = refusal.note;
-    // In observe and shadow, V1 does not get it either.
-    this.entry.origin = undefined;
-    this.refuse(new Failure(refusal));
-  }
-
-  /** Returns the request for V2, and logs the version; its trace begins here if spans are exported and the client has none. */
-  protected v2Request(target: string, body: Body, isRewritten: boolean): UpstreamRequest {
-    const { received } = this;
-    const { head } = received;
-    const { parts, options } = this.gateway;
-    const { entry, rules, routing, decision } = this;
-    this.beginSpan();
-    const { version, fields } = this.migration.head(head, isRewritten, {
-      now: parts.time(),
-      pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
-      codings: options.codings,
-      requestId: entry.requestId,
-      traceparent: begunTraceparent(entry, head),
-    });
-    entry.apiVersion = version;
-    return new ForwardedRequest(this.gateway, received, fields, target, body, decision.v2Method);
-  }
-
-  /** Logs the edits of the request. */
-  protected noteEdits({ edits, patch, omitted, note }: MigratedMessage): void {
-    const { entry } = this;
-    entry.edits = edits;
-    entry.note = note;
-    entry.patch = patch.length > 0 ? patch : undefined;
-    entry.editsOmitted = omitted > 0 ? omitted : undefined;
-  }
-
-  // The response.
-
-  /** Calls the transform of the operation; `done` is not called when the exchange is over. */
-  protected callTransform(job: TransformJob, done: (outcome: TransformOutcome) => void): void {
-    const { transform } = this.gateway.parts;
-    if (transform === undefined) {
-      const why = 'nothing here can run transforms';
-      done({ why, detail: why });
-      return;
-    }
-    this.work((_, finish) => {
-      transform(this.rules.ruleBook, job).then(
-        (outcome) => finish(() => done(outcome)),
-        (error: unknown) => finish(() => this.failInternally(error)),
-      );
-    }, 1);
-  }
-
-  get responseMemory(): CollectorMemory {
-    return this.gateway.bodyMemory;
-  }
-
-  get responseLimit(): number {
-    return this.rules.ruleBook.limits.response;
-  }
-
-  planResponse(status: number, headers: HeaderList): ResponseStep {
-    this.noteResponseTime();
-    this.response = this.migrateResponse(status);
-    return this.readable(this.response.begin(headers));
-  }
-
-  /** The migration of V2's response with this status. */
-  protected migrateResponse(status: number): ResponseMigration {
-    const { migration, entry } = this;
-    const { facts, decision } = migration;
-    const query = decision.target.query.slice(1);
-    const answered = { facts, edits: entry.edits, query, links: this.bodyLinks };
-    return new ResponseMigration(this.rules, answered, status, this.patchValues);
-  }
-
-  /** Notes why a response is not read, if its first bytes do not tell; a runtime may have no way to see them. */
-  protected readable(step: ResponseStep): ResponseStep {
-    if (step.action !== 'forward') return step;
-    const isSeen =
-      step.mayHideJson === true && (step.coding === undefined || this.gateway.parts.peek !== undefined);
-    if (isSeen) return step;
-    if (step.note !== undefined) this.noteResponse(step.note);
-    return FORWARDED;
-  }
-
-  peekResponse(coding: Coding, begin: Uint8Array): Uint8Array {
-    return this.gateway.parts.peek?.(coding, begin) ?? NO_BODY;
-  }
-
-  get openDecoder(): OpenDecoder {
-    return this.gateway.parts.openDecoder ?? openWebDecoder;
-  }
-
-  decodeInParts(coding: Coding, parts: DecodedParts): StreamDecoder {
-    const decoder = this.openDecoder(coding, {
-      data: (part) => this.guarded(() => parts.data(part)),
-      drained: () => this.guarded(() => this.resumeResponse()),
-      end: () => this.guarded(() => parts.end()),
-      fail: () => this.guarded(() => parts.fail()),
-    });
-    this.decoder = decoder;
-    this.doAtEnd(() => decoder.close());
-    return decoder;
-  }
-
-  openTexts(status: number, headers: HeaderList, format: TextFormat): TextResponse {
-    const response = this.response ?? this.migrateResponse(status);
-    const stream = response.open(
-      format,
-      (bytes) => this.reserve(bytes),
-      (work) => this.withWorkMemory(work),
-    );
-    const opened = new TextResponse(this, stream, this.recorder?.keptBytes);
-    if (this.texts === undefined) this.doAtEnd(() => this.noteTexts());
-    this.texts = { response: opened, status, headers };
-    return opened;
-  }
-
-  /** The edits of a response of several texts are known once it is over, however it ends. */
-  private noteTexts(): void {
-    const { texts } = this;
-    if (texts === undefined) return;
-    const { response, status, headers } = texts;
-    response.close();
-    this.noteResponseOutcome(textsOutcome(response.findings));
-    const kept = response.takeKept();
-    if (kept !== undefined && kept.length > 0) this.observeResponse(status, headers, kept);
   }
 
   protected override awaitReader(): void {
     super.awaitReader();
-    this.decoder?.pause();
-    this.texts?.response.pause();
+    this.reader?.pause();
   }
 
   override drained(): void {
-    this.decoder?.resume();
-    this.texts?.response.resume();
+    this.reader?.resume();
     super.drained();
-  }
-
-  /** Returns the stream that rewrites the request's body as it comes. */
-  protected requestStream(format: StreamedFormat): BodyStream {
-    return this.migration.open(
-      format,
-      (bytes) => this.reserve(bytes),
-      (work) => this.withWorkMemory(work),
-    );
-  }
-
-  /** Runs work on one text of a stream; the memory that it takes is reserved for the time of the work alone. */
-  private withWorkMemory<Result>(work: (memory: WorkMemory) => Result): Result {
-    const { budget } = this.gateway;
-    let taken = 0;
-    const take = (bytes: number): boolean => {
-      if (!budget.acquire(bytes, 1)) return false;
-      taken += bytes;
-      return true;
-    };
-    try {
-      return work({ take });
-    } finally {
-      budget.release(taken, 1);
-    }
-  }
-
-  takeResponse(bytes: number): boolean {
-    return this.reserve(bytes);
-  }
-
-  /**
-   * A read can be sent again, and V2's names would break the caller; it would fail again where its response needs too much memory. A
-   * write is carried out: it must not look as if it were not.
-   */
-  refuseResponse(): boolean {
-    if (this.needsTooMuch || !isRead(this.decision.v2Method)) return false;
-    this.abort();
-    this.refuse(bufferFull());
-    return true;
-  }
-
-  decodeResponse(coding: Coding, body: Uint8Array, done: (outcome: DecodedBody) => void): void {
-    const { reserved } = this;
-    this.decodeBody(coding, body, this.responseLimit, (outcome) => {
-      // What could not be decoded as a whole may be sent for long.
-      if (typeof outcome === 'string') this.giveBackTo(reserved);
-      done(outcome);
-    });
-  }
-
-  responsePieces(emit: (part: Uint8Array) => void): ListPieces | undefined {
-    return this.response?.pieces(emit);
-  }
-
-  encodeResponse(coding: Coding, body: Uint8Array, done: (encoded: Uint8Array | undefined) => void): void {
-    const { encode } = this.gateway.parts;
-    if (encode === undefined || !this.keepsCoding(coding)) {
-      done(undefined);
-      return;
-    }
-    this.work((_, finish) => encode(coding, body, (encoded) => finish(() => done(encoded))));
-  }
-
-  /** Whether a rewritten response gets the coding that V2 sent it in. */
-  private keepsCoding(coding: Coding): boolean {
-    return this.gateway.parts.encode !== undefined && takesCoding(this.received.head.acceptEncoding, coding);
-  }
-
-  finishSmallResponse(body: Uint8Array): ResponseOutcome | undefined {
-    const { response } = this;
-    const step = response?.finish(body);
-    if (response === undefined || step === undefined || 'transform' in step) return undefined;
-    if (!('rules' in step)) return step.verdict === 'refused' ? undefined : step;
-    const outcome = rewriteSmallResponse(response, step.rules, this.responseRoom);
-    return outcome && response.ruled(outcome);
-  }
-
-  finishResponse(body: Uint8Array, done: (outcome: ResponseOutcome, body: Uint8Array) => void): void {
-    const { response } = this;
-    if (response === undefined) return;
-    this.driveResponse(response, response.finish(body), body, (end, original) => {
-      if (end.verdict !== 'refused') done(end, original);
-      else if (!this.isOver) this.failTransform(end);
-    });
-  }
-
-  get responseStatus(): number | undefined {
-    return this.response?.status;
-  }
-
-  /** Does the work of a response's migration; `done` also gets V2's own body, and is not called when the exchange is over. */
-  protected driveResponse(
-    response: ResponseMigration,
-    step: Work | ResponseEnd,
-    body: Uint8Array,
-    done: (end: ResponseEnd, body: Uint8Array) => void,
-  ): void {
-    if ('transform' in step)
-      this.callTransform(step.transform, (made) =>
-        this.driveResponse(response, response.transformed(made), body, done),
-      );
-    else if ('rules' in step)
-      this.rewriteResponse(response, step.rules, (outcome, original) =>
-        // A transform has made another body, and V2's own stays where it was.
-        done(response.ruled(outcome), step.rules === body ? original : body),
-      );
-    else done(step, body);
-  }
-
-  /** True once the client has gone, or got a response. */
-  protected get isOver(): boolean {
-    return this.isSettled || this.received.exchange.isGone === true;
-  }
-
-  private rewriteResponse(
-    { context, facts }: ResponseMigration,
-    body: Uint8Array,
-    done: (outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array) => void,
-  ): void {
-    const { rules, responseRoom: room } = this;
-    const { operation, method } = facts;
-    this.work(({ take }, finish) => {
-      const failed = (error: unknown): void => finish(() => this.failInternally(error));
-      const memory = { take, room };
-      this.gateway.rewriter.response(
-        { rules, operation, method, body, context, memory, failed },
-        (outcome, original) =>
-          finish(() => {
-            if (original !== body && room !== undefined && outcome.verdict === 'rewritten')
-              this.memory.own(outcome.body);
-            done(outcome, original);
-          }),
-      );
-    }, 1);
-  }
-
-  /** The client has nothing of what a transform has failed to make: no part of it goes on. */
-  protected failTransform({ failure: failed, cause }: RefusedMigration): void {
-    if (cause !== undefined) {
-      this.abort();
-      this.entry.cause = cause.why;
-    }
-    this.refuse(failed);
-  }
-
-  /** Allocates memory for a rewritten response; undefined where the adapter does not say when the client has read it. */
-  private get responseRoom(): ((bytes: number) => Uint8Array) | undefined {
-    return this.received.exchange.releasesChunks === true ? this.room : undefined;
-  }
-
-  /** Decodes a body, whose memory stays reserved until the exchange is over. */
-  protected decodeBody(
-    coding: Coding,
-    body: Uint8Array,
-    limit: number,
-    done: (outcome: DecodedBody) => void,
-  ): void {
-    this.work((memory, finish) =>
-      this.gateway.parts.decode(coding, body, limit, memory, (outcome) => finish(() => done(outcome))),
-    );
-  }
-
-  /** Judges the digests of a request's body by the bytes that its client sent, and goes on. */
-  protected judgeDigests(body: Uint8Array, next: () => void): void {
-    const judged = this.migration.judge(body, this.gateway.parts.hash);
-    if (judged === undefined) {
-      next();
-      return;
-    }
-    this.work((_, finish) => {
-      judged.then(
-        () => finish(next),
-        (error: unknown) => finish(() => this.failInternally(error)),
-      );
-    }, 1);
-  }
-
-  /** Rewrites a decoded request body; `lost` is called instead of `done` when the rewriter has lost it. */
-  protected rewriteRequest(
-    body: Uint8Array,
-    done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
-    lost = this.failInternally,
-  ): void {
-    const { rules } = this;
-    const { operation } = this.decision;
-    const format = formatOf(this.decision.body);
-    const small = rewriteSmall(rules, operation, format, body, this.memory);
-    if (small !== undefined) {
-      done(small, body);
-      return;
-    }
-    this.work(({ take }, finish) => {
-      const failed = (error: unknown): void => finish(() => lost(error));
-      const memory = { take, room: this.room };
-      this.gateway.rewriter.request({ rules, operation, format, body, memory, failed }, (outcome, original) =>
-        finish(() => {
-          // From another thread.
-          if (original !== body) this.memory.own(original);
-          if (original !== body && outcome.verdict === 'rewritten') this.memory.own(outcome.body);
-          done(outcome, original);
-        }),
-      );
-    }, 1);
-  }
-
-  private get room(): (bytes: number) => Uint8Array {
-    return (bytes) => this.memory.acquire(bytes);
   }
 
   /** The verdict describes the whole exchange: it is `rewritten` once the response is, even if the request was not. */
@@ -604,27 +274,21 @@ export class V1Exchange
     if (records.length > 0) entry.responseEdits = [...(entry.responseEdits ?? []), ...records];
   }
 
+  /** Logs why the response is not rewritten. */
   noteResponse(note: ResponseNote): void {
-    const isTooLarge = note === 'response-buffer-full' && this.needsTooMuch;
+    const isTooLarge = note === 'response-buffer-full' && this.memory.needsTooMuch;
     this.entry.responseNote = isTooLarge ? 'response-too-large' : note;
   }
 
-  observeResponse(status: number, headers: HeaderList, body: Uint8Array): void {
-    this.recorder?.recordUpstreamResponse(status, headers, body);
-  }
-
-  protected override receiver(): UpstreamReceiver {
-    return ResponseMigration.isFor(this.migration.facts, this.rules) ? new ResponseCollector(this) : this;
-  }
+  // The head of the response.
 
   protected override headForClient(head: ResponseHead): ResponseHead {
-    const kept = this.changesFields(head) ? undefined : head.forwarded?.(this.gateway.hopFields);
-    return kept ?? super.headForClient(head);
+    return this.changesFields(head) ? this.editedHead(head) : super.headForClient(head);
   }
 
   /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag then depends on the rules. */
-  protected get marksTags(): boolean {
-    return isRepresentationRead(this.migration.facts, this.rules);
+  private get marksTags(): boolean {
+    return !this.hasOwnTag && isRepresentationRead(this.migration.facts, this.rules);
   }
 
   /** False where no field of V2's response changes but those of the hop. */
@@ -643,9 +307,9 @@ export class V1Exchange
     return headerPlanOf(this.migration.facts, this.rules)?.hasResponseRules === true;
   }
 
-  protected override responseHeaders(_status: number, received: HeaderList): string[] {
+  protected override responseHeaders(received: HeaderList): string[] {
     const ruled = this.isFromV2 ? this.fieldsFromV2(received) : [...received];
-    if (!this.isFromV2) this.rewriteLinks(ruled);
+    if (!this.isFromV2) translateLinks(this, ruled);
     this.addSignals(ruled);
     // A service exposes its own fields to scripts, and knows nothing of these.
     if (
@@ -664,7 +328,7 @@ export class V1Exchange
       rules,
       facts: migration.facts,
       preflight: migration.decision.preflight,
-      places: () => this.linkPlaces,
+      places: () => linksInFields(this),
       keepsCoding: (coding) => this.keepsCoding(coding),
       marksTags,
     });
@@ -672,51 +336,15 @@ export class V1Exchange
     return headers;
   }
 
+  /** Whether a rewritten response gets the coding that V2 sent it in. */
+  keepsCoding(coding: Coding): boolean {
+    return this.gateway.parts.encode !== undefined && takesCoding(this.received.head.acceptEncoding, coding);
+  }
+
   /** What V2 allows pages of another origin, in V1's words: the gateway answers from it while V2 is away. */
   protected override permissions(headers: HeaderList): HeaderList {
     const { preflight } = this.decision;
     return preflight === undefined || !this.isFromV2 ? headers : preflight.response(headers).headers;
-  }
-
-  /** Points the links of a response to V1 of the gateway, in place. */
-  private rewriteLinks(headers: string[]): void {
-    if (!hasLinks(headers, this.rules.linkFields)) return;
-    const places = this.linkPlaces;
-    const { rules } = this;
-    rewriteLinks(
-      headers,
-      this.isFromV2
-        ? { ...places, restore: (link) => restoredLink(this.migration.facts, rules, link) }
-        : places,
-    );
-  }
-
-  /** Where links lead, as plain data. */
-  private get linkPlaces(): LinkRewriting {
-    const { hosts, path, version } = this.origin;
-    const { rules, decision } = this;
-    return {
-      upstreamHosts: hosts,
-      upstreamPath: path,
-      ...linkPrefixes(rules.prefixes, prefixOf(decision.target), version === 'v1' ? 'v1' : 'v2'),
-      fields: rules.linkFields,
-      gateway: gatewayAddress(this.received, this.gateway.trustedProxies),
-      base:
-        this.isFromV2 && rules.moves ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,
-    };
-  }
-
-  /** What turns links in a body back; undefined where the rule book leaves them. */
-  private get bodyLinks(): BodyLinks | undefined {
-    if (!this.rules.ruleBook.followsBodyLinks) return undefined;
-    const { hosts, path } = this.gateway.v2;
-    const places = {
-      ...this.linkPlaces,
-      upstreamHosts: hosts,
-      upstreamPath: path,
-      ...linkPrefixes(this.rules.prefixes, prefixOf(this.decision.target), 'v2'),
-    };
-    return { request: this.migration.facts, places };
   }
 
   protected override addSignals(headers: string[]): void {
@@ -729,76 +357,29 @@ export class V1Exchange
     });
   }
 
-  private get isFromV2(): boolean {
-    return this.origin.version === 'v2';
+  // The end.
+
+  protected override onFinished(status: number): void {
+    this.reader?.close();
+    this.beside?.close();
+    this.beginSpan();
+    const { gateway, entry, newcomer } = this;
+    const { routed, subject } = this.routing ?? {};
+    if (newcomer?.learns === true && subject?.client !== undefined && this.attempts > 0 && takesKey(status))
+      gateway.knownClients.learn(subject.client);
+    if (this.sample !== undefined) addFindings(entry, this.sample, this.rules, this.decision);
+    if (isPreflight(entry)) return;
+    if (this.attempts > 0 && entry.sent !== false) gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
+    // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
+    const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
+    const outcome = isCounted ? canaryOutcome(status, entry.failure) : undefined;
+    if (routed !== undefined && subject !== undefined && outcome !== undefined)
+      gateway.rollout.count(routed, outcome, {
+        client: subject.client,
+        operation: subject.operation,
+        pointer: entry.failure === undefined ? entry.errorPointers?.[0] : entry.pointer,
+        failure: entry.failure,
+        ms: entry.upstreamMs,
+      });
   }
 }
-
-/** A response of several texts, and its head at V2. */
-interface OpenTexts {
-  readonly response: TextResponse;
-  readonly status: number;
-  readonly headers: HeaderList;
-}
-
-const NO_BODY = new Uint8Array();
-
-const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
-
-/** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
-export interface V1Routing {
-  readonly subject: RolloutSubject;
-  readonly routed: RoutedMode;
-}
-
-/** Sampler and id generator, while spans are exported. */
-interface TraceParts {
-  /** Whether to record a trace; `parent` is the decision of the client that began it, if one did. */
-  readonly isSampled: (traceId: string, parent: boolean | undefined) => boolean;
-  /** 48 random hex digits. */
-  readonly newTraceHex: () => string;
-}
-
-/**
- * Sets the span of the gateway in `entry`, called once per exchange: below the client's span where its trace is recorded, or the first of
- * a new trace where the client has none. A trace of the client that is not recorded stays unchanged.
- */
-function beginSpan(entry: OpenEntry, traceparent: string | undefined, parts: TraceParts): void {
-  const hex = parts.newTraceHex();
-  const parent = entry.spanOfClient === true ? readTraceparent(traceparent) : undefined;
-  const traceId = parent?.traceId ?? hex.slice(0, 32);
-  const isSampled = parts.isSampled(traceId, parent?.isSampled);
-  if (parent !== undefined && !isSampled) return;
-  if (isSampled) entry.isSampled = true;
-  entry.traceId = traceId;
-  entry.spanId = hex.slice(32);
-  entry.parentSpanId = parent?.spanId;
-  entry.spanOfClient = undefined;
-}
-
-/**
- * The `traceparent` of a trace that begins here, with the sampler's flag; undefined where the client's own goes on. A client that traces
- * in another form, such as B3, gets none beside it: its service would find two parents.
- */
-function begunTraceparent(entry: OpenEntry, head: RequestHead): string | undefined {
-  const { traceId, spanId, spanOfClient, parentSpanId, isSampled } = entry;
-  if (traceId === undefined || spanId === undefined) return undefined;
-  if (spanOfClient === true || parentSpanId !== undefined || head.hasOtherTrace) return undefined;
-  return traceparentOf(traceId, spanId, isSampled === true);
-}
-
-/**
- * Returns a request with the span of `entry` as its parent where the trace is recorded: the service must not drop an exported trace. State
- * of a trace that does not go on is left out (W3C Trace Context §3.3).
- */
-function withSpan(request: UpstreamRequest, entry: OpenEntry, head: RequestHead): UpstreamRequest {
-  const { traceId, spanId, parentSpanId, isSampled } = entry;
-  if (isSampled !== true || traceId === undefined || spanId === undefined) return request;
-  if (parentSpanId === undefined && head.hasOtherTrace) return request;
-  const traced =
-    parentSpanId === undefined ? withoutFields(request.headers, TRACE_STATE) : [...request.headers];
-  setField(traced, 'traceparent', traceparentOf(traceId, spanId, true));
-  return withHeaders(request, traced);
-}
-
-const TRACE_STATE = new FieldNames(['tracestate']);

@@ -1,11 +1,12 @@
 import { LEARNING_MS } from '../../rollout/known-clients.ts';
 import {
+  brownoutRefusal,
+  endedRefusal,
   isPreflight,
   mayBeNew,
   type Newcomer,
   newcomerOf,
   newcomerRefusal,
-  retirementRefusal,
   type RetirementRefusal,
   takesKey,
 } from '../../rollout/retirement.ts';
@@ -58,9 +59,12 @@ export function rehearsedRefusal(
   if (!isDecided(entry)) return undefined;
   const { client, operation, method } = entry;
   const time = Date.parse(entry.time);
+  const rehearsed = { rollout, to: book.to };
+  const request = { client, operation, method, time };
   return (
-    retirementRefusal(rollout, book, { client, operation, method, time }, random) ??
-    newcomerRefusal({ rollout, to: book.to }, newcomerIn(entry, rollout, time, known))
+    endedRefusal(rehearsed, request) ??
+    brownoutRefusal(rehearsed, request, random) ??
+    newcomerRefusal(rehearsed, newcomerIn(entry, rollout, time, known))
   );
 }
 

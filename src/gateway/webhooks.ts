@@ -1,7 +1,7 @@
 import { type HeaderList, setField } from '../http/header-list.ts';
 import { ALL_CODINGS, readCoding, readJsonType } from '../http/content.ts';
 import { BODY_KINDS, kindOfName } from '../http/fields.ts';
-import { bodyTooLarge, undecoded, type WebhookDecision } from '../migrate/decision.ts';
+import { undecoded, type WebhookDecision } from '../migrate/decision.ts';
 import { bufferFull, failure } from '../migrate/failure.ts';
 import { gatewayFailure } from './failures.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type ReceivedRequest,
 } from './gateway-context.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
-import { ProxiedExchange } from './proxied-exchange.ts';
+import { type Mode, PLAIN, ProxiedExchange } from './proxied-exchange.ts';
 import type { Origin } from './resilience.ts';
 
 /** The way to a subscriber, by scheme, host and port. */
@@ -39,9 +39,13 @@ export class SignedWebhooks implements Webhooks {
   }
 
   deliver(gateway: GatewayContext, received: ReceivedRequest, decision: WebhookDecision): void {
-    const exchange = new WebhookExchange(gateway, received, decision, this);
-    if (received.refusal === undefined) exchange.guarded(() => exchange.start());
-    else exchange.refuse(received.refusal);
+    const mode: Mode = {
+      ...PLAIN,
+      request: (exchange) => new Delivery(exchange, decision, this).start(),
+    };
+    const exchange = new ProxiedExchange(gateway, received, 'webhook', mode);
+    exchange.entry.verdict = 'unchanged';
+    exchange.begin(received.refusal);
   }
 
   /** The subscriber at a scheme, host and port. */
@@ -58,45 +62,27 @@ export class SignedWebhooks implements Webhooks {
  * Delivers a webhook of V2 to a subscriber that was built for V1: checks the signature, applies the response rules to the body, signs it
  * anew and sends it once. The subscriber's response goes back to V2, which has its own retries: nothing is kept here.
  */
-class WebhookExchange extends ProxiedExchange {
+class Delivery {
+  private readonly exchange: ProxiedExchange;
   private readonly decision: WebhookDecision;
   private readonly webhooks: SignedWebhooks;
 
-  constructor(
-    gateway: GatewayContext,
-    received: ReceivedRequest,
-    decision: WebhookDecision,
-    webhooks: SignedWebhooks,
-  ) {
-    super(gateway, received, 'webhook');
+  constructor(exchange: ProxiedExchange, decision: WebhookDecision, webhooks: SignedWebhooks) {
+    this.exchange = exchange;
     this.decision = decision;
     this.webhooks = webhooks;
-    this.entry.verdict = 'unchanged';
   }
 
   start(): void {
-    const { exchange } = this.received;
-    if (exchange.method !== 'POST') {
-      this.refuse(gatewayFailure('only-post', undefined, ['Allow', 'POST']));
-      return;
-    }
-    if (exchange.hasBody) exchange.collect(this.memory);
-    else this.onWholeBody(NOTHING);
+    const { exchange, decision } = this;
+    if (exchange.received.exchange.method === 'POST')
+      exchange.collect(decision.bodyLimit, (body) => this.check(body));
+    else exchange.refuse(gatewayFailure('only-post', undefined, ['Allow', 'POST']));
   }
 
-  override acceptChunk(bytes: number): boolean {
-    const { bodyLimit } = this.decision;
-    if (this.received.exchange.bytesIn > bodyLimit) {
-      this.refuse(bodyTooLarge(bodyLimit));
-      return false;
-    }
-    if (this.reserve(bytes)) return true;
-    this.refuse(bufferFull());
-    return false;
-  }
-
-  override onWholeBody(body: Uint8Array): void {
-    const head = readSignedHead(this.received.exchange.headers, this.gateway.parts.time());
+  private check(body: Uint8Array): void {
+    const { received, gateway } = this.exchange;
+    const head = readSignedHead(received.exchange.headers, gateway.parts.time());
     if ('fault' in head) {
       this.refuseSignature(head.fault);
       return;
@@ -113,42 +99,43 @@ class WebhookExchange extends ProxiedExchange {
   }
 
   private refuseSignature(why: string): void {
-    this.refuse(gatewayFailure('bad-signature', why, ['WWW-Authenticate', 'StandardWebhooks']));
+    this.exchange.refuse(gatewayFailure('bad-signature', why, ['WWW-Authenticate', 'StandardWebhooks']));
   }
 
   /** Reads the body as JSON, where rules apply to it. */
   private decode(head: SignedHead, body: Uint8Array): void {
-    const { decision, rules } = this;
+    const { decision, exchange } = this;
+    const { rules, entry, gateway, received, memory } = exchange;
     const { operation, bodyLimit } = decision;
-    const { contentType, contentEncoding } = this.received.head;
+    const { contentType, contentEncoding } = received.head;
     const isRuled =
       operation !== undefined && rules.responsePlan(operation, operation.method).appliesTo(200, false);
     if (!isRuled || body.length === 0) {
-      this.deliver(head, body, false);
+      this.send(head, body, false);
       return;
     }
     if (readJsonType(contentType) !== 'json') {
-      this.entry.note = 'media-type';
-      this.deliver(head, body, false);
+      entry.note = 'media-type';
+      this.send(head, body, false);
       return;
     }
     const coding = readCoding(contentEncoding);
-    const { codings = ALL_CODINGS } = this.gateway.options;
+    const { codings = ALL_CODINGS } = gateway.options;
     if (coding === undefined) {
       this.rewrite(head, body, body);
       return;
     }
     if (coding === 'unsupported' || !codings.includes(coding)) {
-      this.refuse(failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ')]));
+      exchange.refuse(failure('unsupported-coding', undefined, ['Accept-Encoding', codings.join(', ')]));
       return;
     }
-    this.work((memory, finish) =>
-      this.gateway.parts.decode(coding, body, bodyLimit, memory, (decoded) =>
+    memory.work((room, finish) =>
+      gateway.parts.decode(coding, body, bodyLimit, room, (decoded) =>
         finish(() => {
           // The decoder may still be at work on the body in its thread.
-          if (typeof decoded === 'string') this.memory.abandon();
-          if (this.isSettled) return;
-          if (typeof decoded === 'string') this.refuse(undecoded(decoded, bodyLimit));
+          if (typeof decoded === 'string') memory.abandon();
+          if (exchange.isSettled) return;
+          if (typeof decoded === 'string') exchange.refuse(undecoded(decoded, bodyLimit));
           else this.rewrite(head, decoded, body);
         }),
       ),
@@ -157,29 +144,29 @@ class WebhookExchange extends ProxiedExchange {
 
   /** Applies the rules to a decoded body; `original` is the one that V2 sent. */
   private rewrite(head: SignedHead, decoded: Uint8Array, original: Uint8Array): void {
-    const { rules, entry } = this;
-    const { operation } = this.decision;
+    const { exchange, decision } = this;
+    const { rules, entry, gateway, received, memory, recorder } = exchange;
+    const { operation, webhook } = decision;
     if (operation === undefined) return;
     const { method } = operation;
-    const { now } = this.gateway.parts;
+    const { now } = gateway.parts;
     const before = now();
-    const gateway =
-      this.decision.webhook.gateway ?? gatewayAddress(this.received, this.gateway.trustedProxies);
-    const context = rules.deliveryContext(operation, this.gateway.v2, gateway);
-    this.work((memory, finish) => {
-      const failed = (error: unknown): void => finish(() => this.failInternally(error));
-      this.gateway.rewriter.response(
-        { rules, operation, method, body: decoded, context, memory, failed },
+    const address = webhook.gateway ?? gatewayAddress(received, gateway.trustedProxies);
+    const context = rules.deliveryContext(operation, gateway.v2, address);
+    memory.work((room, finish) => {
+      const failed = (error: unknown): void => finish(() => exchange.failInternally(error));
+      gateway.rewriter.response(
+        { rules, operation, method, body: decoded, context, memory: room, failed },
         (outcome, read) =>
           finish(() => {
             // From another thread.
-            if (read !== decoded) this.memory.own(read);
-            if (this.isSettled) return;
+            if (read !== decoded) memory.own(read);
+            if (exchange.isSettled) return;
             entry.rewriteMs = now() - before;
-            this.recorder?.recordRequestBody(read);
+            recorder?.recordRequestBody(read);
             if (outcome.verdict === 'unchanged') {
               entry.responseNote = outcome.note;
-              this.deliver(head, decoded === original ? read : original, false);
+              this.send(head, decoded === original ? read : original, false);
               return;
             }
             const { records, patch, omitted } = outcome;
@@ -187,25 +174,27 @@ class WebhookExchange extends ProxiedExchange {
             if (records.length > 0) entry.responseEdits = records;
             if (patch.length > 0) entry.responsePatch = patch;
             if (omitted > 0) entry.responseEditsOmitted = omitted;
-            this.deliver(head, outcome.body, true);
+            this.send(head, outcome.body, true);
           }),
       );
     }, 1);
   }
 
   /** Signs the body for the subscriber and sends it: with V2's id and time, so that a repeated delivery is known as one. */
-  private deliver(head: SignedHead, body: Uint8Array, isRewritten: boolean): void {
-    const { gateway, received, webhooks } = this;
+  private send(head: SignedHead, body: Uint8Array, isRewritten: boolean): void {
+    const { exchange, webhooks } = this;
+    const { gateway, received } = exchange;
     const { to, sign } = this.decision.webhook;
     this.compute(
       body,
       async () => signatureBy(await webhooks.keys.of(sign.with), head, body),
       (signature) => {
         const { origin, pathname, search } = new URL(to);
-        this.origin = webhooks.subscriber(gateway, origin);
-        this.upstreamTarget = pathname + search;
+        const target = pathname + search;
         const fields = signedFields(received.head.forwardedHeaders, { ...head, signature }, isRewritten);
-        this.send(new ForwardedRequest(gateway, received, fields, this.upstreamTarget, body));
+        exchange.origin = webhooks.subscriber(gateway, origin);
+        exchange.upstreamTarget = target;
+        exchange.send(new ForwardedRequest(gateway, received, fields, target, body));
       },
     );
   }
@@ -216,23 +205,22 @@ class WebhookExchange extends ProxiedExchange {
     start: () => Promise<Result>,
     done: (result: Result) => void,
   ): void {
-    this.work(({ take }, finish) => {
+    const { exchange } = this;
+    exchange.memory.work(({ take }, finish) => {
       if (!take(body.length)) {
-        finish(() => this.refuse(bufferFull()));
+        finish(() => exchange.refuse(bufferFull()));
         return;
       }
       start().then(
         (result) =>
           finish(() => {
-            if (!this.isSettled) done(result);
+            if (!exchange.isSettled) done(result);
           }),
-        (error: unknown) => finish(() => this.failInternally(error)),
+        (error: unknown) => finish(() => exchange.failInternally(error)),
       );
     }, 1);
   }
 }
-
-const NOTHING = new Uint8Array();
 
 /** The fields of a delivery for the subscriber; those that describe V2's body are left out where it is another one. */
 function signedFields(

@@ -1,0 +1,255 @@
+import { isOfTexts, type StreamedFormat } from '../../http/content.ts';
+import { isRead } from '../../http/request-head.ts';
+import { codingOf, isSigned, streamedFormat } from '../../migrate/decision.ts';
+import { type Failure, failureOf } from '../../migrate/failure.ts';
+import { RewrittenBody } from '../../migrate/migrated.ts';
+import {
+  type MigratedMessage,
+  type RequestEnd,
+  ResponseMigration,
+  type Work,
+} from '../../migrate/migration.ts';
+import { pinnedRelease } from '../../rollout/rollout-state.ts';
+import type { Body, BodyParts } from '../exchange.ts';
+import { ForwardedRequest } from '../forwarded-request.ts';
+import { PLAIN } from '../proxied-exchange.ts';
+import type { UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
+import {
+  callTransform,
+  decodeBody,
+  driveResponse,
+  failTransform,
+  judgeDigests,
+  rewriteRequest,
+} from './body-work.ts';
+import { type Answer, Intake } from './intake.ts';
+import { begunTraceparent } from './span.ts';
+import type { V1Exchange, V1Mode } from './v1-exchange.ts';
+
+/** Migrates a V1 request to V2: its target, its version header and, where rules apply, its body; and the response back to V1. */
+export const MIGRATE: V1Mode = {
+  ...PLAIN,
+
+  request(exchange) {
+    const { received, migration, decision } = exchange;
+    const { hasBody } = received.exchange;
+    const step = migration.begin(hasBody);
+    switch (step.action) {
+      case 'refuse': {
+        // A body of unknown length may be empty: an empty one is forwarded, whatever its head says.
+        const isMeant = decision.refusal !== undefined || (received.head.contentLength ?? 0) > 0;
+        if (isMeant) exchange.refuse(step.failure);
+        else exchange.collect(0, () => goOn(exchange, migration.finish(undefined), null), step.failure);
+        return;
+      }
+      case 'forward':
+        exchange.open((body) => forwardUnread(exchange, body), 'exchange');
+        return;
+      case 'drop':
+        exchange.collect(decision.bodyLimit, (body) => {
+          goOn(exchange, migration.finish(body.length > 0 ? 'unread' : undefined), null);
+        });
+        return;
+      case 'rewrite': {
+        const format = streamedFormat(step);
+        if (!hasBody) goOn(exchange, migration.finish(NO_BODY));
+        else if (format === undefined)
+          exchange.collect(decision.bodyLimit, (body) =>
+            judgeDigests(exchange, body, () => migrateWhole(exchange, body)),
+          );
+        // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
+        else
+          exchange.open(
+            (body) => migrateParts(exchange, body, format),
+            'exchange',
+            isOfTexts(format) ? 'at-once' : undefined,
+          );
+      }
+    }
+  },
+
+  response(exchange) {
+    return ResponseMigration.isFor(exchange.migration.facts, exchange.rules)
+      ? readBy(exchange, MIGRATED)
+      : exchange;
+  },
+
+  over(exchange) {
+    const { upload, recorder } = exchange;
+    if (upload === undefined) return;
+    if (exchange.attempts > 0) noteUpload(exchange);
+    const kept = upload.body.takeKept();
+    if (kept !== undefined && kept.length > 0) recorder?.recordRequestBody(kept);
+  },
+};
+
+/** The response of V2, migrated. */
+export const MIGRATED: Answer = {
+  begin(exchange, status, headers) {
+    noteUpload(exchange);
+    exchange.response = exchange.migrateResponse(status);
+    return exchange.response.begin(headers);
+  },
+
+  finish(exchange, body, done) {
+    const { response } = exchange;
+    if (response === undefined) return;
+    driveResponse(exchange, response, response.finish(body), body, (end, original) => {
+      if (end.verdict !== 'refused') done(end, original);
+      else if (!exchange.isOver) failTransform(exchange, end);
+    });
+  },
+
+  // A read can be sent again, and V2's names would break the caller; it would fail again where its response needs too much memory. A
+  // write is carried out: it must not look as if it were not.
+  mayRefuse: ({ memory, decision }) => !memory.needsTooMuch && isRead(decision.v2Method),
+};
+
+/** Has the response of this attempt read. */
+export function readBy(exchange: V1Exchange, answer: Answer): UpstreamReceiver {
+  const intake = new Intake(exchange, answer);
+  exchange.reader = intake;
+  return intake;
+}
+
+/** Migrates a body that is there whole. */
+function migrateWhole(exchange: V1Exchange, body: Uint8Array): void {
+  const { migration, decision } = exchange;
+  if (exchange.isSettled) return;
+  const coding = codingOf(decision.body, body);
+  if (coding === undefined) {
+    goOn(exchange, migration.finish(body));
+    return;
+  }
+  decodeBody(exchange, coding, body, decision.bodyLimit, (decoded) => {
+    // The decoder may still be at work on the body in its thread.
+    if (typeof decoded === 'string') exchange.memory.abandon();
+    if (!exchange.isSettled) goOn(exchange, migration.finish(decoded), body);
+  });
+}
+
+function forwardUnread(exchange: V1Exchange, body: Body): void {
+  goOn(exchange, exchange.migration.finish(body === null ? undefined : 'unread'), body);
+}
+
+/** Rewrites a body as it comes; one that came whole and is short enough is migrated whole. */
+function migrateParts(exchange: V1Exchange, body: Body, format: StreamedFormat): void {
+  if (body === null) forwardUnread(exchange, body);
+  else if (!(body instanceof Uint8Array)) migrateStream(exchange, body, format);
+  else if (body.length > exchange.decision.bodyLimit) migrateStream(exchange, inOnePart(body), format);
+  else goOn(exchange, exchange.migration.finish(body));
+}
+
+/** A whole body that is larger than the limit of one text. */
+async function* inOnePart(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield body;
+}
+
+/** Sends a body on as it comes, once its first text is read: until then, a fault refuses it, and nothing was sent. */
+function migrateStream(exchange: V1Exchange, parts: BodyParts, format: StreamedFormat): void {
+  const { migration, memory } = exchange;
+  const stream = migration.open(
+    format,
+    (bytes) => memory.reserve(bytes),
+    (work) => memory.during(work),
+  );
+  const body = new RewrittenBody(parts, stream, exchange.recorder?.keptBytes, (refusal) =>
+    exchange.guarded(() => breakRequest(exchange, failureOf(refusal))),
+  );
+  exchange.upload = { body, stream };
+  body.begin().then(
+    (begun) =>
+      exchange.guarded(() => {
+        if (exchange.isSettled) return;
+        if (begun.outcome === 'refused') exchange.refuse(failureOf(begun.refusal));
+        else goOn(exchange, migration.finish('unread'), begun.outcome === 'whole' ? begun.body : body);
+      }),
+    // The client's side tells why its body broke.
+    () => {},
+  );
+}
+
+/** Ends a request whose body is at fault behind bytes that V2 has: V2 sees that it is incomplete. */
+function breakRequest(exchange: V1Exchange, failed: Failure): void {
+  const { entry, received } = exchange;
+  exchange.abort();
+  if (exchange.isSettled) {
+    entry.failure = failed.code;
+    entry.pointer = failed.pointer;
+    entry.position = failed.position;
+    received.exchange.reset();
+    return;
+  }
+  received.exchange.closeAfterResponse();
+  exchange.refuse(failed);
+}
+
+/** Logs the edits of the body so far: they are complete when the exchange is over. */
+function noteUpload(exchange: V1Exchange): void {
+  const { upload, migration } = exchange;
+  if (upload !== undefined) note(exchange, migration.streamed(upload.stream.findings));
+}
+
+/** Does the next work of the migration, until the request can be sent: without a body of rules or a transform with `original`. */
+function goOn(exchange: V1Exchange, step: Work | RequestEnd, original?: Body): void {
+  const { entry, migration, upload, gateway } = exchange;
+  if ('rules' in step) {
+    const { now } = gateway.parts;
+    const before = now();
+    rewriteRequest(exchange, step.rules, (outcome, read) => {
+      if (exchange.isSettled) return;
+      entry.rewriteMs = now() - before;
+      if (read.length > 0) exchange.recorder?.recordRequestBody(read);
+      goOn(exchange, migration.ruled(outcome), original ?? read);
+    });
+  } else if ('transform' in step)
+    callTransform(exchange, step.transform, (made) => {
+      if (!exchange.isOver) goOn(exchange, migration.transformed(made), original);
+    });
+  else if (step.verdict === 'refused') failTransform(exchange, step);
+  else {
+    if (upload === undefined) note(exchange, step);
+    else noteUpload(exchange);
+    const body = step.body ?? original ?? null;
+    const isNone = body instanceof Uint8Array && body.length === 0;
+    forward(exchange, isNone ? null : body, step.body !== undefined || upload !== undefined);
+  }
+}
+
+/** Logs the verdict on the request, which a rewritten response may have changed, and its edits. */
+function note(exchange: V1Exchange, message: MigratedMessage): void {
+  if (message.verdict === 'rewritten') exchange.entry.verdict = message.verdict;
+  exchange.noteEdits(message);
+}
+
+function forward(exchange: V1Exchange, body: Body, isRewritten: boolean): void {
+  const { entry, received, decision } = exchange;
+  const { v2Method, v2Target } = decision;
+  if (isSigned(received.head, decision.target.query)) entry.note ??= 'signed';
+  exchange.upstreamTarget = v2Target;
+  if (v2Method !== entry.method) entry.upstreamMethod = v2Method;
+  exchange.send(v2Request(exchange, exchange.origin.path + v2Target, body, isRewritten));
+}
+
+/** Returns the request for V2, and logs the version; its trace begins here if spans are exported and the client has none. */
+export function v2Request(
+  exchange: V1Exchange,
+  target: string,
+  body: Body,
+  isRewritten: boolean,
+): UpstreamRequest {
+  const { received, gateway, entry, rules, routing, decision, migration } = exchange;
+  const { head } = received;
+  exchange.beginSpan();
+  const { version, fields } = migration.head(head, isRewritten, {
+    now: gateway.parts.time(),
+    pinned: routing && pinnedRelease(rules.ruleBook, routing.subject),
+    codings: gateway.options.codings,
+    requestId: entry.requestId,
+    traceparent: begunTraceparent(entry, head),
+  });
+  entry.apiVersion = version;
+  return new ForwardedRequest(gateway, received, fields, target, body, decision.v2Method);
+}
+
+const NO_BODY = new Uint8Array();
