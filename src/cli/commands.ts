@@ -473,6 +473,18 @@ function naturalNumber(text: string): number {
   return Number(text);
 }
 
+/** Defines `status`, which says in one sentence whether all is well. */
+export function status(command: Command): void {
+  common(command)
+    .description(
+      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as the page's header has it, and below it all others that cost requests or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 where requests fail, so that a script or a probe can tell.",
+    )
+    .action(async (options: RolloutOptions) => {
+      const { printStatus } = await import('./status.ts');
+      endWith(await printStatus(options));
+    });
+}
+
 /** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
 export function rollout(command: Command): void {
   command.description(

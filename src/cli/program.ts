@@ -99,6 +99,7 @@ export const COMMANDS: readonly (readonly [name: keyof typeof commands, heading:
     ['plan', CLIENTS, 'plan the end of V1 from the hours of its clients, and rehearse brownouts'],
     ['clients', CLIENTS, 'hash API keys, and give clients names'],
     ['tail', CLIENTS, 'print the rewrite log in a readable form'],
+    ['status', ROLLOUT, 'say whether all is well, and since when'],
     ['rollout', ROLLOUT, 'show and change the mode of V1 traffic'],
     ['twin', ROLLOUT, 'send V1 requests to V1 and to the gateway, and compare'],
     ['completion', SHELL, 'print a completion script for bash, zsh or fish'],

@@ -13,6 +13,7 @@
  * | `GET /errors` | | `ErrorGroups` |
  * | `GET /overview` | | `Overview` |
  * | `GET /state` | | `State` |
+ * | `GET /status` | | `Status`: all in one sentence, and what is behind it |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
@@ -35,7 +36,7 @@ import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { ReplicaView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
-import type { Condition, ConditionLevel, Place } from './conditions.ts';
+import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from './conditions.ts';
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';
@@ -111,6 +112,7 @@ export interface ErrorGroup {
 
 /** The first view of the page: the state in a sentence, and what an operator may want to act on. */
 export interface Overview {
+  readonly verdict: StateVerdict;
   /** Outcomes of the requests since the start. */
   readonly state: string;
   /** The gateway or replicas that counted the requests, and the start of the count. */
@@ -160,9 +162,14 @@ export interface State {
   readonly canLogOut: boolean;
   /** The conditions of V2, V1, the rule book, canaries, brownouts, replicas and the log, worst first. */
   readonly conditions: readonly Condition[];
+  /** The worst of them in one sentence. */
+  readonly verdict: StateVerdict;
   /** The rule book that was refused last, until a valid one is read; until then, the previous one stays in force. */
   readonly refusedRuleBook?: RefusedRuleBook;
 }
+
+/** Whether all is well, for programs and people: the worst condition in a sentence, and all conditions, worst first. */
+export type Status = Pick<State, 'verdict' | 'conditions'>;
 
 /** A refused rule book: at most 20 of its faults, each a sentence. */
 export interface RefusedRuleBook {

@@ -1,8 +1,9 @@
-import { counted } from '../report/text.ts';
+import { count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { OriginFailures } from '../rewrite-log/history.ts';
+import type { HistoryMinute, OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
+import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
 
@@ -11,7 +12,17 @@ export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
 
 /** Current state of one part of the gateway, or of a service behind it. */
 export interface Condition {
-  readonly about: 'v2' | 'v1' | 'rule-book' | 'roll-back' | 'brownout' | 'replicas' | 'log';
+  readonly about:
+    | 'v2'
+    | 'v1'
+    | 'operation'
+    | 'rule-book'
+    | 'roll-back'
+    | 'brownout'
+    | 'end'
+    | 'certificate'
+    | 'replicas'
+    | 'log';
   readonly level: ConditionLevel;
   /** A few words for the header, such as `V2: circuit open`. */
   readonly label: string;
@@ -29,9 +40,15 @@ export interface Place {
 
 /** The facts behind the conditions. */
 export interface ConditionFacts {
-  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines'>;
+  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines' | 'certificates'>;
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
+  /** What troubles operations, or did within an hour. */
+  readonly operations: readonly OperationTrouble[];
+  /** Display names by client hash. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
   /** Hash of the rule book in force. */
   readonly ruleBook: string;
   /** Number of faults in the rule book that was refused last; undefined once a valid one is read. */
@@ -55,6 +72,11 @@ const RECOVERED = 20;
 const TROUBLE = 5;
 const FAILING = 50;
 
+const MINUTE_MS = 60_000;
+
+/** Requests before trouble from which something is known of an operation's past. */
+const ENOUGH_BEFORE = 20;
+
 /** Says which part of each client's rate limit one process has. */
 export function rateLimitSentence({
   requests,
@@ -67,13 +89,25 @@ export function rateLimitSentence({
 
 /** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
-  const { stats, rollout } = facts;
-  const conditions = [
-    serviceCondition('v2', stats.breaker, facts),
+  const { stats, rollout, now } = facts;
+  const v2 = serviceCondition('v2', stats.breaker, facts);
+  const services = [
+    v2,
     ...(rollout?.v1Origin === undefined ? [] : [serviceCondition('v1', stats.v1Breaker ?? 'closed', facts)]),
+  ];
+  const lasting = facts.operations.filter(({ until }) => until === undefined);
+  // One operation that fails says more than its service; several say no more than a service that fails.
+  const isOfOne = lasting.length === 1 && stats.breaker === 'closed';
+  const operations = facts.operations
+    .filter(({ isRefusal }) => isRefusal || isOfOne || v2.level !== 'bad')
+    .map((trouble) => operationCondition(trouble, facts));
+  const conditions = [
+    ...(isOfOne ? [...operations, ...services.map(asNote)] : [...services, ...operations]),
     ...(rollout === undefined ? [] : rollbackConditions(rollout)),
     ruleBookCondition(facts),
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
+    ...endConditions(rollout, now),
+    ...certificateConditions(stats.certificates ?? [], now),
     ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica)]),
     ...(stats.droppedLogLines === 0 ? [] : [logCondition(stats.droppedLogLines)]),
   ];
@@ -116,6 +150,131 @@ function serviceCondition(
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH))
     return { about, level: 'note', label: `${name} fails at times`, sentence: share, place };
   return { about, level: 'good', label: `${name} responds`, sentence: share };
+}
+
+/** A condition that says again what a worse one says. */
+function asNote(condition: Condition): Condition {
+  return condition.level === 'bad' ? { ...condition, level: 'note' } : condition;
+}
+
+/** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
+function operationCondition(trouble: OperationTrouble, { names }: ConditionFacts): Condition {
+  const { operation, kind, requests, failed, isRefusal, client, since, until, before } = trouble;
+  const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
+  const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
+  const verb = isRefusal ? 'is refused' : 'fails';
+  const past = isRefusal ? 'was refused' : 'failed';
+  const times = kind === 'always' || until !== undefined ? '' : ' at times';
+  const words = until === undefined ? `${verb}${times}` : past;
+  const of = `${count(failed)} of ${counted(requests, 'request')}`;
+  const from = new Date(since).toISOString();
+  const period =
+    until === undefined ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
+  const whose = client === undefined ? '' : `, all of ${nameIn(names, client)}`;
+  const earlier =
+    before.requests < ENOUGH_BEFORE
+      ? 'Too little is known of before.'
+      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))} failed.`;
+  return {
+    about: 'operation',
+    level: until !== undefined || isUnknown || !isMost ? 'note' : 'bad',
+    label: `${operation} ${words}`,
+    sentence: `${operation} ${words}: ${of} ${period}${whose}. ${earlier}`,
+    place: {
+      view: 'traffic',
+      filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),
+    },
+  };
+}
+
+function endConditions(rollout: RolloutView | undefined, now: number): readonly Condition[] {
+  const { sunset, gone } = rollout ?? {};
+  if (sunset === undefined || gone === undefined || now < Date.parse(sunset)) return [];
+  const whose = gone.clients === undefined ? '' : ` of ${gone.clients.join(', ')}`;
+  const but = gone.except === undefined ? '' : `, except those of ${gone.except.join(', ')}`;
+  return [
+    {
+      about: 'end',
+      level: 'good',
+      label: 'V1 has ended',
+      sentence: `V1 ended at ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
+      place: { view: 'end' },
+    },
+  ];
+}
+
+/** Milliseconds before the end of a certificate from which it is told. */
+const CERTIFICATE_MS = 14 * 86_400_000;
+
+function certificateConditions(
+  certificates: NonNullable<GatewayStats['certificates']>,
+  now: number,
+): readonly Condition[] {
+  return certificates
+    .filter(({ notAfter }) => notAfter - now <= CERTIFICATE_MS)
+    .map(({ use, notAfter }) => {
+      const name = use === 'clients' ? 'The certificate for clients' : 'The client certificate for V2';
+      const end = new Date(notAfter).toISOString();
+      const isOver = notAfter <= now;
+      return {
+        about: 'certificate',
+        level: isOver ? 'bad' : 'note',
+        label: isOver ? 'Certificate ended' : 'Certificate ends',
+        sentence: isOver
+          ? `${name} ended at ${end}: connections fail until its file is renewed.`
+          : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`,
+      };
+    });
+}
+
+/** The state of everything in one sentence: the same on the page, in `GET /status` and in the command `status`. */
+export interface Verdict {
+  /** `bad`: requests fail, or will soon; `note`: something to know of; `unknown`: nothing was seen yet; `good`: all is well. */
+  readonly level: ConditionLevel;
+  /** A few words for the header. */
+  readonly label: string;
+  readonly sentence: string;
+}
+
+/** What was seen besides the conditions. */
+interface Seen {
+  /** Requests since the start. */
+  readonly requests: number;
+  /** The last hour. */
+  readonly minutes: readonly Pick<HistoryMinute, 'outcomes' | 'faults'>[];
+  /** Milliseconds since 1970: before that, nothing is known, or something failed. */
+  readonly since: number;
+  readonly now: number;
+}
+
+/** Judges everything at once by the worst condition. */
+export function verdictOf(
+  conditions: readonly Condition[],
+  { requests, minutes, since, now }: Seen,
+): Verdict {
+  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  const [worst] = notable;
+  if (worst !== undefined) {
+    const rest = notable.filter(({ level }) => level === worst.level).length - 1;
+    const more = rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`;
+    return {
+      level: worst.level,
+      label: rest === 0 ? worst.label : `${worst.label} +${rest}`,
+      sentence: `${worst.sentence}${more}`,
+    };
+  }
+  if (requests === 0)
+    return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
+  const ended = conditions.find(({ about }) => about === 'end');
+  const before = ended === undefined ? '' : `${ended.sentence} `;
+  const length = now - since < MINUTE_MS ? 'less than a minute' : lengthWords(now - since);
+  const ofV2 = ({ outcomes }: Seen['minutes'][number]): number =>
+    outcomes.rewritten + outcomes.unchanged + outcomes.passed;
+  const refused = minutes.reduce((sum, { faults }) => sum + faults.v2, 0);
+  const all = minutes.reduce((sum, minute) => sum + ofV2(minute), 0);
+  const refusals =
+    refused === 0 ? '' : ` In the last hour V2 refused ${count(refused)} of ${counted(all, 'request')}.`;
+  return { level: 'good', label: 'All well', sentence: `${before}All well for ${length}.${refusals}` };
 }
 
 function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {

@@ -3,6 +3,7 @@ import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
 import { isNotable, type Entry } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
+import { OperationHealth } from '../rewrite-log/operation-health.ts';
 import {
   type CapturedExchange,
   type CaptureLevel,
@@ -33,6 +34,8 @@ export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
   readonly metrics = new Metrics();
+  /** What troubles operations of V1, judged by their own past. */
+  readonly health = new OperationHealth();
   /** Counts for the report, since the start or the last `takeTally`. */
   tally = new Tally(MAX_CLIENTS);
   /** Body checks of dry runs under the rule book in force, since the start. */
@@ -63,7 +66,9 @@ export class OperatorView implements Observer {
   observe(entry: Entry, captured?: CapturedExchange): void {
     const seq = this.ring.add(entry);
     this.metrics.add(entry);
-    this.history.add(entry, this.options.time());
+    const time = this.options.time();
+    this.history.add(entry, time);
+    this.health.add(entry, time);
     this.tally.add(entry);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {

@@ -9,7 +9,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Condition, Place } from './conditions.ts';
+import type { Condition, Place, Verdict } from './conditions.ts';
 import { endSentences } from './operator-view.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -23,6 +23,7 @@ export interface OverviewFacts {
   /** Address of the gateway. */
   readonly origin: string;
   readonly conditions: readonly Condition[];
+  readonly verdict: Verdict;
   readonly errors: ErrorGroups;
   readonly report: Report;
   readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
@@ -58,6 +59,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
     ruleBookItem(facts),
   ];
   return {
+    verdict: facts.verdict,
     state: stateSentence(facts),
     whose: whoseWords(facts),
     items: items.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level)),

@@ -21,7 +21,7 @@ import {
 import { partOf, printCounts, WINDOW_PARTS } from './canary-texts.ts';
 
 /** Refusals that say nothing about an origin: V1's retirement, the gateway's own limits, and invalid framing by the client. */
-const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
+export const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
   'newcomer',

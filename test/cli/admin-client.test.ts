@@ -54,6 +54,7 @@ writeFileSync(TOKEN_FILE, `${TOKEN}\n`);
 /** Commands that ask an admin listener. */
 const ASKING = [
   ['rollout'],
+  ['status'],
   ['clients', 'list'],
   ['clients', 'name', '3fa94c1d0e5b7a21', 'Acme'],
   ['tail'],

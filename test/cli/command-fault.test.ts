@@ -145,6 +145,7 @@ const NOT_STARTING: readonly (readonly string[])[] = [
   ['explain', JUNK, '--operation', 'create_client', '--rules', JUNK],
   ['explain', JUNK],
   ['rollout', '--admin', NOBODY],
+  ['status', '--admin', NOBODY],
   ['rollout', 'migrate', '--admin', NOBODY],
   ['clients', '--admin', NOBODY],
   ['clients', 'name', HASH, 'Acme', '--admin', NOBODY],

@@ -87,6 +87,8 @@ test('clients and rollout print what the gateway says, and fit their tables', as
   const rollout = await both('rollout', ...admin);
   expect(rollout.json).toMatchObject({ default: { mode: 'observe' } });
   expect(rollout.text).toContain('default     observe');
+  const status = await both('status', ...admin);
+  expect(status.json).toMatchObject({ verdict: { level: 'good', label: 'All well' } });
   for (const columns of [100, 80, 60]) {
     const fitted = await commandRuns(
       [
@@ -132,6 +134,7 @@ const REPORTING: Readonly<Record<string, readonly string[]>> = {
   'rollout canary': ['5', '--force'],
   'rollout verify': ['5'],
   'rollout clear': [],
+  status: [],
 };
 
 test('every command that has --json prints JSON and nothing else', async () => {
@@ -146,7 +149,7 @@ test('every command that has --json prints JSON and nothing else', async () => {
     Object.entries(REPORTING).map(([path, args]) => [
       ...path.split(' '),
       ...args,
-      ...(/^(?:clients|rollout)/.test(path) ? ['--admin', gateway.adminOrigin] : []),
+      ...(/^(?:clients|rollout|status)/.test(path) ? ['--admin', gateway.adminOrigin] : []),
       '--json',
     ]),
   );

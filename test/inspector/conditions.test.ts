@@ -25,6 +25,9 @@ const SERVED = { failed: false, requests: 9 };
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
   recent: { v1: { requests: 9, failed: 0, inARow: SERVED }, v2: { requests: 9, failed: 0, inARow: SERVED } },
+  operations: [],
+  names: new Map(),
+  now: Date.UTC(2026, 10, 29, 12),
   ruleBook: '0123456789abcdef',
   refusedFaults: undefined,
   rollout: ROLLOUT,

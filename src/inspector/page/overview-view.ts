@@ -3,7 +3,7 @@ import type { Overview, OverviewItem } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { VIEW_NAMES } from './page-header.ts';
 import { type Go, placeAddress } from './page-state.ts';
-import { el, Loading, part, sentence } from './parts.ts';
+import { classes, el, Loading, part, sentence } from './parts.ts';
 
 const REFRESH_MS = 5000;
 
@@ -13,7 +13,7 @@ const LEVEL_NAMES = { bad: 'Bad', note: 'Note', good: 'Info' } as const;
 export function OverviewView({ go }: { readonly go: Go }): VNode {
   const { response, failure } = useAsked<Overview>('overview', REFRESH_MS);
   if (response === undefined) return part(Loading, { failure, subject: 'the overview' });
-  const { state, whose, items } = response;
+  const { verdict, state, whose, items } = response;
   return el(
     'div',
     { class: 'view overview' },
@@ -21,7 +21,8 @@ export function OverviewView({ go }: { readonly go: Go }): VNode {
     el(
       'section',
       { class: 'card' },
-      el('p', { class: 'state' }, sentence(state)),
+      el('p', { class: classes('state', verdict.level) }, sentence(verdict.sentence)),
+      el('p', null, sentence(state)),
       el('small', null, sentence(whose)),
     ),
     el(

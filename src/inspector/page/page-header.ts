@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { CaptureState, RefusedRuleBook } from '../api.ts';
+import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
 import { bytes, clockTime, count, counted } from './format.ts';
@@ -52,7 +52,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
     el(
       'div',
       { class: 'states' },
-      state !== undefined && conditionsChip(state.conditions, go),
+      state !== undefined && conditionsChip(state, go),
       state !== undefined && captureChip(state.capture),
       state !== undefined &&
         el(
@@ -122,23 +122,16 @@ const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   good: 'Good',
 };
 
-/** The worst condition in a few words, or else a service that responds; opened, all conditions with links to the views that show more. */
-function conditionsChip(conditions: readonly Condition[], go: Go): VNode | false {
-  const [first] = conditions;
-  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
-  const responds = conditions.find(({ about, level }) => level === 'good' && /^v[12]$/.test(about));
-  const worst = notable[0] ?? responds ?? first;
-  if (worst === undefined) return false;
-  const rest = notable.filter((one) => one !== worst && one.level === worst.level).length;
-  const more = rest === 0 ? '' : ` +${rest}`;
+/** The verdict in a few words; opened, its sentence and all conditions, with links to the views that show more. */
+function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'conditions'>, go: Go): VNode {
   return el(
     'details',
     { class: 'conditions' },
     el(
       'summary',
-      { class: classes('chip', 'condition', worst.level) },
+      { class: classes('chip', 'condition', verdict.level), title: verdict.sentence },
       el('i', { 'aria-hidden': true }),
-      `${worst.label}${more}`,
+      verdict.label,
     ),
     el(
       'ul',

@@ -9,8 +9,8 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
-import type { ClientsView, EndPlan, HistoryView, Overview, State } from '../api.ts';
-import { conditionsOf, RECENT_MINUTES } from '../conditions.ts';
+import type { ClientsView, EndPlan, HistoryView, Overview, State, Status } from '../api.ts';
+import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
@@ -48,11 +48,15 @@ const SMALL_PLAN_BYTES = 64 * 1024;
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
-/** Adds `/overview`, `/state`, `/history`, `/metrics`, `/report` and `/plan`. */
+/** Adds `/overview`, `/state`, `/status`, `/history`, `/metrics`, `/report` and `/plan`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   const plans = endPlans(parts);
   app.get('/state', () => jsonResponse(stateOf(parts)));
+  app.get('/status', () => {
+    const { verdict, conditions } = stateOf(parts);
+    return jsonResponse({ verdict, conditions } satisfies Status);
+  });
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/plan', async (c) => {
     const { zone, own = 'UTC', lead } = c.req.query();
@@ -195,13 +199,14 @@ async function overview(parts: InspectorParts): Promise<Overview> {
     reportOf(parts),
     errorGroups(view, pause, current.ruleBook.hash),
   ]);
-  const { startedAt, conditions } = stateOf(parts);
+  const { startedAt, conditions, verdict } = stateOf(parts);
   return overviewOf({
     sums: view.history.sums,
     startedAt,
     now: time(),
     origin: parts.gatewayOrigin(),
     conditions,
+    verdict,
     errors,
     report,
     rules: {
@@ -222,28 +227,40 @@ export function stateOf(parts: InspectorParts): State {
   const { refusal } = rules();
   const rollout = parts.rollout?.view();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
+  const now = time();
+  const operations = view.health.troubles(now);
+  const conditions = conditionsOf({
+    stats: current,
+    recent: view.history.recentFailures(now, RECENT_MINUTES),
+    operations,
+    names: parts.names(),
+    now,
+    ruleBook: ruleBook.hash,
+    refusedFaults: refusal?.faults.length,
+    rollout,
+  });
   return {
     run,
     startedAt: new Date(startedAt).toISOString(),
-    now: new Date(time()).toISOString(),
+    now: new Date(now).toISOString(),
     version,
     ruleBook: ruleBook.hash,
     origin,
     capture: { mode, masks, maxEntries, maxBytes, ...view.capture.held },
     latest: view.ring.latest,
-    perSecond: view.history.perSecond(time()),
+    perSecond: view.history.perSecond(now),
     structurePerSecond,
     inFlight,
     droppedLogLines,
     droppedSpans,
     canResend: resend !== undefined,
     canLogOut: token !== undefined,
-    conditions: conditionsOf({
-      stats: current,
-      recent: view.history.recentFailures(time(), RECENT_MINUTES),
-      ruleBook: ruleBook.hash,
-      refusedFaults: refusal?.faults.length,
-      rollout,
+    conditions,
+    verdict: verdictOf(conditions, {
+      requests: view.history.sums.all,
+      minutes: view.history.minutes(now),
+      since: view.health.wellSince ?? startedAt,
+      now,
     }),
     ...replicaOf(rollout?.replica),
     ...refusedRuleBook(refusal),

@@ -55,8 +55,10 @@ test('first look: the state in a sentence, and what is wrong first, each with it
   await page
     .getByText('8 requests: 6 migrated, 1 of V2 clients, 3 refused by V2, 1 by the gateway.', { exact: true })
     .waitFor();
-  // The header speaks of the parts, and claims nothing about what the overview lists.
-  expect(await page.locator('.conditions summary').innerText()).toBe('V2 responds');
+  expect(await page.locator('.conditions summary').innerText()).toBe('All well');
+  expect(await page.locator('.overview .state').innerText()).toBe(
+    'All well for less than a minute. In the last hour V2 refused 3 of 7 requests.',
+  );
   const items = page.locator('.overview li');
   const worst = items.first();
   expect(await worst.innerText()).toMatch(

@@ -1,0 +1,56 @@
+import type { Status } from '../inspector/api.ts';
+import { errorCode } from '../node/files.ts';
+import { jsonText, terminalLines } from '../report/text.ts';
+import { openAdmin } from './admin-client.ts';
+import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
+import type { RolloutOptions } from './rollout.ts';
+import { terminalOf, wrapLines } from './terminal.ts';
+
+/** Characters of the level before each condition. */
+const LABEL = 8;
+
+/** Prints the verdict of a running gateway, and what is behind it; the exit code is 1 where requests fail. */
+export async function printStatus(
+  options: Pick<RolloutOptions, 'admin' | 'config' | 'format'>,
+): Promise<CommandFault | undefined> {
+  const client = await openAdmin(options.admin, options.config);
+  if (isFault(client)) return client;
+  const status = await client.ask('/status').then(
+    async (response): Promise<Status | CommandFault | undefined> =>
+      response.statusCode === 200
+        ? statusIn(await response.body.text())
+        : { fault: client.refusal(response.statusCode) },
+    (error: unknown): CommandFault => ({
+      fault: `No response from ${client.url} (${errorCode(error)}); name the admin listener with --admin.`,
+    }),
+  );
+  if (status === undefined)
+    return { fault: `${client.url} is not the admin listener; name that with --admin.` };
+  if (isFault(status)) return { ...status, fault: terminalLines(status.fault) };
+  process.stdout.write(
+    options.format === 'json'
+      ? `${jsonText(status)}\n`
+      : statusText(status, terminalOf(process.stdout).columns),
+  );
+  if (status.verdict.level === 'bad') process.exitCode = FAILURE;
+  return undefined;
+}
+
+function statusIn(text: string): Status | undefined {
+  try {
+    const status: Status | null = JSON.parse(text);
+    return typeof status?.verdict === 'object' ? status : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The verdict, and below it the conditions that cost requests or may do so. */
+function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
+  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  const lines = [
+    verdict.sentence,
+    ...(notable.length < 2 ? [] : notable.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`)),
+  ];
+  return `${wrapLines(terminalLines(lines.join('\n')), columns, LABEL)}\n`;
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { commandRun } from '../support/command-runs.ts';
+import { exchange } from '../support/raw-client.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { spawnGateway } from '../support/spawn-gateway.ts';
+
+test('the command, GET /status and the overview have one verdict, and the exit code tells whether requests fail', async () => {
+  let status = '200 OK';
+  const v2 = await rawServer((socket, request) =>
+    socket.write(request.includes('/contacts') ? ok().replace('200 OK', status) : ok()),
+  );
+  const gateway = await spawnGateway({ upstream: v2.origin });
+  const admin = `http://127.0.0.1:${gateway.adminPort}`;
+  const order = (path: string): Promise<unknown> =>
+    exchange(
+      gateway.port,
+      `POST /api/v1/${path} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"data":{}}`,
+    );
+  const told = async (): Promise<readonly [code: number | null, text: string]> => {
+    const { out, code } = await commandRun(['status', '--admin', admin]);
+    for (const path of ['status', 'overview', 'state']) {
+      const response = await fetch(`${admin}/${path}`);
+      const { verdict } = (await response.json()) as { verdict: { sentence: string } };
+      expect(out).toContain(verdict.sentence);
+    }
+    return [code, out];
+  };
+  expect(await told()).toEqual([0, 'No request yet, so nothing is known.\n']);
+  for (let sent = 0; sent < 8; sent += 1) await order(sent < 4 ? 'clients' : 'contacts');
+  expect(await told()).toEqual([0, 'All well for less than a minute.\n']);
+  status = '501 Not Implemented';
+  for (let sent = 0; sent < 6; sent += 1) {
+    await order('contacts');
+    await order('clients');
+  }
+  const [code, text] = await told();
+  expect(code).toBe(1);
+  expect(text).toMatch(
+    /^create_contact fails: 6 of 6 requests since \d{4}-\S+Z\. Too little is known of before\.\n/,
+  );
+});

@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ConditionFacts,
+  conditionsOf,
+  RECENT_MINUTES,
+  verdictOf,
+} from '../../src/inspector/conditions.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { History } from '../../src/rewrite-log/history.ts';
+import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
+
+const START = Date.UTC(2026, 10, 29, 8);
+const MINUTE = 60_000;
+const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
+const DAY = 86_400_000;
+
+/** A gateway that is watched while time passes. */
+class Watched {
+  now = START;
+  private readonly history = new History();
+  private readonly health = new OperationHealth();
+
+  /** So many exchanges, a second apart. */
+  see(requests: number, facts: Partial<Entry> = {}): this {
+    for (let at = 0; at < requests; at += 1) {
+      this.now += 1000;
+      const entry: Entry = {
+        ...sampleEntry(1, this.now),
+        operation: 'order_floor_plan',
+        route: 'migrate',
+        verdict: 'rewritten',
+        failure: undefined,
+        origin: undefined,
+        would: undefined,
+        incomplete: undefined,
+        client: at % 2 === 0 ? ACME : OTHER,
+        status: 201,
+        ...facts,
+      };
+      this.history.add(entry, this.now);
+      this.health.add(entry, this.now);
+    }
+    return this;
+  }
+
+  /** So many pairs of an exchange that fails, and one that does not. */
+  seeBoth(pairs: number, facts: Partial<Entry>, status: number): this {
+    for (let at = 0; at < pairs; at += 1) this.see(1, { ...facts, status }).see(1, facts);
+    return this;
+  }
+
+  pass(milliseconds: number): this {
+    this.now += milliseconds;
+    return this;
+  }
+
+  verdict(more: Partial<ConditionFacts> = {}): string {
+    const { now } = this;
+    const facts: ConditionFacts = {
+      stats: { breaker: 'closed', droppedLogLines: 0 },
+      recent: this.history.recentFailures(now, RECENT_MINUTES),
+      operations: this.health.troubles(now),
+      names: new Map([[ACME, 'acme']]),
+      now,
+      ruleBook: '0123456789abcdef',
+      refusedFaults: undefined,
+      rollout: undefined,
+      ...more,
+    };
+    const since = this.health.wellSince ?? START;
+    const { level, sentence } = verdictOf(conditionsOf(facts), {
+      requests: this.history.sums.all,
+      minutes: this.history.minutes(now),
+      since,
+      now,
+    });
+    return `${level}: ${sentence}`;
+  }
+}
+
+const FAILS: Partial<Entry> = { status: 500 };
+const REFUSED: Partial<Entry> = { status: 422 };
+const ON_V1: Partial<Entry> = { origin: 'v1', mode: 'observe' };
+const rollout = (more: Partial<RolloutView>): Partial<ConditionFacts> => ({
+  rollout: { ...sampleRollout(), ...more },
+});
+
+describe('the verdict', () => {
+  test.each<[string, (watched: Watched) => string, string]>([
+    ['nothing seen yet', (all) => all.verdict(), 'unknown: No request yet, so nothing is known.'],
+    [
+      'all well',
+      (all) =>
+        all
+          .see(60)
+          .pass(3 * DAY)
+          .verdict(),
+      'good: All well for 3 days.',
+    ],
+    [
+      'one operation fails always, for one client',
+      (all) =>
+        all
+          .see(200, { operation: 'create_client' })
+          .see(25, { ...FAILS, client: ACME })
+          .verdict(),
+      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:03:21.000Z, all of acme. Too little is known of before.',
+    ],
+    [
+      'one operation fails always, for many clients, and did not before',
+      (all) =>
+        all
+          .see(100)
+          .see(200, { operation: 'create_client' })
+          .see(25, FAILS)
+          .see(20, { operation: 'create_client' })
+          .verdict(),
+      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:05:01.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'one operation is refused always, and was not before',
+      (all) => all.see(100, ON_V1).see(10, REFUSED).verdict(),
+      'bad: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'one operation is refused always, and nothing is known of before',
+      (all) => all.see(200, { operation: 'create_client' }).see(10, REFUSED).verdict(),
+      'note: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:03:21.000Z. Too little is known of before.',
+    ],
+    [
+      'one operation fails more often than it did',
+      (all) =>
+        all
+          .see(500)
+          .pass(20 * MINUTE)
+          .see(20)
+          .see(3, REFUSED)
+          .see(20)
+          .see(4, REFUSED)
+          .see(10)
+          .see(4, REFUSED)
+          .verdict(),
+      'note: order_floor_plan is refused at times: 11 of 61 requests since 2026-11-29T08:28:00.000Z. Before that, 0 of 500 failed.',
+    ],
+    [
+      'a rise that its past had is none',
+      (all) => all.seeBoth(50, ON_V1, 404).seeBoth(20, {}, 404).verdict(),
+      'good: All well for 2 minutes. In the last hour V2 refused 20 of 40 requests.',
+    ],
+    [
+      'V2 is gone',
+      (all) =>
+        all
+          .see(20)
+          .see(10, { status: 502, failure: 'upstream-unreachable', verdict: 'refused' })
+          .verdict({ stats: { breaker: 'open', droppedLogLines: 0 } }),
+      'bad: V2 keeps failing, so the circuit is open: requests to it get 503 until it responds to a probe. 10 of 30 requests to V2 failed in the last two minutes.',
+    ],
+    [
+      'V1 is gone in observe',
+      (all) =>
+        all
+          .see(10, ON_V1)
+          .see(10, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
+          .verdict({ ...rollout({ rollbacks: [], brownouts: [] }) }),
+      'bad: 10 of 20 requests to V1 failed in the last two minutes. The last 10 all failed.',
+    ],
+    [
+      'a brownout under way',
+      (all) =>
+        all
+          .see(20)
+          .see(20, { status: 503, failure: 'brownout', verdict: 'refused' })
+          .verdict(
+            rollout({ brownouts: [{ id: 'first', state: 'on', share: 100, status: 503 }], rollbacks: [] }),
+          ),
+      'note: The brownout first responds to 100 % of its V1 requests with 503, on purpose.',
+    ],
+    [
+      'after the end of V1',
+      (all) =>
+        all
+          .see(20)
+          .see(20, { status: 410, failure: 'sunset', verdict: 'refused' })
+          .verdict(rollout({ sunset: '2026-11-01T00:00:00.000Z', gone: {}, brownouts: [], rollbacks: [] })),
+      'good: V1 ended at 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. All well for less than a minute.',
+    ],
+    [
+      'the store is lost',
+      (all) =>
+        all.see(20).verdict(
+          rollout({
+            replica: {
+              name: 'b',
+              waiting: 0,
+              aloneSince: '2026-11-29T08:00:00.000Z',
+              aloneReason: 'ECONNREFUSED',
+            },
+            brownouts: [],
+            rollbacks: [],
+          }),
+        ),
+      'bad: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests.',
+    ],
+    [
+      'a certificate is about to end',
+      (all) =>
+        all.see(20).verdict({
+          stats: {
+            breaker: 'closed',
+            droppedLogLines: 0,
+            certificates: [{ use: 'clients', notAfter: START + 3 * DAY + MINUTE }],
+          },
+        }),
+      'note: The certificate for clients ends at 2026-12-02T08:01:00.000Z, in 3 days; renew its file, and the running gateway reads it again.',
+    ],
+    [
+      'the rule book was refused',
+      (all) => all.see(20).verdict({ refusedFaults: 2 }),
+      'bad: The rule book on disk has 2 faults and was refused; the one before it, 0123456789abcdef, stays in force.',
+    ],
+    [
+      'a fault that is over',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .see(40)
+          .pass(10 * MINUTE)
+          .see(5)
+          .verdict(),
+      'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'a fault that has been over for an hour',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .see(40)
+          .pass(61 * MINUTE)
+          .see(5)
+          .verdict(),
+      'good: All well for 62 minutes.',
+    ],
+    [
+      'two conditions of one kind',
+      (all) =>
+        all
+          .see(200, { operation: 'read_client' })
+          .see(9, FAILS)
+          .see(200, { operation: 'read_client' })
+          .see(9, { ...FAILS, operation: 'create_client' })
+          .see(60, { operation: 'read_client' })
+          .verdict(),
+      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known of before. 1 more condition of this kind.',
+    ],
+  ])('%s', (_, verdict, expected) => {
+    expect(verdict(new Watched())).toBe(expected);
+  });
+
+  // One client among a thousand whose requests always fail is known to V1 in the same way.
+  test('is not troubled by what a client does that V1 would refuse as well', () => {
+    const watched = new Watched();
+    for (let round = 0; round < 50; round += 1) watched.see(19).see(1, { status: 404, client: OTHER });
+    expect(watched.verdict()).toMatch(/^good/);
+  });
+});
