@@ -15,6 +15,8 @@ import {
 
 /** The exchange that a call is made for. */
 export interface CallOwner extends OnError {
+  /** The origin that it is for: the same for all attempts. */
+  readonly origin: Origin;
   readonly gateway: { readonly parts: GatewayParts; notify(notice: GatewayNotice): void };
   /** Sends the request again after a delay, unless nobody waits for it any more. */
   sendAgain(request: UpstreamRequest): void;
@@ -31,7 +33,6 @@ export class OriginCall implements UpstreamReceiver {
   /** The request as it was sent last. */
   request: UpstreamRequest | undefined = undefined;
   private readonly owner: CallOwner;
-  private readonly origin: Origin;
   /** What gets the response of this attempt, and a copy of it. */
   private receiver: UpstreamReceiver | undefined = undefined;
   private copy: ResponseCopy | undefined = undefined;
@@ -40,13 +41,12 @@ export class OriginCall implements UpstreamReceiver {
   /** True when it tests whether its origin has recovered. */
   private isProbe = false;
 
-  constructor(owner: CallOwner, origin: Origin) {
+  constructor(owner: CallOwner) {
     this.owner = owner;
-    this.origin = origin;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver, copy: ResponseCopy | undefined): void {
-    const { origin } = this;
+    const { origin } = this.owner;
     this.request = request;
     this.receiver = receiver;
     this.copy = copy;
@@ -61,7 +61,8 @@ export class OriginCall implements UpstreamReceiver {
 
   /** Sends the request again, if that is allowed; false where the fault is final. */
   retry(fault: UpstreamFault): boolean {
-    const { request, attempts, origin, sentAt, owner } = this;
+    const { request, attempts, sentAt, owner } = this;
+    const { origin } = owner;
     if (request === undefined || !mayRetry(request, fault, attempts) || !origin.retryBudget.acquire())
       return false;
     const { after, now, random } = owner.gateway.parts;
@@ -74,7 +75,7 @@ export class OriginCall implements UpstreamReceiver {
 
   /** The origin accepts no connections: as with an open circuit, the request was not tried. */
   notTried(): void {
-    this.origin.breaker.away(this.origin.upstream.recoveries);
+    this.owner.origin.breaker.away(this.owner.origin.upstream.recoveries);
     if (this.attempts === 1) this.attempts = 0;
   }
 
@@ -84,7 +85,7 @@ export class OriginCall implements UpstreamReceiver {
    */
   count(fault: UpstreamFault): void {
     if (!isCounted(fault, this.request?.body ?? null)) return;
-    const { breaker, upstream, version, host } = this.origin;
+    const { breaker, upstream, version, host } = this.owner.origin;
     this.owner.gateway.notify({ event: 'upstream-fault', origin: version, host, fault });
     breaker.failed(fault.kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
   }
@@ -106,7 +107,7 @@ export class OriginCall implements UpstreamReceiver {
 
   /** True for a call to this upstream. */
   isTo(upstream: Upstream): boolean {
-    return this.origin.upstream === upstream;
+    return this.owner.origin.upstream === upstream;
   }
 
   /** Sets its place among those that wait for a connection: the lowest is the first. */
@@ -128,7 +129,7 @@ export class OriginCall implements UpstreamReceiver {
 
   /** The exchange is over. */
   over(): void {
-    if (this.isProbe) this.origin.breaker.probeOver();
+    if (this.isProbe) this.owner.origin.breaker.probeOver();
   }
 
   // What the upstream tells.

@@ -315,7 +315,7 @@ export class ProxiedExchange
     }
     if (request.body instanceof Uint8Array) this.entry.bytesOut = request.body.length;
     if (version !== 'v1') this.recorder?.recordUpstreamRequest(request);
-    this.call ??= new OriginCall(this, this.origin);
+    this.call ??= new OriginCall(this);
     this.call.send(request, this.mode.response(this), this.sampled());
   }
 

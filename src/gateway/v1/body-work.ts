@@ -88,15 +88,19 @@ export function failTransform(exchange: V1Exchange, { failure, cause }: RefusedM
 }
 
 /** Judges the digests of a request's body by the bytes that its client sent, and goes on. */
-export function judgeDigests(exchange: V1Exchange, body: Uint8Array, next: () => void): void {
+export function judgeDigests(
+  exchange: V1Exchange,
+  body: Uint8Array,
+  next: (exchange: V1Exchange, body: Uint8Array) => void,
+): void {
   const judged = exchange.migration.judge(body, exchange.gateway.parts.hash);
   if (judged === undefined) {
-    next();
+    next(exchange, body);
     return;
   }
   exchange.memory.work((_, finish) => {
     judged.then(
-      () => finish(next),
+      () => finish(() => next(exchange, body)),
       (error: unknown) => finish(() => exchange.failInternally(error)),
     );
   }, 1);

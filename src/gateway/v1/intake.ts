@@ -247,7 +247,6 @@ const PEEKED_BYTES = 1024;
 
 /** A response that goes on as it comes, and is noted if it is JSON under a name that hides it. */
 class Hidden implements Way {
-  readonly isUnsent = false;
   private readonly exchange: V1Exchange;
   private readonly coding: Coding | undefined;
   /** The beginning of one with a coding. */
@@ -261,6 +260,10 @@ class Hidden implements Way {
 
   get borrowsParts(): boolean {
     return this.exchange.borrowsParts;
+  }
+
+  get isUnsent(): boolean {
+    return false;
   }
 
   data(part: Uint8Array, isLast: boolean): void {
@@ -294,8 +297,6 @@ const MAX_BLANK_BYTES = 1024;
 
 /** A response that is collected and rewritten as a whole. */
 class Whole implements Way {
-  readonly borrowsParts = true;
-  readonly isUnsent = true;
   private readonly intake: Intake;
   private readonly own: ResponseHead;
   private readonly coding: Coding | undefined;
@@ -317,6 +318,14 @@ class Whole implements Way {
     this.body = new ByteCollector(step.isTooLong ? 0 : length, intake.exchange.gateway.bodyMemory);
     this.isGuess = step.isGuess && step.coding === undefined;
     this.holdsHead = step.holdsHead;
+  }
+
+  get borrowsParts(): boolean {
+    return true;
+  }
+
+  get isUnsent(): boolean {
+    return true;
   }
 
   data(chunk: Uint8Array, isLast: boolean): void {

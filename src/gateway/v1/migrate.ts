@@ -31,40 +31,34 @@ export const MIGRATE: V1Mode = {
   ...PLAIN,
 
   request(exchange) {
-    const { received, migration, decision } = exchange;
+    const { received, decision } = exchange;
     const { hasBody } = received.exchange;
-    const step = migration.begin(hasBody);
+    const step = exchange.migration.begin(hasBody);
     switch (step.action) {
       case 'refuse': {
         // A body of unknown length may be empty: an empty one is forwarded, whatever its head says.
         const isMeant = decision.refusal !== undefined || (received.head.contentLength ?? 0) > 0;
         if (isMeant) exchange.refuse(step.failure);
-        else exchange.collect(0, () => goOn(exchange, migration.finish(undefined), null), step.failure);
+        else exchange.collect(0, (body) => forwardWithout(exchange, body), step.failure);
         return;
       }
       case 'forward':
         exchange.open((body) => forwardUnread(exchange, body), 'exchange');
         return;
       case 'drop':
-        exchange.collect(decision.bodyLimit, (body) => {
-          goOn(exchange, migration.finish(body.length > 0 ? 'unread' : undefined), null);
-        });
+        exchange.collect(decision.bodyLimit, (body) => forwardWithout(exchange, body));
         return;
-      case 'rewrite': {
-        const format = streamedFormat(step);
-        if (!hasBody) goOn(exchange, migration.finish(NO_BODY));
-        else if (format === undefined)
-          exchange.collect(decision.bodyLimit, (body) =>
-            judgeDigests(exchange, body, () => migrateWhole(exchange, body)),
-          );
+      case 'rewrite':
+        if (!hasBody) goOn(exchange, exchange.migration.finish(NO_BODY));
+        else if (streamedFormat(step) === undefined)
+          exchange.collect(decision.bodyLimit, (body) => judgeDigests(exchange, body, migrateWhole));
         // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
         else
           exchange.open(
-            (body) => migrateParts(exchange, body, format),
+            (body) => migrateParts(exchange, body),
             'exchange',
-            isOfTexts(format) ? 'at-once' : undefined,
+            isOfTexts(step.format) ? 'at-once' : undefined,
           );
-      }
     }
   },
 
@@ -132,9 +126,15 @@ function forwardUnread(exchange: V1Exchange, body: Body): void {
   goOn(exchange, exchange.migration.finish(body === null ? undefined : 'unread'), body);
 }
 
+/** Forwards the request without the body that its client sent. */
+function forwardWithout(exchange: V1Exchange, body: Uint8Array): void {
+  goOn(exchange, exchange.migration.finish(body.length > 0 ? 'unread' : undefined), null);
+}
+
 /** Rewrites a body as it comes; one that came whole and is short enough is migrated whole. */
-function migrateParts(exchange: V1Exchange, body: Body, format: StreamedFormat): void {
-  if (body === null) forwardUnread(exchange, body);
+function migrateParts(exchange: V1Exchange, body: Body): void {
+  const format = streamedFormat(exchange.decision.body);
+  if (format === undefined || body === null) forwardUnread(exchange, body);
   else if (!(body instanceof Uint8Array)) migrateStream(exchange, body, format);
   else if (body.length > exchange.decision.bodyLimit) migrateStream(exchange, inOnePart(body), format);
   else goOn(exchange, exchange.migration.finish(body));

@@ -24,7 +24,7 @@ export const OBSERVE: V1Mode = {
     entry.origin = 'v1';
     const dryRun = new DryRun(exchange.migration, {
       take: (bytes) => memory.reserve(bytes),
-      judge: (bytes, next) => judgeDigests(exchange, bytes, next),
+      judge: (bytes, next) => judgeDigests(exchange, bytes, () => next()),
       decode: (coding, bytes, limit, done) => decodeBody(exchange, coding, bytes, limit, done),
       rewrite: (bytes, done, lost) => rewriteRequest(exchange, bytes, done, lost),
       transform: (job, done) => callTransform(exchange, job, done),
