@@ -24,7 +24,7 @@ interface PlatformFacts {
 }
 
 /** An exchange on a platform that provides a `Request` and expects a `Response`. */
-export class EdgeExchange implements Exchange {
+export class EdgeExchange implements Exchange, EdgeResponseOwner {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
@@ -47,7 +47,7 @@ export class EdgeExchange implements Exchange {
     this.finished = promise;
     this.ended = resolve;
     this.request = request;
-    this.response = new EdgeResponse(options.refusals);
+    this.response = new EdgeResponse(this, options.refusals);
     this.method = request.method;
     // `new URL()` would resolve dot segments.
     this.target = splitUrl(request.url).target;
@@ -87,12 +87,6 @@ export class EdgeExchange implements Exchange {
 
   attach(handler: ExchangeHandler): void {
     this.handler = handler;
-    this.response.attach({
-      isHead: this.method === 'HEAD',
-      drained: () => handler.drained(),
-      flushed: () => this.flushed(),
-      disconnected: () => this.disconnect(),
-    });
   }
 
   collect(): void {
@@ -148,7 +142,7 @@ export class EdgeExchange implements Exchange {
   reset(): void {
     this.response.reset();
     this.body?.close();
-    this.disconnect();
+    this.disconnected();
   }
 
   /** Workers report a client that has gone in the same way as invalid framing; where a front end checks the framing, it is the former. */
@@ -157,17 +151,21 @@ export class EdgeExchange implements Exchange {
       this.handler?.onClientFault('client-timeout');
       return;
     }
-    this.disconnect();
+    this.disconnected();
     this.response.reset(failure('bad-framing'));
   }
 
-  private flushed(): void {
+  drained(): void {
+    this.handler?.drained();
+  }
+
+  flushed(): void {
     if (this.settled) return;
     this.settled = true;
     this.handler?.flushed();
   }
 
-  private disconnect(): void {
+  disconnected(): void {
     if (this.settled) return;
     this.settled = true;
     if (this.handler === undefined) this.ended();
@@ -191,8 +189,8 @@ function platformFacts(request: Request): PlatformFacts {
 
 /** Receives the events of a response in progress. */
 interface EdgeResponseOwner {
-  /** True for HEAD: the body is not sent, but its length is declared. */
-  readonly isHead: boolean;
+  /** A response to HEAD has no body, but declares its length. */
+  readonly method: string;
   /** Called when more may be written. */
   drained(): void;
   flushed(): void;
@@ -212,9 +210,9 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 class EdgeResponse {
   readonly response: Promise<Response>;
+  private readonly owner: EdgeResponseOwner;
   private readonly refusals: RefusalForm | undefined;
   private readonly resolve: (response: Response) => void;
-  private owner: EdgeResponseOwner | undefined = undefined;
   private started: ResponseHead | undefined = undefined;
   /** By the head; undefined where that does not say. */
   private length: number | undefined = undefined;
@@ -229,15 +227,12 @@ class EdgeResponse {
   private backpressured = false;
   private ended = false;
 
-  constructor(refusals: RefusalForm | undefined) {
+  constructor(owner: EdgeResponseOwner, refusals: RefusalForm | undefined) {
     const { promise, resolve } = Promise.withResolvers<Response>();
+    this.owner = owner;
     this.refusals = refusals;
     this.response = promise;
     this.resolve = resolve;
-  }
-
-  attach(owner: EdgeResponseOwner): void {
-    this.owner = owner;
   }
 
   head(head: ResponseHead): void {
@@ -279,13 +274,13 @@ class EdgeResponse {
     this.ended = true;
     const { writer, started, isPassed, chunks } = this;
     if (isPassed) {
-      this.owner?.flushed();
+      this.owner.flushed();
       return;
     }
     if (writer !== undefined) {
       writer.close().then(
-        () => this.owner?.flushed(),
-        () => this.owner?.disconnected(),
+        () => this.owner.flushed(),
+        () => this.owner.disconnected(),
       );
       return;
     }
@@ -295,7 +290,7 @@ class EdgeResponse {
       this.resolve(
         this.responseOf(started, chunks.length > 1 ? concatBytes(chunks) : only && ownBytes(only)),
       );
-      queueMicrotask(() => this.owner?.flushed());
+      queueMicrotask(() => this.owner.flushed());
     });
   }
 
@@ -324,7 +319,7 @@ class EdgeResponse {
       this.started = undefined;
       this.ended = false;
       this.reset();
-      this.owner?.disconnected();
+      this.owner.disconnected();
       throw error;
     }
   }
@@ -336,7 +331,7 @@ class EdgeResponse {
     const response = this.responseOf(this.started, readable);
     const writer = writable.getWriter();
     this.writer = writer;
-    writer.closed.catch(() => this.owner?.disconnected());
+    writer.closed.catch(() => this.owner.disconnected());
     this.resolve(response);
     for (const chunk of this.chunks.splice(0)) this.write(writer, chunk);
   }
@@ -348,14 +343,14 @@ class EdgeResponse {
         this.waiting -= chunk.length;
         if (!this.backpressured || this.waiting > HIGH_WATER_BYTES / 2) return;
         this.backpressured = false;
-        this.owner?.drained();
+        this.owner.drained();
       },
-      () => this.owner?.disconnected(),
+      () => this.owner.disconnected(),
     );
   }
 
   private responseOf({ status, reason = '', headers }: ResponseHead, body: BodyInit | null): Response {
-    const hasNoBody = this.owner?.isHead === true || BODILESS_STATUSES.has(status);
+    const hasNoBody = this.owner.method === 'HEAD' || BODILESS_STATUSES.has(status);
     const init: ManualResponseInit = {
       status,
       ...(reason === '' ? {} : { statusText: reason }),
@@ -383,14 +378,14 @@ function ignore(): void {}
 
 /** The body of a request: buffered whole, streamed with backpressure, or left to the platform. It can be read once. */
 class PartBody implements BodyParts {
-  /** Bytes read so far; of a body that is left to the platform, all of them once it is sent. */
-  bytes = 0;
   private readonly stream: ReadableStream<Uint8Array>;
   private readonly length: number | undefined;
   private readonly timeout: number;
   private readonly onFault: (fault: ClientFault) => void;
   private readonly timer = new PhaseTimer(() => this.late());
   private reader: PartReader | undefined = undefined;
+  /** Of a body that is left to the platform, all of its bytes once it is sent. */
+  private passed = 0;
   private first: Uint8Array | undefined = undefined;
   private done = false;
 
@@ -407,6 +402,11 @@ class PartBody implements BodyParts {
     this.onFault = onFault;
   }
 
+  /** Bytes read so far. */
+  get bytes(): number {
+    return this.reader?.bytes ?? this.passed;
+  }
+
   /** True for a body that the worker reads itself. */
   get isShort(): boolean {
     return this.length !== undefined && this.length <= READ_BYTES;
@@ -414,7 +414,7 @@ class PartBody implements BodyParts {
 
   /** Reads the first part of a short body; returns it if it is the whole. Rejects when the body breaks off. */
   async begin(): Promise<Uint8Array | undefined> {
-    const reader = (this.reader ??= new PartReader(this.stream, this.length, false));
+    const reader = this.read(false);
     this.first = await this.next(reader);
     return reader.isWhole ? this.first : undefined;
   }
@@ -422,7 +422,7 @@ class PartBody implements BodyParts {
   /** Buffers the body; undefined when `acceptBytes` stopped it. Rejects when the body breaks off. */
   async collect(acceptBytes: (bytes: number) => boolean): Promise<Uint8Array | undefined> {
     const body = new ByteCollector(this.length);
-    const reader = (this.reader ??= new PartReader(this.stream, this.length, !this.isShort));
+    const reader = this.read(!this.isShort);
     for (;;) {
       const part = await this.next(reader);
       if (part !== undefined && !acceptBytes(body.add(part, !this.isShort))) {
@@ -435,7 +435,7 @@ class PartBody implements BodyParts {
 
   /** Streams the body: a part is valid until the next one is asked for. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
-    const reader = (this.reader ??= new PartReader(this.stream, this.length, true));
+    const reader = this.read(true);
     if (this.first !== undefined) yield this.first;
     for (;;) {
       let part: Uint8Array | undefined;
@@ -459,7 +459,7 @@ class PartBody implements BodyParts {
   private async passTo(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> {
     try {
       await this.stream.pipeTo(to, { preventAbort: true });
-      this.bytes = this.length ?? 0;
+      this.passed = this.length ?? 0;
     } catch (error) {
       // The platform does not tell which side broke. If V2 did, the request to it has failed by then.
       await nextTurn();
@@ -473,22 +473,20 @@ class PartBody implements BodyParts {
     this.timer.stop();
     if (this.done || this.reader?.isWhole === true) return;
     this.done = true;
-    this.reader ??= new PartReader(this.stream, this.length, true);
-    this.reader.cancel();
+    this.read(true).cancel();
+  }
+
+  /** Reads it here, each part with time of its own. */
+  private read(lends: boolean): PartReader {
+    this.reader ??= new PartReader(this.stream, this.length, lends, this.timer, this.timeout);
+    return this.reader;
   }
 
   private async next(reader: PartReader): Promise<Uint8Array | undefined> {
     if (this.done) return undefined;
-    this.timer.start(this.timeout);
-    try {
-      const part = await reader.next();
-      this.bytes = reader.bytes;
-      this.done ||= part === undefined;
-      return part;
-    } finally {
-      if (this.done || reader.isWhole) this.timer.stop();
-      else this.timer.pause();
-    }
+    const part = await reader.next();
+    this.done ||= part === undefined;
+    return part;
   }
 
   /** Ends the wait of the reader of the body. */

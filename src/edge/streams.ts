@@ -36,17 +36,27 @@ const MOST_BYTES = 64 * 1024;
 /** Bytes that are read at a time from a body of unknown length: most are short. */
 const PART_BYTES = 16 * 1024;
 
-/** Reads a body in parts, of a declared length or to its end. */
+/** Reads a body in parts, of a declared length or to its end; a timer limits how long each part may take. */
 export class PartReader {
   /** Bytes read so far. */
   bytes = 0;
   private readonly length: number | undefined;
   private readonly read: () => Promise<Uint8Array | undefined>;
   private readonly stop: () => Promise<void>;
+  private readonly timer: PhaseTimer;
+  private readonly timeout: number;
 
   /** With `lends`, each part is valid until the next one is asked for: all are read into one buffer. */
-  constructor(stream: ReadableStream<Uint8Array>, length: number | undefined, lends: boolean) {
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    length: number | undefined,
+    lends: boolean,
+    timer: PhaseTimer,
+    timeout: number,
+  ) {
     this.length = length;
+    this.timer = timer;
+    this.timeout = timeout;
     if (!reusesMemory || (length !== undefined && length <= READ_BYTES)) {
       const reader = stream.getReader();
       this.read = async () => (await reader.read()).value;
@@ -72,9 +82,16 @@ export class PartReader {
   /** The next part; undefined at the end. */
   async next(): Promise<Uint8Array | undefined> {
     if (this.isWhole) return undefined;
-    const part = await this.read();
-    this.bytes += part?.length ?? 0;
-    return part;
+    this.timer.start(this.timeout);
+    let part: Uint8Array | undefined;
+    try {
+      part = await this.read();
+      this.bytes += part?.length ?? 0;
+      return part;
+    } finally {
+      if (part === undefined || this.isWhole) this.timer.stop();
+      else this.timer.pause();
+    }
   }
 
   /** Discards the rest. */

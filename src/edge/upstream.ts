@@ -172,12 +172,11 @@ class FetchCall implements UpstreamCall {
       await passed;
       return;
     }
-    const body = new PartReader(stream, length, this.receiver.borrowsParts === true);
+    const lends = this.receiver.borrowsParts === true;
+    const body = new PartReader(stream, length, lends, this.timer, this.options.bodyTimeout);
     this.body = body;
     for (;;) {
-      this.timer.start(this.options.bodyTimeout);
       const part = await body.next();
-      this.timer.pause();
       if (part === undefined || this.settled) return;
       this.receiver.data(part, body.isWhole);
       if (this.paused !== undefined) await this.paused.promise;

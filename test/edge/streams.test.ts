@@ -46,7 +46,7 @@ test.each([
       controller.close();
     },
   });
-  const reader = new PartReader(body, length, false);
+  const reader = new PartReader(body, length, false, new PhaseTimer(() => {}), 0);
   const parts: (string | undefined)[] = [];
   while (parts.length < expected.length) {
     const part = await reader.next();
