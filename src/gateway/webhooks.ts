@@ -3,6 +3,7 @@ import { ALL_CODINGS, readCoding, readJsonType } from '../http/content.ts';
 import { BODY_KINDS, kindOfName } from '../http/fields.ts';
 import { undecoded, type WebhookDecision } from '../migrate/decision.ts';
 import { bufferFull, failure } from '../migrate/failure.ts';
+import { deliveryContext } from '../rewrite/compiled-rule-book.ts';
 import { gatewayFailure } from './failures.ts';
 import {
   isSignedBy,
@@ -152,7 +153,7 @@ class Delivery {
     const { now } = gateway.parts;
     const before = now();
     const address = webhook.gateway ?? gatewayAddress(received, gateway.trustedProxies);
-    const context = rules.deliveryContext(operation, gateway.v2, address);
+    const context = deliveryContext(rules, operation, gateway.v2, address);
     memory.work((room, finish) => {
       const failed = (error: unknown): void => finish(() => exchange.failInternally(error));
       gateway.rewriter.response(

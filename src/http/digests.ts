@@ -1,11 +1,12 @@
-import { type HeaderList, headerValue, headerValues } from './header-list.ts';
+import { DIGEST_FIELDS } from './fields.ts';
+import { type HeaderList, headerValues } from './header-list.ts';
 
 /** A hash function that a digest can be checked with, named as the Web Cryptography API names it. */
 export type DigestAlgorithm = 'md5' | 'sha-1' | 'sha-256' | 'sha-512';
 
 /** A digest that a client sent with a body. */
 export interface BodyDigest {
-  /** The field that has it. */
+  /** The field that has it, in lower case. */
   readonly field: string;
   readonly algorithm: DigestAlgorithm;
   /** In base64, without padding. */
@@ -22,12 +23,6 @@ export interface BodyDigests {
 /** Digests of which none is checked. */
 export const UNCHECKED: BodyDigests = { checks: [], hasOthers: true };
 
-/** One sum in RFC 1864, a list of `algorithm=sum` in RFC 3230, and in RFC 9530 a dictionary of `algorithm=:sum:`. */
-const FIELDS = ['Content-MD5', 'Digest', 'Content-Digest', 'Repr-Digest'];
-
-/** The names of the fields that are read, in lower case. */
-export const DIGEST_FIELDS: readonly string[] = FIELDS.map((field) => field.toLowerCase());
-
 /** The algorithms by their names in fields, with the length of a sum. */
 const ALGORITHMS: ReadonlyMap<string, readonly [algorithm: DigestAlgorithm, length: number]> = new Map([
   ['md5', ['md5', 22]],
@@ -38,22 +33,20 @@ const ALGORITHMS: ReadonlyMap<string, readonly [algorithm: DigestAlgorithm, leng
 
 const MEMBER = /(?:^|,)[ \t]*([\w-]+)[ \t]*=[ \t]*(:?)([A-Za-z0-9+/]+)={0,2}(:?)[ \t]*(?=[,;]|$)/g;
 
-/** Reads the digests of a request. */
+/** Reads the digests of a request: one sum, a list of `algorithm=sum`, and dictionaries of `algorithm=:sum:`. */
 export function readDigests(headers: HeaderList): BodyDigests {
-  // A part is sent with the digest of the whole (RFC 9530 §3.1).
-  const isPart = headerValue(headers, 'content-range') !== undefined;
   const checks: BodyDigest[] = [];
   let members = 0;
-  for (const field of FIELDS) {
-    for (const value of headerValues(headers, field.toLowerCase())) {
-      const text = field === 'Content-MD5' ? `md5=${value}` : value;
-      const isDictionary = field.includes('-D');
+  for (const field of DIGEST_FIELDS) {
+    for (const value of headerValues(headers, field)) {
+      const text = field === 'content-md5' ? `md5=${value}` : value;
+      const isDictionary = field.includes('-d');
       members += text.split(',').length;
-      if (isPart && !field.startsWith('C')) continue;
       for (const [, name = '', open, sum = '', close] of text.matchAll(MEMBER)) {
         const [algorithm, length] = ALGORITHMS.get(isDictionary ? name : name.toLowerCase()) ?? [];
-        const isWhole = sum.length === length && `${open}${close}` === (isDictionary ? '::' : '');
-        if (algorithm !== undefined && isWhole) checks.push({ field, algorithm, sum });
+        const isInForm = isDictionary ? open && close : !open && !close;
+        if (algorithm !== undefined && sum.length === length && isInForm)
+          checks.push({ field, algorithm, sum });
       }
     }
   }

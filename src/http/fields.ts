@@ -1,4 +1,3 @@
-import { latin1Bytes } from './byte-collector.ts';
 import { isForwarding, isOtherTrace } from './forwarding.ts';
 import {
   FieldNames,
@@ -105,7 +104,7 @@ const CONTENT_LENGTH = new FieldNames(['content-length']);
 const REQUEST_MODIFIER =
   /^(?::|if-|accept|cache-control$|cookie$|expect$|max-forwards$|pragma$|priority$|range$)/;
 
-const FORBIDDEN_TRAILERS = new FieldNames(['content-length', 'host']);
+const FORBIDDEN_TRAILERS = /* @__PURE__ */ new FieldNames(['content-length', 'host']);
 
 const PROTECTED_NAMES: ReadonlySet<string> = new Set([
   'authorization',
@@ -140,14 +139,14 @@ export function hasKeepAliveOption(connection: string): boolean {
   return KEEP_ALIVE_OPTION.test(connection);
 }
 
+/** Digests of a body that can be checked: RFC 1864, RFC 3230 and RFC 9530. */
+export const DIGEST_FIELDS: readonly string[] = ['content-md5', 'digest', 'content-digest', 'repr-digest'];
+
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
 const BODY_NAMES = new FieldNames([
   'content-encoding',
   'content-length',
-  'content-md5',
-  'content-digest',
-  'digest',
-  'repr-digest',
+  ...DIGEST_FIELDS,
   'content-sha256',
   'accept-ranges',
   'trailer',
@@ -256,6 +255,7 @@ export type HeaderKind =
   | (typeof OTHER_KINDS)[number][1]
   | 'hop-by-hop'
   | 'body'
+  | 'digest'
   | 'forwarding'
   | 'other-trace'
   | 'signature'
@@ -325,10 +325,6 @@ const OTHER_KINDS = [
   ['origin', 'origin'],
   ['access-control-request-method', 'preflight'],
   ['date', 'date'],
-  ['content-md5', 'digest'],
-  ['digest', 'digest'],
-  ['content-digest', 'digest'],
-  ['repr-digest', 'digest'],
 ] as const;
 
 const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map(OTHER_KINDS);
@@ -337,7 +333,7 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map(OTHER_KINDS);
 const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
 /** Names in lower case that most fields have. */
-const USUAL_NAMES: readonly string[] = [...NAMED_KINDS, ...COMMON_NAMES];
+export const USUAL_NAMES: readonly string[] = [...NAMED_KINDS, ...COMMON_NAMES];
 
 /** The kind of a field by its name, in any case. */
 export function kindOfName(name: string): HeaderKind {
@@ -349,7 +345,7 @@ function kindOfLower(lower: string): HeaderKind {
   const kind = KINDS_BY_NAME.get(lower) ?? KINDS_OF_OTHERS.get(lower);
   if (kind !== undefined) return kind;
   if (isHopByHop(lower)) return 'hop-by-hop';
-  if (isBodyField(lower)) return 'body';
+  if (isBodyField(lower)) return DIGEST_FIELDS.includes(lower) ? 'digest' : 'body';
   if (isForwarding(lower)) return 'forwarding';
   if (isOtherTrace(lower)) return 'other-trace';
   if (SIGNATURE_NAME.test(lower)) return 'signature';
@@ -378,78 +374,6 @@ const kindsBySpelling: ReadonlyMap<string, HeaderKind> = new Map(
     [lower.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase()), kindOfLower(lower)],
   ]),
 );
-
-/** Names in lower case that are often received. */
-const KNOWN_NAMES = [
-  ...USUAL_NAMES,
-  'access-control-allow-origin',
-  'age',
-  'cache-control',
-  'content-language',
-  'date',
-  'etag',
-  'expires',
-  'forwarded',
-  'if-none-match',
-  'last-modified',
-  'location',
-  'pragma',
-  'referer',
-  'server',
-  'set-cookie',
-  'strict-transport-security',
-  'te',
-  'vary',
-  'via',
-  'x-content-type-options',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-frame-options',
-  'x-powered-by',
-  'x-real-ip',
-];
-
-/** A known name, with the next one of the same slot. */
-interface KnownName {
-  readonly codes: Uint8Array;
-  readonly kind: HeaderKind;
-  readonly next: KnownName | undefined;
-}
-
-const SLOTS = 512;
-/** The bit that tells lower case from upper case: without it no two characters of known names are the same. */
-const LOWER_CASE = 0x20;
-const slots: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
-
-for (const name of KNOWN_NAMES) {
-  const codes = latin1Bytes(name);
-  const slot = slotOf(codes, 0, codes.length);
-  slots[slot] = { codes, kind: kindOfLower(name), next: slots[slot] };
-}
-
-/** The kind of a field by the bytes of its name, which must be a token; undefined for one that is not known. No text is made of it. */
-export function kindOfBytes(bytes: Uint8Array, from: number, to: number): HeaderKind | undefined {
-  for (let known = slots[slotOf(bytes, from, to)]; known !== undefined; known = known.next)
-    if (isName(known.codes, bytes, from, to)) return known.kind;
-  return undefined;
-}
-
-function isName(codes: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  if (codes.length !== to - from) return false;
-  for (let at = 0; at < codes.length; at += 1)
-    if (((bytes[from + at] ?? 0) | LOWER_CASE) !== codes[at]) return false;
-  return true;
-}
-
-/** Length, first, middle and last character tell nearly all known names apart. */
-function slotOf(bytes: Uint8Array, from: number, to: number): number {
-  const length = to - from;
-  const first = (bytes[from] ?? 0) | LOWER_CASE;
-  const middle = (bytes[from + (length >> 1)] ?? 0) | LOWER_CASE;
-  const last = (bytes[to - 1] ?? 0) | LOWER_CASE;
-  return (length ^ (first << 1) ^ (middle << 4) ^ (last << 2)) & (SLOTS - 1);
-}
 
 /** Fields that the gateway adds to a message, as a list and as lines in latin1. */
 export interface AddedFields {

@@ -52,7 +52,7 @@ export class Prefixes {
 }
 
 /** The prefixes of a rule book that names none. */
-export const DEFAULT_PREFIXES = new Prefixes('/api/v1', '/api/v2');
+export const DEFAULT_PREFIXES = /* @__PURE__ */ new Prefixes('/api/v1', '/api/v2');
 
 /** True for a raw path, or a target, that is `prefix` or goes on below it. */
 export function isUnder(path: string, prefix: string): boolean {

@@ -76,7 +76,7 @@ async function streamRequest(
   body: ReadableStream<Uint8Array> | null,
 ): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest> {
   const { request: sent } = started;
-  const parts = new RewrittenBody(body ?? new Blob().stream(), started.open(), undefined, () => {});
+  const parts = new RewrittenBody(body ?? new Blob().stream(), started.open(), () => {});
   const begun = await parts.begin();
   if (begun.outcome === 'refused') {
     body?.cancel().catch(() => {});

@@ -2,7 +2,7 @@ import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { HonoRequest } from 'hono/request';
 import { matchedRoutes } from 'hono/route';
 import { findTargetHandler } from 'hono/utils/handler';
-import { DIGEST_FIELDS } from '../http/digests.ts';
+import { DIGEST_FIELDS } from '../http/fields.ts';
 import { splitUrl } from '../http/target.ts';
 import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';

@@ -365,12 +365,6 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
   read: (end: End, body: Body, received: Uint8Array | undefined) => Outcome,
   judge: (received: Body | Uint8Array) => Promise<void> | undefined = () => undefined,
 ): WholeBody<Body, Outcome> {
-  const settle = (body: Body, received: Uint8Array | undefined): Outcome | Promise<Outcome> => {
-    const end = drive(migration, migration.finish(body), run);
-    return end instanceof Promise
-      ? end.then((late) => read(late, body, received))
-      : read(end, body, received);
-  };
   const atOnce: CallTransform = (job) => {
     const made = run(job);
     return made instanceof Promise ? isAsynchronous(job) : made;
@@ -384,8 +378,14 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
       return read(end, body, received);
     },
     settle: (body, received) => {
+      const settled = (): Outcome | Promise<Outcome> => {
+        const end = drive(migration, migration.finish(body), run);
+        return end instanceof Promise
+          ? end.then((late) => read(late, body, received))
+          : read(end, body, received);
+      };
       const judged = judge(received ?? body);
-      return judged === undefined ? settle(body, received) : judged.then(() => settle(body, received));
+      return judged === undefined ? settled() : judged.then(settled);
     },
   };
 }
@@ -669,7 +669,7 @@ function modulesOf(
     if (exports.length > 0) return [transform, { text: '', exports }] as const;
     const what = module === undefined ? 'is not in transforms' : 'exports neither request nor response';
     throw new TypeError(
-      `The operation ${id} has the transform ${transform}, which ${what}: import the module, and give createMigration { transforms: { '${transform}': module } }.`,
+      `The operation ${id} has the transform ${transform}, which ${what}: give createMigration { transforms: { '${transform}': module } }.`,
     );
   });
   return Object.fromEntries(modules);

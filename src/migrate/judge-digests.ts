@@ -7,15 +7,8 @@ export type HashBody = (
   body: Uint8Array,
 ) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
 
-/** What the digests of a body say of it: `wrong` is the first that does not match. */
-export interface Judgement {
-  readonly wrong: BodyDigest | undefined;
-  /** True where all of them were checked. */
-  readonly isComplete: boolean;
-}
-
-/** That of digests which nobody checked. */
-export const UNJUDGED: Judgement = { wrong: undefined, isComplete: false };
+/** What the digests of a body say of it: the first that does not match, or that all of them do; undefined where that is not known. */
+export type Judgement = BodyDigest | 'right' | undefined;
 
 /** Judges digests by the bytes that the client sent: at once, unless `hash` returns promises. */
 export function judgeDigests(
@@ -23,10 +16,9 @@ export function judgeDigests(
   body: Uint8Array,
   hash: HashBody,
 ): Judgement | Promise<Judgement> {
-  const judged = (sums: readonly (Uint8Array | undefined)[]): Judgement => ({
-    wrong: checks.find(({ sum }, at) => sums[at] !== undefined && base64(sums[at]) !== sum),
-    isComplete: !hasOthers && !sums.includes(undefined),
-  });
+  const judged = (sums: readonly (Uint8Array | undefined)[]): Judgement =>
+    checks.find(({ sum }, at) => sums[at] !== undefined && base64(sums[at]) !== sum) ??
+    (hasOthers || sums.includes(undefined) ? undefined : 'right');
   const sums = checks.map(({ algorithm }) => hash(algorithm, body));
   const known = sums.filter((sum): sum is Uint8Array | undefined => !(sum instanceof Promise));
   return known.length === sums.length
@@ -36,7 +28,7 @@ export function judgeDigests(
 
 /** Without padding. */
 function base64(sum: Uint8Array): string {
-  return btoa(String.fromCharCode(...sum)).replace(/=+$/, '');
+  return btoa(String.fromCharCode(...sum)).replaceAll('=', '');
 }
 
 /** The failure for a body that is not what its client sent. */
@@ -45,13 +37,10 @@ export function digestMismatch({ field, algorithm }: BodyDigest): Failure {
 }
 
 /** Hashes with the platform's own functions; Workers know MD5 as well. */
-export async function hashOnWeb(
-  algorithm: DigestAlgorithm,
-  body: Uint8Array,
-): Promise<Uint8Array | undefined> {
-  try {
-    return new Uint8Array(await crypto.subtle.digest(algorithm.toUpperCase(), new Uint8Array(body)));
-  } catch {
-    return undefined;
-  }
+export function hashOnWeb(algorithm: DigestAlgorithm, body: Uint8Array): Promise<Uint8Array | undefined> {
+  const sum = crypto.subtle.digest(algorithm, new Uint8Array(body));
+  return sum.then(
+    (bytes) => new Uint8Array(bytes),
+    () => undefined,
+  );
 }

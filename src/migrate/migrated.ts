@@ -326,21 +326,15 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
   sentBytes = 0;
   private readonly parts: AsyncIterator<Uint8Array>;
   private readonly stream: BodyStream;
-  private readonly kept: KeptBody | undefined;
   private readonly onRefused: (refusal: Refusal) => void;
   private first: Uint8Array = EMPTY;
-  private isWhole = false;
+  /** True once the client's body has ended. */
+  isWhole = false;
 
-  /** Keeps a copy of `keeps` bytes for people; `onRefused` is called for a fault behind bytes that were sent. */
-  constructor(
-    parts: AsyncIterable<Uint8Array>,
-    stream: BodyStream,
-    keeps: number | undefined,
-    onRefused: (refusal: Refusal) => void,
-  ) {
+  /** `onRefused` is called for a fault behind bytes that were sent. */
+  constructor(parts: AsyncIterable<Uint8Array>, stream: BodyStream, onRefused: (refusal: Refusal) => void) {
     this.parts = parts[Symbol.asyncIterator]();
     this.stream = stream;
-    this.kept = keeps === undefined ? undefined : new KeptBody(keeps);
     this.onRefused = onRefused;
   }
 
@@ -355,11 +349,6 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
       this.first = new Uint8Array(bytes);
       return { outcome: 'streamed' };
     }
-  }
-
-  /** The client's body, as far as it is kept; undefined where that is not asked for, and for a body that broke off. */
-  takeKept(): Uint8Array | undefined {
-    return this.isWhole ? this.kept?.take() : undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
@@ -382,7 +371,6 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
     const { done, value } = await this.parts.next();
     this.isWhole = done === true;
     if (done === true) return { ...this.stream.end(), isLast: true };
-    this.kept?.add(value);
     return { ...this.stream.push(value), isLast: false };
   }
 }

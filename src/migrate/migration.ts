@@ -44,7 +44,7 @@ import {
 } from './decision.ts';
 import type { DecodedBody } from './decode-web-body.ts';
 import { type Failure, failure, failureOf } from './failure.ts';
-import { digestMismatch, type HashBody, judgeDigests, UNJUDGED } from './judge-digests.ts';
+import { digestMismatch, type HashBody, judgeDigests, type Judgement } from './judge-digests.ts';
 import {
   contentlessFields,
   decideResponse,
@@ -201,7 +201,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   private outcome = UNREAD;
   private json: MigratedMessage['json'] = undefined;
   private made: MadeRequest | undefined = undefined;
-  private judgement = UNJUDGED;
+  private judgement: Judgement = undefined;
 
   constructor(rules: CompiledRuleBook, decision: MigrateDecision, values = ALL_VALUES) {
     const { method, target, operation } = decision;
@@ -253,19 +253,19 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   }
 
   ruled(outcome: WithoutEdits<Rewrite>): Work | RequestEnd {
-    const { wrong } = this.judgement;
     if (outcome.verdict === 'refused') return refused(failureOf(outcome.refusal));
-    if (outcome.verdict === 'rewritten' && wrong !== undefined) return refused(digestMismatch(wrong));
+    const { judgement } = this;
+    if (outcome.verdict === 'rewritten' && typeof judgement === 'object')
+      return refused(digestMismatch(judgement));
     this.outcome = outcome;
     return this.follow(isReadAsJson(this.decision.body) ? outcome.body : 'not-read');
   }
 
   transformed(made: TransformOutcome): RequestEnd {
     if ('why' in made) return refused(failure('transform-failed'), made);
-    const { decision } = this;
+    const { decision, judgement } = this;
     const { body, patch } = made;
-    const { wrong } = this.judgement;
-    if (body !== undefined && wrong !== undefined) return refused(digestMismatch(wrong));
+    if (body !== undefined && typeof judgement === 'object') return refused(digestMismatch(judgement));
     const records = transformRecords(made, queryOf(decision.v2Target));
     if (records.length > 0) this.made = { body, records, patch: this.values.ofTransform(patch) };
     const after = body === undefined ? decision : withMadeBody(decision);
@@ -344,7 +344,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   /** What is told of the digests that go with a body which is edited. */
   get noteOfDigests(): string | undefined {
     const { body } = this.decision;
-    if (body.action !== 'rewrite' || body.digests === undefined || this.judgement.isComplete)
+    if (body.action !== 'rewrite' || body.digests === undefined || this.judgement === 'right')
       return undefined;
     return 'digest-unjudged';
   }
@@ -465,14 +465,6 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     this.context = rules.responseContext(status, edits, links);
   }
 
-  /** True where rules or a transform may concern responses to a request. */
-  static isFor({ method, operation }: RequestFacts, rules: CompiledRuleBook): boolean {
-    if (method === 'HEAD') return false;
-    return (
-      !rules.responsePlan(operation, method).isEmpty || isTransformed(rules.ruleBook, operation, 'response')
-    );
-  }
-
   /** Decides from its head what becomes of a response. */
   begin(headers: HeaderList): ResponseStep {
     this.step = this.decide(headers);
@@ -558,6 +550,14 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
       run((memory) => plan.rewrite(text, context, memory));
     return new ResponseTexts(format, { limit, hold, rewrite });
   }
+}
+
+/** True where rules or a transform may concern responses to a request. */
+export function mayEditResponses({ method, operation }: RequestFacts, rules: CompiledRuleBook): boolean {
+  if (method === 'HEAD') return false;
+  return (
+    !rules.responsePlan(operation, method).isEmpty || isTransformed(rules.ruleBook, operation, 'response')
+  );
 }
 
 /** What becomes of a response that is read; with `holdsHead` its body decides about the head, and is needed whole. */

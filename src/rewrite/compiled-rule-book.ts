@@ -228,22 +228,23 @@ export class CompiledRuleBook {
     const context = { status, deprecated: deprecatedInV1(edits), isWrapped: isWrapped(edits) };
     return links === undefined ? context : { ...context, links };
   }
-
-  /** The same for a webhook from V2, whose links lead to V1 at `gateway` if the rule book follows body links. */
-  deliveryContext(
-    operation: Operation,
-    { hosts, path }: { readonly hosts: readonly string[]; readonly path: string },
-    gateway: string | undefined,
-  ): ResponseContext {
-    if (!this.ruleBook.followsBodyLinks) return this.responseContext(200, []);
-    const { v1, v2 } = this.prefixes;
-    const places = { upstreamHosts: hosts, upstreamPath: path, prefix: v2, clientPrefix: v1, gateway };
-    return this.responseContext(200, [], {
-      request: { method: 'POST', rest: WEBHOOK_PATH, operation },
-      places,
-    });
-  }
 }
 
 /** What frameworks take from the field `_method` of a form: a browser's form itself sends GET and POST. */
 const FORM_METHODS: readonly string[] = ['PUT', 'PATCH', 'DELETE'];
+
+/** The context of a webhook from V2, whose links lead to V1 at `gateway` if the rule book follows body links. */
+export function deliveryContext(
+  rules: CompiledRuleBook,
+  operation: Operation,
+  { hosts, path }: { readonly hosts: readonly string[]; readonly path: string },
+  gateway: string | undefined,
+): ResponseContext {
+  if (!rules.ruleBook.followsBodyLinks) return rules.responseContext(200, []);
+  const { v1, v2 } = rules.prefixes;
+  const places = { upstreamHosts: hosts, upstreamPath: path, prefix: v2, clientPrefix: v1, gateway };
+  return rules.responseContext(200, [], {
+    request: { method: 'POST', rest: WEBHOOK_PATH, operation },
+    places,
+  });
+}

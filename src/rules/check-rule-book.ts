@@ -45,13 +45,13 @@ import {
   printPath,
   readPath,
   readPrefix,
-  REQUEST_RULE_NAMES,
   type RequestRule,
   type RequestRuleName,
   type ResponseRule,
   templateFault,
   templateShape,
 } from './rule.ts';
+import { REQUEST_RULE_NAMES } from './rule-names.ts';
 
 /** The policies that a request rule has; any rule has `duplicate`. */
 const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>> = {
@@ -248,12 +248,8 @@ function checkOn(
       fault(at, `${label} ${unknownOperation(id, ids)}`);
       continue;
     }
-    const { method, gone } = operations.get(id) ?? {};
+    const method = operations.get(id)?.method;
     if (method === undefined) continue;
-    if (gone !== undefined) {
-      fault(at, `${label} is gone, so that no rule concerns it; remove it`);
-      continue;
-    }
     // Query rules take effect there, so the operation is not in the list for nothing.
     if (
       change.request.length > 0 &&
@@ -408,7 +404,7 @@ export function checkOperations(
       continue;
     }
     const moved = moveOf(id, entry, { method, template }, prefixes.v2);
-    faults.push(...moved.faults, ...goneFaults(id, entry));
+    faults.push(...moved.faults);
     const shape = `${method} ${templateShape(template)}`;
     const other = shapes.get(shape);
     if (other !== undefined) {
@@ -423,7 +419,6 @@ export function checkOperations(
       template,
       assumed,
       ...moved.move,
-      ...(entry.gone === undefined ? {} : { gone: entry.gone }),
       ...(resource === undefined ? {} : { resource: readResource(resource) }),
       ...(embeds.length === 0
         ? {}
@@ -435,22 +430,6 @@ export function checkOperations(
 }
 
 type OperationEntry = Exclude<NonNullable<RuleBookSource['operations']>[string], string>;
-
-/** What an operation that V2 does not have cannot have either. */
-function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
-  if (entry.gone === undefined) return [];
-  return (['to', 'status', 'resource', 'embeds', 'transform'] as const).flatMap((key) =>
-    entry[key] === undefined
-      ? []
-      : [
-          {
-            path: ['operations', id, key],
-            blame: 'key' as const,
-            message: `operation "${id}": ${key} has no effect beside gone: V2 never gets its requests; remove one of the two`,
-          },
-        ],
-  );
-}
 
 /** Where V2 has an operation, and its statuses; a faulty part is left out. */
 function moveOf(

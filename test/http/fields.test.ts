@@ -8,7 +8,6 @@ import {
   hasKeepAliveOption,
   HopFields,
   interimFields,
-  kindOfBytes,
   kindOfName,
   markTags,
   requestTrailersOf,
@@ -17,6 +16,7 @@ import {
   tagsOfState,
   trailersOf,
 } from '../../src/http/fields.ts';
+import { kindOfBytes } from '../../src/http/raw-headers.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { words } from '../support/rows.ts';
 

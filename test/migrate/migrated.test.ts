@@ -393,7 +393,7 @@ describe('a body that is rewritten as it comes', () => {
   const REFUSAL = { code: 'malformed-json', status: 400, detail: 'd' };
 
   /** A stream that makes of each part what the next step says. */
-  function bodyOf(parts: readonly string[], steps: readonly Step[], keeps?: number) {
+  function bodyOf(parts: readonly string[], steps: readonly Step[]) {
     const left = [...steps];
     const refusals: unknown[] = [];
     const next = (): Step => left.shift() ?? sent('');
@@ -401,7 +401,7 @@ describe('a body that is rewritten as it comes', () => {
     async function* received() {
       for (const part of parts) yield await Promise.resolve(bytesOf(part));
     }
-    const body = new RewrittenBody(received(), stream, keeps, (refusal) => refusals.push(refusal));
+    const body = new RewrittenBody(received(), stream, (refusal) => refusals.push(refusal));
     return { body, refusals };
   }
 
@@ -415,29 +415,29 @@ describe('a body that is rewritten as it comes', () => {
   }
 
   test('begins with what can be sent, and ends with the rest', async () => {
-    const { body } = bodyOf(['a', 'b', 'c'], [sent(''), sent('B'), sent('C'), sent('!')], 9);
+    const { body } = bodyOf(['a', 'b', 'c'], [sent(''), sent('B'), sent('C'), sent('!')]);
     expect(await body.begin()).toEqual({ outcome: 'streamed' });
-    expect([body.takeKept(), body.sentBytes]).toEqual([undefined, 0]);
+    expect([body.isWhole, body.sentBytes]).toEqual([false, 0]);
     expect(await textIn(body)).toBe('BC!');
     expect(body.sentBytes).toBe(3);
-    expect(textOf(body.takeKept() ?? bytesOf('none'))).toBe('abc');
+    expect(body.isWhole).toBe(true);
   });
 
   test('is whole where it ends before anything can be sent, and refused where a rule does', async () => {
     const { body } = bodyOf(['a'], [sent(''), sent('all')]);
     expect(await body.begin()).toEqual({ outcome: 'whole', body: bytesOf('all') });
-    expect(body.takeKept()).toBeUndefined();
+    expect(body.isWhole).toBe(true);
     const { body: refused, refusals } = bodyOf(['a'], [{ ...sent(''), refusal: REFUSAL }]);
     expect(await refused.begin()).toEqual({ outcome: 'refused', refusal: REFUSAL });
     expect(refusals).toEqual([]);
   });
 
   test('breaks off where a rule refuses what is behind bytes that were sent', async () => {
-    const { body, refusals } = bodyOf(['a', 'b', 'c'], [sent('A'), { ...sent('?'), refusal: REFUSAL }], 9);
+    const { body, refusals } = bodyOf(['a', 'b', 'c'], [sent('A'), { ...sent('?'), refusal: REFUSAL }]);
     await body.begin();
     await expect(textIn(body)).rejects.toThrow('malformed-json');
     expect(refusals).toEqual([REFUSAL]);
-    expect([body.sentBytes, body.takeKept()]).toEqual([1, undefined]);
+    expect([body.sentBytes, body.isWhole]).toEqual([1, false]);
   });
 
   test('is kept up to a limit, and one byte that says it is longer', () => {

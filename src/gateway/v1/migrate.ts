@@ -2,11 +2,11 @@ import { isOfTexts, type StreamedFormat } from '../../http/content.ts';
 import { isRead } from '../../http/request-head.ts';
 import { codingOf, isSigned, streamedFormat } from '../../migrate/decision.ts';
 import { type Failure, failureOf } from '../../migrate/failure.ts';
-import { RewrittenBody } from '../../migrate/migrated.ts';
+import { KeptBody, RewrittenBody } from '../../migrate/migrated.ts';
 import {
+  mayEditResponses,
   type MigratedMessage,
   type RequestEnd,
-  ResponseMigration,
   type Work,
 } from '../../migrate/migration.ts';
 import { pinnedRelease } from '../../rollout/rollout-state.ts';
@@ -63,16 +63,15 @@ export const MIGRATE: V1Mode = {
   },
 
   response(exchange) {
-    return ResponseMigration.isFor(exchange.migration.facts, exchange.rules)
-      ? readBy(exchange, MIGRATED)
-      : exchange;
+    return mayEditResponses(exchange.migration.facts, exchange.rules) ? readBy(exchange, MIGRATED) : exchange;
   },
 
   over(exchange) {
     const { upload, recorder } = exchange;
     if (upload === undefined) return;
     if (exchange.attempts > 0) noteUpload(exchange);
-    const kept = upload.body.takeKept();
+    // Of a body that broke off nothing is kept.
+    const kept = upload.body.isWhole ? upload.kept?.take() : undefined;
     if (kept !== undefined && kept.length > 0) recorder?.recordRequestBody(kept);
   },
 };
@@ -153,10 +152,13 @@ function migrateStream(exchange: V1Exchange, parts: BodyParts, format: StreamedF
     (bytes) => memory.reserve(bytes),
     (work) => memory.during(work),
   );
-  const body = new RewrittenBody(parts, stream, exchange.recorder?.keptBytes, (refusal) =>
+  const { recorder } = exchange;
+  const kept = recorder && new KeptBody(recorder.keptBytes);
+  const received = kept === undefined ? parts : keeping(parts, kept);
+  const body = new RewrittenBody(received, stream, (refusal) =>
     exchange.guarded(() => breakRequest(exchange, failureOf(refusal))),
   );
-  exchange.upload = { body, stream };
+  exchange.upload = { body, stream, kept };
   body.begin().then(
     (begun) =>
       exchange.guarded(() => {
@@ -253,3 +255,11 @@ export function v2Request(
 }
 
 const NO_BODY = new Uint8Array();
+
+/** Keeps a copy of what passes. */
+async function* keeping(parts: BodyParts, kept: KeptBody): AsyncGenerator<Uint8Array, void> {
+  for await (const part of parts) {
+    kept.add(part);
+    yield part;
+  }
+}

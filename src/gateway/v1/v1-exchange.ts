@@ -10,6 +10,7 @@ import {
   isRepresentationRead,
   mappedHead,
   type ResponseNote,
+  type KeptBody,
   type RewrittenBody,
 } from '../../migrate/migrated.ts';
 import {
@@ -54,6 +55,8 @@ export interface V1Routing {
 interface Upload {
   readonly body: RewrittenBody;
   readonly stream: BodyStream;
+  /** The copy for people. */
+  readonly kept: KeptBody | undefined;
 }
 
 /** What reads the response instead of the exchange, and passes on what its client gets. */

@@ -2,7 +2,7 @@ import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { type CompiledRuleBook, deliveryContext } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { Webhook } from '../../rules/rule-book.ts';
@@ -113,7 +113,7 @@ export function delivery(
   const operation = rules.ruleBook.operations.find(({ id }) => id === webhook.as);
   if (operation === undefined) return undefined;
   const v2 = { hosts: [new URL(origin).host], path: '' };
-  const context = rules.deliveryContext(operation, v2, webhook.gateway ?? gateway);
+  const context = deliveryContext(rules, operation, v2, webhook.gateway ?? gateway);
   return rules.responsePlan(operation, operation.method).rewrite(body, context);
 }
 

@@ -17,7 +17,6 @@ import {
   type RuleBook,
 } from '../../rules/rule-book.ts';
 import {
-  changesValue,
   type MappedValue,
   namedMembers,
   type Path,
@@ -27,6 +26,7 @@ import {
   type RequestRuleName,
   type ResponseRule,
 } from '../../rules/rule.ts';
+import { changesValue } from '../../rules/rule-names.ts';
 import type {
   ChangeView,
   Hits,
@@ -545,10 +545,9 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map((operation): OperationView => {
-    const { id, method, template, gone, assumed } = operation;
+    const { id, method, template, assumed } = operation;
     const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
-    const told = gone === undefined ? {} : { gone };
-    return { id, method, template, ...told, assumed, changes, ...hits(uses.operations, id) };
+    return { id, method, template, assumed, changes, ...hits(uses.operations, id) };
   });
   const other: OperationView = {
     id: '(other)',

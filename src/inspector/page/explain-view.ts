@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { DIGEST_FIELDS } from '../../http/digests.ts';
+import { DIGEST_FIELDS } from '../../http/fields.ts';
 import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
 import { editWords } from '../entries/entry-words.ts';
 import type { ReadRequests } from '../explain/curl-command.ts';

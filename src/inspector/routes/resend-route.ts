@@ -7,7 +7,7 @@ import { keyFieldAtV2 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
-import { DIGEST_FIELDS } from '../../http/digests.ts';
+import { DIGEST_FIELDS } from '../../http/fields.ts';
 import type { Resent } from '../api.ts';
 import { rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';

@@ -172,7 +172,7 @@ async function streamBody(
 ): Promise<MigratedRequest | RefusedRequest | undefined> {
   const { request: sent } = started;
   const source = takeStream(incoming);
-  const body = new RewrittenBody(source, started.open(), undefined, () => {});
+  const body = new RewrittenBody(source, started.open(), () => {});
   const begun = await body.begin().catch(() => undefined);
   switch (begun?.outcome) {
     case undefined:

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse as parseFlat } from 'node:querystring';
 import { formatOfType, isForm, readJsonType } from '../../http/content.ts';
-import { DIGEST_FIELDS } from '../../http/digests.ts';
+import { DIGEST_FIELDS } from '../../http/fields.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import { headerListOf } from '../../library/verdicts.ts';
 import { isStream } from './request-body.ts';
