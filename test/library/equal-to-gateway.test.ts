@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
-import * as fc from 'fast-check';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readTextCases } from '../../src/cli/cases/text-cases.ts';
+import type { MigrationOptions } from '../../src/library/capture-gateway.ts';
+import { hashBody } from '../../src/node/runtime.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import {
   type Played,
@@ -10,18 +13,18 @@ import {
   throughMigration,
   type Way,
 } from '../support/migration-ways.ts';
-import { requestRulesBook } from '../support/request-rules-book.ts';
-import { responseRulesBook } from '../support/response-rules-book.ts';
-import { compiledRuleBookIn, compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
-import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
-import { exchanges } from './arbitrary-exchange.ts';
-import { fuzzRuns } from '../support/fuzz.ts';
+import { ONE_OF_EACH, type OneOfEach, oneOfEachBook, oneOfEachModules } from '../support/one-of-each.ts';
+import { compiledRuleBookIn } from '../support/shipped-rule-book.ts';
 
-const WAYS: Readonly<Record<string, (rules: CompiledRuleBook) => Way | Promise<Way>>> = {
-  createMigration: throughMigration,
+// One migration makes all of this, which test/migrate holds. Here it is held that each entry of the library drives it as the gateway does.
+
+type Start = (rules: CompiledRuleBook, options: MigrationOptions) => Way | Promise<Way>;
+
+const WAYS: Readonly<Record<string, Start>> = {
+  createMigration: (rules, options) => throughMigration(rules, { ...options, hash: hashBody }),
   'capture-gateway/fetch': throughFetch,
-  'capture-gateway/node with writeHead': (rules) => throughListener(rules, 'writeHead'),
-  'capture-gateway/node with setHeader': (rules) => throughListener(rules, 'setHeader'),
+  'capture-gateway/node with writeHead': (rules, options) => throughListener(rules, 'writeHead', options),
+  'capture-gateway/node with setHeader': (rules, options) => throughListener(rules, 'setHeader', options),
 };
 
 /** Codings that the gateway decodes and a way does not: its `Accept-Encoding` says so. */
@@ -30,140 +33,78 @@ const CODINGS: Readonly<Record<string, string>> = {
   'capture-gateway/fetch': 'gzip, deflate',
 };
 
-/** What a way that tells nothing can be compared with. */
-function comparable({ sent, response, told }: Played, name: string): Played {
-  return name === 'createMigration' && told !== undefined ? { sent, response, told } : { sent, response };
-}
+/** Who runs a module in a service of their own may know what it threw. */
+const [UNTOLD, TOLD] = [
+  'The gateway could not convert the message between V1 and V2.',
+  'request of ./made.js threw Error at line 2',
+];
 
-const read = (file: string): readonly TextCase[] =>
-  readTextCases(readFileSync(new URL(`../cases/${file}`, import.meta.url), 'utf8'));
+const NOT_BY_FETCH: Readonly<Record<string, string>> = {
+  'a digest of other bytes': 'Web Cryptography has MD5 on Workers alone',
+  'a path that two read in two ways': 'a Request has a path without dot segments',
+};
 
-/** The adapters leave all other requests to the service. */
-const isV1 = ({ request }: TextCase, { prefixes }: CompiledRuleBook): boolean =>
-  prefixes.versionOf(request.line.split(' ')[1] ?? '') === 'v1';
+type Exchanges = readonly Pick<OneOfEach, 'title' | 'request' | 'response'>[];
 
-/** Plays cases in one way; returns the outcomes by title. */
-async function playedBy(way: Way, cases: readonly TextCase[]): Promise<Record<string, Played>> {
-  const outcomes: Record<string, Played> = {};
-  for (const { title, request, upstreamResponse } of cases)
-    outcomes[title] = await way(request, upstreamResponse);
+async function playedBy(way: Way, exchanges: Exchanges = ONE_OF_EACH): Promise<ReadonlyMap<string, Played>> {
+  const outcomes = new Map<string, Played>();
+  for (const { title, request, response } of exchanges) outcomes.set(title, await way(request, response));
   return outcomes;
 }
 
-/** What the gateway does with cases, by file or title: it plays them once, whatever ways they are compared with. */
-const gatewayDoes = new Map<string, Record<string, Played>>();
-
-describe.each(Object.entries(WAYS))('%s', (name, start) => {
-  /** Plays cases in both ways; returns their outcomes by title. */
-  async function playBoth(
-    source: string,
-    rules: CompiledRuleBook,
-    cases: readonly TextCase[],
-  ): Promise<readonly [way: object, gateway: object]> {
-    const gateway = gatewayDoes.get(source) ?? (await playedBy(await throughGateway(rules), cases));
-    gatewayDoes.set(source, gateway);
-    const own = cases.filter((textCase) => name === 'createMigration' || isV1(textCase, rules));
-    expect(own.length).toBeGreaterThan(cases.length / 2);
-    return [
-      await playedBy(await start(rules), own),
-      Object.fromEntries(
-        own.flatMap(({ title }) => {
-          const played = gateway[title];
-          return played === undefined ? [] : [[title, comparable(played, name)]];
-        }),
-      ),
-    ];
+/** Expects of each exchange what the gateway did, where a way tells nothing only of its messages. */
+function expectSame(
+  name: string,
+  played: ReadonlyMap<string, Played>,
+  ofGateway: ReadonlyMap<string, Played>,
+): void {
+  for (const [title, one] of played) {
+    const { sent, response, told } = ofGateway.get(title) ?? expect.fail(title);
+    const expected = JSON.stringify({ title, sent, response, ...(one.told && { told }) })
+      .replace('gzip, deflate, br', CODINGS[name] ?? '$&')
+      .replace(UNTOLD, TOLD);
+    expect({ title, ...one }).toEqual(JSON.parse(expected));
   }
+}
 
-  test.each([
-    ['requests.txt', compiledShippedRuleBook],
-    ['responses.txt', compiledShippedRuleBook],
-    ['request-rules/rules.txt', requestRulesBook],
-    [
-      'headers/headers.txt',
-      () => compiledRuleBookIn(new URL('../cases/headers/rules.yaml', import.meta.url)),
-    ],
-    ['moved/moved.txt', () => compiledRuleBookIn(new URL('../cases/moved/rules.yaml', import.meta.url))],
-    ['root/root.txt', () => compiledRuleBookIn(new URL('../cases/root/rules.yaml', import.meta.url))],
-    [
-      'release/media/media.txt',
-      () => compiledRuleBookIn(new URL('../cases/release/media/rules.yaml', import.meta.url)),
-    ],
-    [
-      'release/query/query.txt',
-      () => compiledRuleBookIn(new URL('../cases/release/query/rules.yaml', import.meta.url)),
-    ],
-    [
-      'root/below/below.txt',
-      () => compiledRuleBookIn(new URL('../cases/root/below/rules.yaml', import.meta.url)),
-    ],
-  ])('does with all cases of %s what the gateway does', async (file, book) => {
-    const cases = read(file);
-    expect(cases.length).toBeGreaterThan(3);
-    const [way, gateway] = await playBoth(file, await book(), cases);
-    const expected = JSON.stringify(gateway).replace('gzip, deflate, br', CODINGS[name] ?? '$&');
-    expect(way).toEqual(JSON.parse(expected));
-  });
+/** What the gateway does: it plays the exchanges once, whatever ways they are compared with. */
+let ofGateway: ReadonlyMap<string, Played> = new Map();
 
-  test('does with all cases of response-rules/rules.txt what the gateway does', async () => {
-    const cases = read('response-rules/rules.txt');
-    expect(cases.length).toBeGreaterThan(9);
-    for (const textCase of cases) {
-      const [way, gateway] = await playBoth(textCase.title, responseRulesBook(textCase), [textCase]);
-      expect(way).toEqual(gateway);
-    }
-  });
-
-  test.each([
-    ['fields and a file', '--B\r\nContent-Disposition: form-data; name="data[name]"\r\n\r\nA\r\n', 'sent'],
-    [
-      'a wrapper that is a value',
-      '--B\r\nContent-Disposition: form-data; name="data"\r\n\r\nA\r\n',
-      'refused',
-    ],
-    ['a line that two readers read differently', '--B\n', 'refused'],
-  ])('does with multipart/form-data what the gateway does: %s', async (title, parts, outcome) => {
-    const file =
-      '--B\r\nContent-Disposition: form-data; name="data[plan]"; filename="a"\r\n\r\ndata[name]\r\n--B--\r\n';
-    const request = {
-      line: 'POST /api/v1/clients',
-      headers: [['content-type', 'multipart/form-data; boundary="B"']] as const,
-      body: parts + file,
-    };
-    const upstreamResponse = {
-      line: '200',
-      headers: [['content-type', 'application/json']] as const,
-      body: '{}',
-    };
-    const [way, gateway] = await playBoth(title, await compiledShippedRuleBook(), [
-      { title, request, upstreamResponse } as unknown as TextCase,
-    ]);
-    expect(way).toEqual(gateway);
-    expect(JSON.stringify(way).includes('name=\\"name\\"')).toBe(outcome === 'sent');
-  });
+test('the gateway makes of one exchange of each kind what is expected', async () => {
+  ofGateway = await playedBy(await throughGateway(await oneOfEachBook()));
+  for (const { title, sent, got } of ONE_OF_EACH) {
+    const { sent: atV2, response, told } = ofGateway.get(title) ?? expect.fail(title);
+    const reached = atV2 && [atV2.line, atV2.body];
+    const body = told?.refusal === undefined ? response.body : told.refusal.trim();
+    expect({ title, sent: reached, got: [response.line, body] }).toEqual({ title, sent, got });
+  }
 });
 
-test('each way does with random requests and responses what the gateway does', async () => {
-  const books = await Promise.all(
-    [await requestRulesBook(), await compiledShippedRuleBook()].map(async (book) => ({
-      gateway: await throughGateway(book),
-      ways: await Promise.all(
-        Object.entries(WAYS).map(async ([name, start]) => ({ name, way: await start(book) })),
-      ),
-    })),
-  );
-  const verdicts = { sent: 0, refused: 0 };
-  await fc.assert(
-    fc.asyncProperty(exchanges, async ({ request, response }) => {
-      for (const { gateway, ways } of books) {
-        const expected = await gateway(request, response);
-        for (const { name, way } of ways)
-          expect(await way(request, response)).toEqual(comparable(expected, name));
-        verdicts[expected.sent === undefined ? 'refused' : 'sent'] += 1;
-      }
-    }),
-    { numRuns: fuzzRuns(500) },
-  );
-  expect(verdicts.sent).toBeGreaterThan(fuzzRuns(300));
-  expect(verdicts.refused).toBeGreaterThan(fuzzRuns(5));
+/** Folders of cases whose rule books decide which requests are V1's: an entry passes all others on to its service. */
+const WHAT_IS_V1 = ['root/root', 'root/below/below', 'release/media/media', 'release/query/query'];
+
+const ofFolders = new Map<string, ReadonlyMap<string, Played>>();
+
+describe.each(Object.entries(WAYS))('%s', (name, start) => {
+  test('makes of them what the gateway does', async () => {
+    const way = await start(await oneOfEachBook(), { transforms: await oneOfEachModules() });
+    const isPlayed = ({ title }: OneOfEach): boolean =>
+      name !== 'capture-gateway/fetch' || !(title in NOT_BY_FETCH);
+    const played = await playedBy(way, ONE_OF_EACH.filter(isPlayed));
+    expect(played.size).toBeGreaterThan(14);
+    expectSame(name, played, ofGateway);
+  });
+
+  test.each(WHAT_IS_V1)('takes for V1 what the gateway does: %s', async (file) => {
+    const rules = await compiledRuleBookIn(new URL(`../cases/${dirname(file)}/rules.yaml`, import.meta.url));
+    const cases = readTextCases(readFileSync(new URL(`../cases/${file}.txt`, import.meta.url), 'utf8'));
+    const exchanges = cases.map((one) => ({ ...one, response: one.upstreamResponse }));
+    const gateway = ofFolders.get(file) ?? (await playedBy(await throughGateway(rules), exchanges));
+    ofFolders.set(file, gateway);
+    const isV1 = ({ request }: (typeof exchanges)[number]): boolean =>
+      name === 'createMigration' || rules.prefixes.versionOf(request.line.split(' ')[1] ?? '') === 'v1';
+    const own = exchanges.filter(isV1);
+    expect(own.length).toBeGreaterThan(cases.length / 2);
+    expectSame(name, await playedBy(await start(rules, {}), own), gateway);
+  });
 });

@@ -1,7 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 import { isHopByHop } from '../../src/http/fields.ts';
-import { createMigration, type HeaderFields, type Migration } from '../../src/library/capture-gateway.ts';
+import {
+  createMigration,
+  type HeaderFields,
+  type MigrationOptions,
+} from '../../src/library/capture-gateway.ts';
 import { migrateFetch } from '../../src/library/fetch.ts';
 import { splitUrl } from '../../src/http/target.ts';
 import { migrateListener } from '../../src/node/library/migrate-listener.ts';
@@ -98,8 +102,8 @@ const NOTHING = message<never>({});
 const UNTOLD: Told = { request: NOTHING, response: NOTHING, refusal: undefined };
 
 /** `request` and `response` of the library. */
-export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
-  const migration = createMigration(ruleBook);
+export function throughMigration({ ruleBook }: CompiledRuleBook, options: MigrationOptions = {}): Way {
+  const migration = createMigration(ruleBook, options);
   return (request, respond) => {
     const [method = '', target = ''] = request.line.split(' ');
     const fields = request.headers.flat();
@@ -121,10 +125,10 @@ export function throughMigration({ ruleBook }: CompiledRuleBook): Way {
 }
 
 /** A service in the shape of `fetch`. */
-export function throughFetch({ ruleBook }: CompiledRuleBook): Way {
+export function throughFetch({ ruleBook }: CompiledRuleBook, options: MigrationOptions = {}): Way {
   return async (request, respond) => {
     let sent: TextMessage | undefined;
-    const serve = migrateFetch(createMigration(ruleBook), async (received) => {
+    const serve = migrateFetch(createMigration(ruleBook, options), async (received) => {
       const { target } = splitUrl(received.url);
       const body = new Uint8Array(await received.arrayBuffer());
       sent = messageOf(`${received.method} ${target}`, [...received.headers], body);
@@ -143,10 +147,11 @@ export function throughFetch({ ruleBook }: CompiledRuleBook): Way {
 export async function throughListener(
   { ruleBook }: CompiledRuleBook,
   style: 'writeHead' | 'setHeader' = 'writeHead',
+  options: MigrationOptions = {},
 ): Promise<Way> {
   let next: TextMessage = { line: '500', headers: [], body: '' };
   let sent: TextMessage | undefined;
-  const migration: Migration = createMigration(ruleBook);
+  const migration = createMigration(ruleBook, options);
   const server = createServer(
     migrateListener(migration, (incoming, outgoing) => {
       void whole(incoming).then((body) => {

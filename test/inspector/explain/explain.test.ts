@@ -275,6 +275,22 @@ describe('an explanation of maps and query rules', () => {
     expect(outcomes.find(({ text }) => text === rule)).toMatchObject({ text: rule, why });
   });
 
+  test('has the release that is pinned for an operation', async () => {
+    const book = await bookIn(`version: 2025-01-01
+operations: { create_client: POST /clients, order_post_production: POST /orders/post_productions }
+pins: [{ version: 2025-06-01, operations: [order_post_production] }]
+changes: []
+`);
+    const pinned = new CompiledRuleBook(book);
+    for (const [request, version] of [
+      [production('{}'), '2025-06-01'],
+      [client('{}'), '2025-01-01'],
+    ] as const) {
+      const { v2Request } = await explained(request, pinned);
+      expect(v2Request?.headers.find(({ name }) => name === 'x-api-version')?.value).toBe(version);
+    }
+  });
+
   test('refuses a body whose digest is wrong, as live traffic does', async () => {
     const headers = [JSON_TYPE, ['Content-MD5', 'AAAAAAAAAAAAAAAAAAAAAA==']] as const;
     const wrong = { ...client('{"data":{"name":"A"}}'), headers };
@@ -283,7 +299,7 @@ describe('an explanation of maps and query rules', () => {
       refusal: {
         code: 'digest-mismatch',
         status: 400,
-        detail: 'The body does not match its Content-MD5 (md5).',
+        detail: 'The body does not match its content-md5 (md5).',
       },
     });
     expect(await explained({ ...wrong, body: '[1]' })).toMatchObject({ verdict: 'unchanged' });
