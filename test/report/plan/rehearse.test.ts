@@ -11,7 +11,6 @@ import {
 } from '../../../src/report/plan/rehearse.ts';
 import { rehearsalLines } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
-import { MemoryState } from '../../../src/rollout/shared-state.ts';
 import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
 import { gatewayFor, type TestGateway } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
@@ -106,15 +105,6 @@ function rolloutOf(
 
 type FcValue<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A store whose list of known clients was begun long ago, with nobody on it. */
-async function oldStore(): Promise<MemoryState> {
-  const store = new MemoryState(Date.now);
-  const name = `clients-${clientOf('capture-gateway: known clients')}`;
-  for (const digit of '0123456789abcdef')
-    await store.compareAndSet(`${name}-${digit}`, undefined, `since ${START - 60 * DAY}`);
-  return store;
-}
-
 async function played(
   traffic: readonly {
     readonly minute: number;
@@ -128,7 +118,10 @@ async function played(
   const v2 = await rawServer((socket, received) =>
     socket.write(received.includes('Bearer wrong') ? 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' : ok()),
   );
-  const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout }, parts: { store: await oldStore() } });
+  const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
+  // The list of known clients was begun long ago, with nobody on it.
+  vi.setSystemTime(START - 60 * DAY);
+  await gateway.gateway.knownClients.standing(clientOf('Bearer nobody'));
   const statuses: number[] = [];
   for (const { minute, method, key, path, body } of traffic) {
     vi.setSystemTime(START + minute * MINUTE);
