@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- proxies | clients | edge | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
+ * `npm run bench [-- proxies | clients | edge | library | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
  * `--row ID` measures a row (`proxies --long`: all of them), `--rounds N` more or fewer rounds, and `--only PART` the peers, servers
  * or stages with that in their names. Peers that are not installed are named and left out.
  */
@@ -8,6 +8,7 @@ import { benchClients } from './clients.ts';
 import { benchEdge } from './edge/edge.ts';
 import { benchGrowth } from './growth/growth.ts';
 import { benchGuard } from './guard/guard.ts';
+import { benchLibrary } from './library/library.ts';
 import { benchProxies } from './proxies/proxies.ts';
 import { rows } from './proxies/rows.ts';
 import { benchRestarts } from './restarts/restarts.ts';
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, () => Promise<boolean | void>>> = {
   },
   clients: () => benchClients({ rounds: rounds(3), rows: row, only }),
   edge: () => benchEdge({ rounds: rounds(3), rows: row, only }),
+  library: () => benchLibrary({ rounds: rounds(5), rows: row, only }),
   growth: () => benchGrowth(only),
   restarts: () => benchRestarts(only),
   guard: () => benchGuard(commit, rounds(9), row),

@@ -375,6 +375,8 @@ export interface OperationView extends Hits {
   readonly id: string;
   readonly method: string;
   readonly template: string;
+  /** What its clients read with 410, where V2 does not have it any more. */
+  readonly gone?: string;
   readonly assumed: boolean;
   /** Ids of the changes that affect its requests or its responses. */
   readonly changes: readonly string[];

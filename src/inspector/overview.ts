@@ -41,7 +41,7 @@ const MOST = 3;
 const MAX_OTHERS = 5;
 
 /** Failures by the gateway that an operator has asked for. */
-const ORDERED: ReadonlySet<string> = new Set(['brownout', 'sunset']);
+const ORDERED: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone']);
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 

@@ -389,7 +389,9 @@ function decideTarget(
   const refused = rewritten !== undefined && 'code' in rewritten;
   const ruled = refused ? undefined : rewritten;
   const headers = preflight === undefined ? ruled : preflightHeaders(preflight, ruled, head, received);
-  const refusal = refused ? failureOf(rewritten) : undefined;
+  const { gone } = asked ?? {};
+  const refusal =
+    gone === undefined ? (refused ? failureOf(rewritten) : undefined) : failure('operation-gone', gone);
   const v1Query = headers?.query ?? received;
   // Where V2 gets the method itself, the name of it goes.
   const named = seen?.isOverridden === true && asked?.to !== undefined ? withoutMethod(v1Query) : v1Query;

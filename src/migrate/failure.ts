@@ -217,6 +217,7 @@ const FAILURES = {
   'digest-mismatch': [400, 'Bad Request', 'The body does not match its digest.'],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
   'not-found': [404, 'Not Found', 'The gateway serves nothing at this path.'],
+  'operation-gone': [410, 'Gone', 'The service does not have this operation any more.'],
   'body-too-large': [413, 'Content Too Large', 'The body is too large for the gateway to rewrite.'],
   'unsupported-charset': [415, 'Unsupported Media Type', 'The body must be application/json in UTF-8.'],
   'unsupported-coding': [

@@ -25,6 +25,7 @@ export const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
   'newcomer',
+  'operation-gone',
   'overloaded',
   'buffer-full',
   'client-timeout',

@@ -248,8 +248,12 @@ function checkOn(
       fault(at, `${label} ${unknownOperation(id, ids)}`);
       continue;
     }
-    const method = operations.get(id)?.method;
+    const { method, gone } = operations.get(id) ?? {};
     if (method === undefined) continue;
+    if (gone !== undefined) {
+      fault(at, `${label} is gone, so that no rule concerns it; remove it`);
+      continue;
+    }
     // Query rules take effect there, so the operation is not in the list for nothing.
     if (
       change.request.length > 0 &&
@@ -404,7 +408,7 @@ export function checkOperations(
       continue;
     }
     const moved = moveOf(id, entry, { method, template }, prefixes.v2);
-    faults.push(...moved.faults);
+    faults.push(...moved.faults, ...goneFaults(id, entry));
     const shape = `${method} ${templateShape(template)}`;
     const other = shapes.get(shape);
     if (other !== undefined) {
@@ -419,6 +423,7 @@ export function checkOperations(
       template,
       assumed,
       ...moved.move,
+      ...(entry.gone === undefined ? {} : { gone: entry.gone }),
       ...(resource === undefined ? {} : { resource: readResource(resource) }),
       ...(embeds.length === 0
         ? {}
@@ -430,6 +435,22 @@ export function checkOperations(
 }
 
 type OperationEntry = Exclude<NonNullable<RuleBookSource['operations']>[string], string>;
+
+/** What an operation that V2 does not have cannot have either. */
+function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
+  if (entry.gone === undefined) return [];
+  return (['to', 'status', 'resource', 'embeds', 'transform'] as const).flatMap((key) =>
+    entry[key] === undefined
+      ? []
+      : [
+          {
+            path: ['operations', id, key],
+            blame: 'key' as const,
+            message: `operation "${id}": ${key} has no effect beside gone: V2 never gets its requests; remove one of the two`,
+          },
+        ],
+  );
+}
 
 /** Where V2 has an operation, and its statuses; a faulty part is left out. */
 function moveOf(

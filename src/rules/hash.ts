@@ -25,6 +25,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
         templateShape(operation.template),
         ...(operation.embeds === undefined ? [] : [operation.embeds]),
         ...moveMeaning(operation),
+        ...(operation.gone === undefined ? [] : [{ gone: operation.gone }]),
         ...(operation.resource === undefined ? [] : [{ resource: operation.resource }]),
         // A transform reads the parameters by their names.
         ...(operation.transform === undefined ? [] : [operation.transform, operation.template]),

@@ -955,6 +955,10 @@ export const ruleBookSource = strict({
             embeds,
             to: destination,
             status: statusMap,
+            gone: optional(
+              text,
+              'What V1 clients read with 410, where V2 does not have the operation any more: Use GET /reports.',
+            ),
             ...ownEnd,
             sunset: optional(
               z.union(

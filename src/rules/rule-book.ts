@@ -23,6 +23,8 @@ export interface Operation {
   readonly to?: Destination;
   /** Statuses that V1 clients get instead of V2's; absent for none. */
   readonly status?: readonly StatusMapping[];
+  /** Why V1 clients get 410 where V2 has nothing for it; absent when V2 has it. */
+  readonly gone?: string;
   /** True when neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
   /** The path to the resource in its responses, empty for the body itself; absent for that of the rule book. */

@@ -104,6 +104,20 @@ describe('a request is decided by its head', () => {
     expect(wordsOf(decided(line, fields))).toBe(words);
   });
 
+  test('an operation that is gone is refused with its sentence, a HEAD of it too, and no other method', async () => {
+    const rules = new CompiledRuleBook(
+      await bookIn("{ operations: { a: { match: 'GET /a/{id}', gone: Use b. } }, changes: [] }"),
+    );
+    const refusalOf = (line: string) => {
+      const decision = decided(line, [], {}, rules);
+      return decision.route === 'migrate' ? decision.refusal : decision;
+    };
+    for (const line of ['GET /api/v1/a/7', 'HEAD /api/v1/a/7/', 'GET /api/v1/%61/7.json?x'])
+      expect(refusalOf(line)).toMatchObject({ status: 410, code: 'operation-gone', detail: 'Use b.' });
+    for (const line of ['DELETE /api/v1/a/7', 'GET /api/v1/a', 'OPTIONS /api/v1/a/7'])
+      expect(refusalOf(line)).toBeUndefined();
+  });
+
   test('codings that the runtime cannot decode are unsupported, and the response says which are not', () => {
     const fields = [...JSON_TYPE, 'Content-Encoding', 'br'];
     expect(wordsOf(decided('POST /api/v1/clients', fields))).toBe('create_client: rewrite');

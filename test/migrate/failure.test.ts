@@ -44,6 +44,7 @@ const STATUSES: Readonly<Record<FailureCode | GatewayFailureCode, number>> = {
   'only-get': 405,
   'only-post': 405,
   'client-timeout': 408,
+  'operation-gone': 410,
   'body-too-large': 413,
   'unsupported-charset': 415,
   'unsupported-coding': 415,

@@ -287,7 +287,7 @@ limits: { depth: 0 }
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
       '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, link-fields, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, zone, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
-      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, deprecation, links, sunset, resource, transform',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, gone, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, scale, quote, unquote, prefix, unprefix, date, list, join or split; did you mean "strip"?',
@@ -528,6 +528,15 @@ limits: { depth: 0 }
     [
       "version: { accept: 'a/b{}', value: '2' }\nchanges: [{ id: c, summary: S., on: every, headers: [{ strip: Accept }] }]",
       'change "c": strip of the header field "Accept" has no effect: "Accept" names V2\'s release; set it with version, and remove this rule',
+    ],
+    [
+      'operations: { a: { match: GET /a, gone: No., to: GET /b } }',
+      'operation "a": to has no effect beside gone: V2 never gets its requests; remove one of the two',
+    ],
+    ["operations: { a: { match: GET /a, gone: '' } }", 'operations.a.gone is empty; write something'],
+    [
+      'operations: { a: { match: POST /a, gone: No. } }\nchanges: [{ id: c, summary: S., on: [a], request: [{ strip: x }] }]',
+      'change "c": operation "a" is gone, so that no rule concerns it; remove it',
     ],
     ['from: 7', 'from must be a path prefix, such as /api/v1, or a list of them, not 7'],
     ['from: []', 'from is an empty list; name at least one, or leave the line out'],

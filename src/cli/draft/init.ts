@@ -108,11 +108,14 @@ ${spelling()}`,
 
 function settingsText(v2: Description, { dir, v2: source }: InitOptions): string {
   const [url] = elementsOf(v2['servers']).map((server) => memberOf(server, 'url'));
-  const origin = typeof url === 'string' ? URL.parse(url)?.origin : undefined;
+  const address = typeof url === 'string' ? URL.parse(url) : null;
+  const origin = address?.origin;
+  // Many descriptions name a server on the author's own machine, at a port that the gateway would take.
+  const [listen, admin] = [8080, 8081, 8082].filter((port) => String(port) !== address?.port);
   const description = isAddress(source) ? source : relative(dir, resolve(source));
   return `# Settings of the gateway; docs/settings.md lists them all. Flags and variables override them, and paths are relative to this file.
-listen: 127.0.0.1:8080
-admin-listen: 127.0.0.1:8081
+listen: 127.0.0.1:${listen}
+admin-listen: 127.0.0.1:${admin}
 ${origin === undefined ? '# Where V2 is: write its address here.' : '# Where V2 is: the first server of its description. Write the address of a test system here while you try the rules.'}
 upstream: ${origin ?? NO_UPSTREAM}
 rules: rules.yaml

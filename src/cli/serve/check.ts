@@ -121,8 +121,9 @@ function content(book: RuleBook, warnings: readonly string[]): object {
     from: printPrefix(book.from),
     ...(book.alsoFrom === undefined ? {} : { alsoFrom: book.alsoFrom.map(printPrefix) }),
     to: printPrefix(book.to),
-    operations: book.operations.map(({ id, method, template, to, assumed }) => {
-      return { id, method, path: template, ...(to && { to: printDestination(to) }), assumed };
+    operations: book.operations.map(({ id, method, template, to, gone, assumed }) => {
+      const moved = to && { to: printDestination(to) };
+      return { id, method, path: template, ...moved, ...(gone !== undefined && { gone }), assumed };
     }),
     changes: book.changes.map((change) => {
       const { id, summary, on, assumed } = change;
@@ -140,8 +141,8 @@ function content(book: RuleBook, warnings: readonly string[]): object {
 
 function describe(book: RuleBook, warnings: readonly string[]): string {
   const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
-  const operations = book.operations.map(({ id, method, template, to, assumed }) => {
-    const moved = to === undefined ? '' : ` → ${printDestination(to)}`;
+  const operations = book.operations.map(({ id, method, template, to, gone, assumed }) => {
+    const moved = to === undefined ? (gone === undefined ? '' : ' (gone)') : ` → ${printDestination(to)}`;
     return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${moved}${assumed ? '  (assumed)' : ''}`;
   });
   const changes = book.changes.flatMap((change) => describeChange(change));

@@ -242,6 +242,8 @@ function refusedSentence(entry: Entry): string {
     return `The gateway responded with ${status}: brownout ${note ?? ''} was on. ${end}`;
   if (failure === 'newcomer')
     return `The gateway responded with ${status}: V1 takes no new clients, and this one has never used it. ${end}`;
+  if (failure === 'operation-gone')
+    return `The gateway responded with ${status}: V2 does not have this operation any more. ${end}`;
   if (failure === 'sunset') return `The gateway responded with ${status}: V1 has ended. ${end}`;
   return `The gateway refused it with ${status}: ${failureWords(entry) ?? 'no reason is known'}. ${end}`;
 }

@@ -545,9 +545,10 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map((operation): OperationView => {
-    const { id, method, template, assumed } = operation;
+    const { id, method, template, gone, assumed } = operation;
     const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
-    return { id, method, template, assumed, changes, ...hits(uses.operations, id) };
+    const told = gone === undefined ? {} : { gone };
+    return { id, method, template, ...told, assumed, changes, ...hits(uses.operations, id) };
   });
   const other: OperationView = {
     id: '(other)',

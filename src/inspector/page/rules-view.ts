@@ -297,7 +297,13 @@ function differenceItem(difference: TrialDifference, go: Go): VNode {
 function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: Go): VNode {
   const columns: readonly Column<OperationView>[] = [
     { name: 'Operation', kind: 'head', cell: ({ id, assumed }) => [id, assumed && assumedSign()] },
-    { name: 'V1 request', cell: ({ method, template }) => el('code', null, `${method} ${template}`) },
+    {
+      name: 'V1 request',
+      cell: ({ method, template, gone }) => [
+        el('code', null, `${method} ${template}`),
+        gone !== undefined && ` gone: ${gone}`,
+      ],
+    },
     {
       name: 'Changes',
       cellClass: 'change-dots',

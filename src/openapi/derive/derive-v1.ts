@@ -115,16 +115,40 @@ export function deriveV1(
           operation: movedOperation(operation, mover, place),
         });
       }
-      return movers.length > 0 ? [] : [[name, derive(method, finder.find(method, at), value)]];
+      const named = finder.find(method, at);
+      if (movers.length > 0 || named?.gone !== undefined) return [];
+      return [[name, derive(method, named, value)]];
     });
     if (isWithoutOperations(derived) && !isWithoutOperations(shared)) return [];
     const own = rest === undefined ? path : `${rules.from}${rest === '/' ? '' : rest}`;
     return [[own === '' ? '/' : own, derived]];
   });
+  const isBelow = Object.keys(objectIn(v2, 'paths')).some((path) => below(path, rules.to) !== undefined);
+  for (const operation of rules.operations) {
+    if (operation.gone === undefined) continue;
+    const path = `${isBelow ? rules.from : ''}${operation.template}`;
+    elsewhere.push({ path, method: operation.method, operation: goneOperation(operation, operation.gone) });
+  }
   const named = nameComponents(v2, { ...v2, paths: withOperations(paths, elsewhere) }, components);
   const description = withHead(withMediaOfV1(named, rules), rules, serverOf);
   const isComplete = components.skipped.size === 0;
   return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
+}
+
+/** An operation that only V1 had: all that is left of it is what its clients are told. */
+function goneOperation({ id, template }: Operation, gone: string): JsonObject {
+  const parameters = parametersIn(template).map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  return {
+    operationId: id,
+    deprecated: true,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: { 410: { description: gone } },
+  };
 }
 
 /** Finds the operation of the rule book for a path template of a description, whatever the names of its parameters. */

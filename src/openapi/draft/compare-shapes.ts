@@ -887,7 +887,7 @@ function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
   const [last = ''] = place.slice(-1);
   return (
     isRelatedName(place.join('_'), name) ||
-    isRelatedName(last, name) ||
+    (last !== 'id' && isRelatedName(last, name)) ||
     nameSimilarity(last, name) >= 0.6 ||
     // What was in an object may stand beside where it was, or in one of a name like its own; any object has an `id`.
     (shape.members.has(last) && (place.length === 1 || isRelatedName(place.slice(0, -1).join('_'), name))) ||

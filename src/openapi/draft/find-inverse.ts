@@ -5,7 +5,7 @@ import { type Shape, shapeAt } from '../shape.ts';
 import { type FoundResource, resourceIn } from './bodies.ts';
 import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
 import type { MatchedOperation } from './match-operations.ts';
-import { type ProposedOperation, printDefault, printUndone } from './print-rule-book.ts';
+import { type ProposedOperation, printDefault, printUndone, scalar } from './print-rule-book.ts';
 import {
   type OperationFindings,
   type ProposedChange,
@@ -183,7 +183,13 @@ function responseText(finding: Finding): ProposedText | undefined {
     const why = `V2's responses have ${path}, and V1's never had it`;
     return { texts, confidence, evidence: why, doubt };
   }
-  if (texts.length > 0) return { texts, confidence, evidence, doubt, others: further };
+  if (texts.length > 0) {
+    // V1's name beside V2's, with the same value: for clients of both, and where nobody knows whether V2 has the old one as well.
+    const isAlias = found.rule === 'rename' && found.conversions === undefined && doubt !== undefined;
+    const [path, as] = isAlias ? [pathText(found.in, found.to), pathText([found.member])] : ['', ''];
+    const aliases = isAlias ? [[`{ alias: ${scalar(path)}, as: ${scalar(as)} }`]] : [];
+    return { texts, confidence, evidence, doubt, others: [...aliases, ...further] };
+  }
   if (found.rule !== 'strip') return undefined;
   const path = pathText(found.in, found.member);
   return {

@@ -4,7 +4,6 @@ import {
   type DescribedOperation,
   describedVersions,
   type Description,
-  followed,
   memberOf,
   objectIn,
   type Prefixes,
@@ -31,6 +30,7 @@ import {
   type Versions,
   withInverse,
 } from './find-inverse.ts';
+import { errorKeys, linkKeys } from './find-forms.ts';
 import { findHeaderRenames, findQueryRenames } from './find-parameters.ts';
 import {
   hasOtherWord,
@@ -39,7 +39,7 @@ import {
   type OtherWord,
   type SaidMoves,
 } from './match-operations.ts';
-import { type ProposedKey, type ProposedRuleBook, scalar } from './print-rule-book.ts';
+import { type ProposedRuleBook, scalar } from './print-rule-book.ts';
 import {
   changeId,
   type OperationFindings,
@@ -125,6 +125,7 @@ export function proposeRuleBook(
     const keys = on.map((id) => resources.get(id));
     return withInverse(change, keys, shapes);
   });
+  const hasRules = [...requests, ...carried.changes].length > 0;
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
       ? `${name} leads nowhere, so nothing was compared for it.`
@@ -141,7 +142,8 @@ export function proposeRuleBook(
       ...(carried.general === undefined
         ? []
         : [{ key: 'resource', lines: [`resource: ${scalar(carried.general)}`] }]),
-      ...errorKeys(versions),
+      ...errorKeys(versions, hasRules),
+      ...linkKeys(versions),
     ],
     operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
     changes: withOwnIds([
@@ -381,41 +383,6 @@ function withOtherWords(
   if (renames.length === 0) return { shape: v1, renames };
   const shape = { ...old, members: new Map(members) };
   return { shape: v1.element === undefined ? shape : { ...v1, element: shape }, renames };
-}
-
-/** The form of errors that the descriptions tell, where all of V1's have it, and the question whether V2's are the same. */
-function errorKeys({ named, v1, v2 }: Versions): readonly ProposedKey[] {
-  const mediaIn = ({ description }: Components, { operation }: DescribedOperation): readonly string[] =>
-    Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
-      /^(?:[45]..|default)$/.test(status)
-        ? Object.keys(objectIn(followed(description, declared), 'content'))
-        : [],
-    );
-  const [old, young] = [
-    new Set(named.flatMap(({ pair }) => mediaIn(v1, pair.v1))),
-    new Set(named.flatMap(({ pair }) => mediaIn(v2, pair.v2))),
-  ];
-  const [form] = old;
-  const isOne = old.size === 1;
-  const refusals: ProposedKey = {
-    key: 'refusals',
-    lines: ['refusals: problem'],
-    evidence: "V1's description has its errors in this form, and so have the gateway's own.",
-  };
-  const policies: ProposedKey = {
-    key: 'policies',
-    lines: [
-      'policies:',
-      '  malformed: forward # a body that is not JSON',
-      '  value: keep # a value that no rule can convert',
-    ],
-    question: 'does V2 refuse the same requests as V1, in the same words? Both describe errors in one form.',
-  };
-  return [
-    ...(isOne && form === 'application/problem+json' ? [refusals] : []),
-    // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words.
-    ...(isOne && young.size === 1 && form !== undefined && young.has(form) ? [policies] : []),
-  ];
 }
 
 /** What to say about bodies that no rule is proposed for, because one version describes none. */

@@ -186,7 +186,10 @@ export class Guide {
         pointers: [...pointers],
         count,
         last,
-        remedy: REMEDIES.get(code) ?? 'Correct the request; the response says what is wrong.',
+        remedy:
+          (code === 'operation-gone'
+            ? book.operations.find(({ id }) => id === call)?.gone
+            : REMEDIES.get(code)) ?? 'Correct the request; the response says what is wrong.',
       })),
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,

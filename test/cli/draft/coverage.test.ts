@@ -198,3 +198,14 @@ test.each(CASES)('check finds %s that differs', async (_, old, young, gap, one, 
 test.each(CASES)('and nothing where both versions have %s as V1 does', async (_, old, _young, _gap, one) => {
   expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
 });
+
+test('an operation that is gone is covered, and V2 need not have it', async () => {
+  const of = (path: string): Json => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: { [path]: { get: { responses: {} } } },
+  });
+  const text = "operations: { old: { match: 'GET /old', gone: No. } }\nchanges: []\n";
+  const coverage = coverageOf({ ruleBook: await bookIn(text), text, v1: of('/old'), v2: of('/young') });
+  expect(coverage).toEqual({ operations: { all: 1, covered: 1 }, gaps: [] });
+});

@@ -52,6 +52,22 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   });
 });
 
+test.each([
+  ['http://localhost:8080/', [8081, 8082]],
+  ['http://127.0.0.1:8081/v2', [8080, 8082]],
+  ['https://api.example', [8080, 8081]],
+])('beside a V2 at %s the gateway listens at ports of its own', async (url, ports) => {
+  const dir = temporaryFolder('init-ports');
+  const v2 = join(dir, 'v2.yaml');
+  const text = readFileSync(V2, 'utf8');
+  writeFileSync(v2, text.replace('https://api.invoicing.example', url));
+  expect((await commandRun(['init', '--v1', V1, '--v2', v2, '--dir', dir])).code).toBe(0);
+  const settings = readFileSync(join(dir, 'gateway.yaml'), 'utf8');
+  expect([...settings.matchAll(/listen: 127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port))).toEqual(
+    ports,
+  );
+});
+
 test('a rule book with open questions is named by check, and refused by serve', async () => {
   await commandRun([...INIT, '--force']);
   const questions = openQuestions(readFileSync(rules, 'utf8'), rules);

@@ -4,6 +4,7 @@ import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
 import type { EntryDetail } from '../../../src/inspector/api.ts';
 import { inspected } from '../../support/inspected.ts';
+import { bookIn } from '../../rules/reading.ts';
 import { gatewayFor } from '../../support/gateway.ts';
 import { exchange, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';
@@ -109,4 +110,20 @@ test('observing says what a migration would have done to the query, and sends V1
   const entry = await gateway.entry();
   expect(entry).toMatchObject({ verdict: 'passed', origin: 'v1', would: { verdict: 'rewritten' } });
   expect(entry.edits.map(({ rule }) => rule)).toEqual(['rename', 'map']);
+});
+
+test('observing an operation that is gone, V1 serves it, and the log says what a migration would have done', async () => {
+  const book = await bookIn("{ operations: { old: { match: 'GET /old', gone: No. } }, changes: [] }");
+  const v1 = await rawServer((socket) => socket.write(ok('{}')));
+  const rollout = rolloutOf({ default: { mode: 'observe' } });
+  const gateway = await gatewayFor('http://127.0.0.1:1', {
+    rules: new CompiledRuleBook({ ...book, rollout }),
+    parts: { v1Origin: { origin: v1.origin, path: '' } },
+  });
+  expect(statusOf(await exchange(gateway.port, get('/api/v1/old')))).toBe(200);
+  expect(await gateway.entry()).toMatchObject({
+    verdict: 'passed',
+    origin: 'v1',
+    would: { verdict: 'refused', failure: 'operation-gone' },
+  });
 });

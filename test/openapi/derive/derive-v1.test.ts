@@ -236,6 +236,19 @@ test('referenced bodies, parameters, responses and headers are followed', async 
   expect(Object.keys(v1.components)).toEqual(['parameters']);
 });
 
+test('an operation that is gone is told with its sentence, whatever V2 has there', async () => {
+  const operations =
+    "{ create: { match: POST /things, gone: Use it. }, old: { match: 'GET /old/{id}', gone: Gone. } }";
+  const { paths } = (deriveV1(v2(text), await bookIn(`{ operations: ${operations}, changes: [] }`)) as any)
+    .description;
+  expect(paths['/api/v1/things'].post).toEqual({
+    operationId: 'create',
+    deprecated: true,
+    responses: { 410: { description: 'Use it.' } },
+  });
+  expect(paths['/api/v1/old/{id}'].get).toMatchObject({ operationId: 'old', parameters: [{ name: 'id' }] });
+});
+
 test('the release in the query goes, and media types are those of V1', async () => {
   const content = { 'application/vnd.a.v2+json; charset=utf-8': { schema: text }, 'application/json': {} };
   const description = {

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
+import { bookIn } from '../../rules/reading.ts';
+
+const text = { type: 'string' };
+const objectOf = (properties: Record<string, unknown>): object => ({ type: 'object', properties });
+const listOf = (items: unknown): object => ({ type: 'array', items });
+
+/** A description of one operation that reads an object with these members, and fails with such an error. */
+const reading = (
+  version: string,
+  members: Record<string, unknown>,
+  error?: unknown,
+  media = 'application/json',
+): Record<string, unknown> => ({
+  openapi: '3.1.0',
+  info: { title: 'T', version: '1' },
+  paths: {
+    [`/btl/${version}/a`]: {
+      post: {
+        operationId: 'save',
+        requestBody: { content: { 'application/json': { schema: objectOf(members) } } },
+        responses: {
+          200: { content: { 'application/json': { schema: objectOf(members) } } },
+          ...(error === undefined ? {} : { default: { content: { [media]: { schema: error } } } }),
+        },
+      },
+    },
+  },
+});
+
+async function draftOf(v1: Record<string, unknown>, v2: Record<string, unknown>): Promise<string> {
+  const draft = await soundDraft(proposeRuleBook(v1, v2));
+  // With the answer yes to all of its questions it is a book as well.
+  await bookIn(printRuleBook(draft, undefined, 'unmarked'));
+  return printRuleBook(draft);
+}
+
+const [OLD, YOUNG] = [{ due_on: text }, { dueOn: text }];
+const PROBLEM = 'application/problem+json';
+
+test.each<[what: string, one: unknown, media: string, expected: string]>([
+  ['RFC 9457', objectOf({ title: text }), PROBLEM, 'errors: problem\n'],
+  [
+    'JSON:API',
+    objectOf({ errors: listOf(objectOf({ source: objectOf({ pointer: text }), detail: text })) }),
+    'application/json',
+    'errors: json-api\n',
+  ],
+  [
+    'names with sentences',
+    objectOf({ errors: { type: 'object', additionalProperties: listOf(text) } }),
+    'application/json',
+    'errors: rails\n',
+  ],
+  [
+    'a list of its own, which is a question',
+    objectOf({ error: objectOf({ fields: listOf(objectOf({ field: text, message: text, code: text })) }) }),
+    'application/json',
+    '# errors: { list: error.fields, pointer: field, text: [message] }\n',
+  ],
+])("V2's errors have their form: %s", async (_, error, media, expected) => {
+  expect(await draftOf(reading('v1', OLD), reading('v2', YOUNG, error, media))).toContain(expected);
+});
+
+test.each<[what: string, one: unknown, media: string, expected: string]>([
+  ['RFC 9457', objectOf({ title: text }), PROBLEM, '\nrefusals: problem\n'],
+  [
+    'names with sentences',
+    objectOf({ errors: { type: 'object', additionalProperties: listOf(text) } }),
+    'application/json',
+    '\nrefusals: rails\n',
+  ],
+  [
+    'an object of its own',
+    objectOf({
+      ok: { type: 'boolean' },
+      error: objectOf({ errorCode: text, message: text, request_id: text }),
+    }),
+    'application/json',
+    "# refusals:\n#   body: { error: { errorCode: '{code}', message: '{detail}', request_id: '{id}' } }\n",
+  ],
+  [
+    'another media type',
+    objectOf({ status: { type: 'integer' }, msg: text }),
+    'application/vnd.acme+json',
+    "# refusals:\n#   type: \"application/vnd.acme+json\"\n#   body: { status: '{status}', msg: '{detail}' }\n",
+  ],
+  [
+    'a list',
+    objectOf({ errors: listOf(objectOf({ message: text, field: text })) }),
+    'application/json',
+    "# refusals:\n#   body: { errors: [{ message: '{detail}', field: '{field}' }] }\n",
+  ],
+])("the gateway's own errors have V1's form: %s", async (_, error, media, expected) => {
+  expect(await draftOf(reading('v1', OLD, error, media), reading('v2', YOUNG))).toContain(expected);
+});
+
+test('errors without words, of several forms or of none are no form', async () => {
+  const draft = await draftOf(
+    reading('v1', OLD, objectOf({ number: { type: 'integer' } })),
+    reading('v2', YOUNG, text),
+  );
+  expect(draft).not.toMatch(/refusals|errors:/);
+});
+
+const address = { type: 'string', format: 'uri' };
+
+test.each<[what: string, members: Record<string, unknown>, link: string | undefined]>([
+  ['HAL', { _links: objectOf({ next: objectOf({ href: text }) }) }, '_links.next.href'],
+  ['JSON:API', { links: objectOf({ next: text }) }, 'links.next'],
+  ['a list', { links: listOf(objectOf({ rel: text, href: text })) }, 'links.*.href'],
+  ['pages', { items: listOf(text), next: address }, 'next'],
+  ['an address of something else', { avatar: address }, undefined],
+  ['a word', { next: text }, undefined],
+])('links in bodies lead back where V2 describes them: %s', async (_, members, link) => {
+  const draft = await draftOf(reading('v3', members), reading('v4', members));
+  if (link === undefined) expect(draft).not.toContain('body-links');
+  else expect(draft).toContain(`such as ${link} of save`);
+  expect((await bookIn(draft)).followsBodyLinks).toBe(link !== undefined);
+});
+
+test("a response's rename that is not certain may be V1's name beside V2's", async () => {
+  const read = (version: string, name: string): Record<string, unknown> => ({
+    ...reading(version, {}),
+    paths: {
+      [`/btl/${version}/a`]: {
+        get: {
+          operationId: 'read',
+          responses: {
+            200: {
+              content: { 'application/json': { schema: objectOf({ id: text, [name]: text, size: text }) } },
+            },
+          },
+        },
+      },
+    },
+  });
+  const draft = await draftOf(read('v1', 'total_amount'), read('v2', 'amount_cents'));
+  expect(draft).toMatch(
+    /rename: amount_cents, to: total_amount \}\n.*or instead: - \{ alias: amount_cents, as: total_amount \}/,
+  );
+});
