@@ -121,35 +121,27 @@ interface Found {
  */
 export class MultipartStream implements BodyStream {
   readonly fields: FormField[] = [];
-  private readonly kept: Edit[] | undefined;
   private readonly rules: MultipartRules;
   private readonly source: Source;
   private state: State = { in: 'preamble' };
   private readonly found: Found = { fields: [], others: [], patch: [], omitted: 0, note: undefined };
-  private waiting: Segment[] = [];
-  private waitingBytes = 0;
-  private output: Uint8Array[] = [];
+  private readonly out: Outgoing;
   private fieldBytes = 0;
   private parts = 0;
   private reserved = 0;
   /** Fields that were read so far, each time that what becomes of all was decided. */
   private work = 0;
-  /** What became of the fields that were sent; undefined while all wait. */
-  private sent: readonly FieldChange[] | undefined = undefined;
-  /** True once bytes went on. */
-  private hasReleased = false;
-  private hasChanged = false;
 
   /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
   constructor(rules: MultipartRules, keepsEdits = false) {
     this.rules = rules;
     this.source = new Source(rules.boundary);
-    this.kept = keepsEdits ? [] : undefined;
+    this.out = new Outgoing(keepsEdits ? [] : undefined);
   }
 
   /** In order: those of files are known before those of the fields before them. */
   get edits(): readonly Edit[] | undefined {
-    return this.kept?.toSorted((one, other) => one.start - other.start);
+    return this.out.edits?.toSorted((one, other) => one.start - other.start);
   }
 
   get findings(): StreamFindings<EditRecord> {
@@ -158,7 +150,7 @@ export class MultipartStream implements BodyStream {
     const records = all.slice(0, MAX_STREAM_RECORDS);
     const omitted = this.found.omitted + all.length - records.length;
     const patch = omitted === 0 && others.length === 0 ? this.found.patch : [];
-    return { records, patch, omitted, isRewritten: this.hasChanged, note };
+    return { records, patch, omitted, isRewritten: this.out.hasChanged, note };
   }
 
   push(part: Uint8Array): StreamOutput {
@@ -173,29 +165,22 @@ export class MultipartStream implements BodyStream {
     if (refusal !== undefined) return { bytes: EMPTY, refusal };
     // With nothing sent by its last boundary, the body is whole in a moment, and V2 gets its length.
     const isNearlyWhole =
-      this.state.in === 'epilogue' && !this.hasReleased && this.state.bytes <= MAX_EPILOGUE;
-    return { bytes: isNearlyWhole ? EMPTY : this.takeOutput() };
+      this.state.in === 'epilogue' && !this.out.hasReleased && this.state.bytes <= MAX_EPILOGUE;
+    return { bytes: isNearlyWhole ? EMPTY : this.out.take() };
   }
 
   end(): StreamOutput {
     const { state, source } = this;
     const isEmpty = source.at === 0 && source.bytes.length === 0;
-    if (isEmpty || state.in === 'unread' || state.in === 'epilogue') return { bytes: this.takeOutput() };
+    if (isEmpty || state.in === 'unread' || state.in === 'epilogue') return { bytes: this.out.take() };
     const next = this.fault('the body ends without its last boundary');
-    return 'code' in next ? { bytes: EMPTY, refusal: next } : { bytes: this.takeOutput() };
-  }
-
-  private takeOutput(): Uint8Array {
-    const { output } = this;
-    this.output = [];
-    if (output.length > 0) this.hasReleased = true;
-    return output.length === 1 ? (output[0] ?? EMPTY) : concatBytes(output);
+    return 'code' in next ? { bytes: EMPTY, refusal: next } : { bytes: this.out.take() };
   }
 
   /** Reserves what is held beyond what was before. */
   private reserve(): Refusal | undefined {
     const held =
-      this.source.bytes.length + this.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
+      this.source.bytes.length + this.out.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
     if (held <= this.reserved) return undefined;
     if (!this.rules.hold(held - this.reserved))
       return {
@@ -224,7 +209,7 @@ export class MultipartStream implements BodyStream {
       case 'unread': {
         const { length } = this.source.bytes;
         if (length === 0) return 'more';
-        this.output.push(this.source.take(length).bytes);
+        this.out.push(this.source.take(length).bytes);
         return state.in === 'unread' ? state : { in: 'epilogue', bytes: state.bytes + length };
       }
     }
@@ -311,7 +296,7 @@ export class MultipartStream implements BodyStream {
     const value = head.charset.decode(this.source.bytes.subarray(content.start, content.end));
     if (value === undefined) return this.fault(wrongText(head.charset));
     const index = this.fields.push({ name: namePartsOf(head.name ?? ''), value }) - 1;
-    this.add({
+    this.out.add({
       ...this.source.take(next),
       field: { index, places: { name, content }, charset: head.charset },
     });
@@ -344,7 +329,7 @@ export class MultipartStream implements BodyStream {
       return DELIMITER;
     }
     const insert = fromUtf8(charset, outcome.body);
-    if (insert === undefined) return this.unsayable(WRITES);
+    if (insert === undefined) return unsayable(WRITES);
     this.found.omitted += outcome.omitted;
     this.change(next, [{ ...content, insert }]);
     return DELIMITER;
@@ -387,65 +372,40 @@ export class MultipartStream implements BodyStream {
     this.pass(passed);
     if (!isOver && passed > 0) this.state = { in: 'file', isBegun: true };
     const refusal =
-      this.waitingBytes > (this.rules.heldFileBytes ?? HELD_FILE_BYTES) ? this.settle(false) : undefined;
+      this.out.waitingBytes > (this.rules.heldFileBytes ?? HELD_FILE_BYTES) ? this.settle(false) : undefined;
     return refusal ?? (isOver ? DELIMITER : 'more');
   }
 
   /** Lets so many bytes go on as they are. */
   private pass(bytes: number): void {
-    if (bytes > 0) this.add(this.source.take(bytes));
+    if (bytes > 0) this.out.add(this.source.take(bytes));
   }
 
   /** Lets so many bytes go on with edits. */
   private change(bytes: number, edits: readonly Edit[]): void {
-    const segment = this.source.take(bytes);
-    this.keepEdits(segment.at, edits);
-    this.add({ at: segment.at, bytes: applyEdits(segment.bytes, edits) });
-  }
-
-  private keepEdits(at: number, edits: readonly Edit[]): void {
-    if (edits.length > 0) this.hasChanged = true;
-    for (const { start, end, insert } of this.kept === undefined ? [] : edits)
-      this.kept?.push({ start: at + start, end: at + end, insert });
-  }
-
-  /** Sends a segment, unless fields wait: those before a file of this size, or none of the whole body. */
-  private add(segment: Segment): void {
-    if (this.sent !== undefined && this.waiting.length === 0 && segment.field === undefined) {
-      this.output.push(segment.bytes);
-      return;
-    }
-    this.waiting.push(segment);
-    this.waitingBytes += segment.bytes.length;
+    const { at, bytes: own } = this.source.take(bytes);
+    this.out.note(at, edits);
+    this.out.add({ at, bytes: applyEdits(own, edits) });
   }
 
   /** Decides on all fields so far, and sends those that wait. Fields that rules make come after all others. */
   private settle(isLast: boolean): Refusal | undefined {
-    const { found, sent = [] } = this;
+    const { found, out } = this;
+    const { sent } = out;
     this.work += this.fields.length;
-    if (this.sent !== undefined && this.work > MAX_FIELDS_READ)
-      return this.outOfOrder('fields come after too many files');
+    if (sent !== undefined && this.work > MAX_FIELDS_READ)
+      return malformed(`fields come after too many files${ORDER}`);
     const changes = this.rules.forms.apply(this.fields, unlimitedMemory, 'behind-all');
     if ('verdict' in changes && changes.verdict === 'refused') return changes.refusal;
     const isForwarded = 'verdict' in changes;
     if (isForwarded) found.note ??= changes.note;
     const became = isForwarded ? this.fields.map((): FieldChange => 'unchanged') : changes.fields;
-    if (sent.some((change, index) => !isSameChange(change, became[index])))
-      return this.outOfOrder(
-        'a field after a file changes one before it, which the gateway has already sent',
+    if (sent?.some((change, index) => !isSameChange(change, became[index])) === true)
+      return malformed(
+        `a field after a file changes one before it, which the gateway has already sent${ORDER}`,
       );
-    for (const segment of this.waiting) {
-      const { field, bytes, at } = segment;
-      const edits = field === undefined ? [] : editsOf(segment, field, became[field.index] ?? 'unchanged');
-      if (edits === undefined) return this.unsayable(WRITES);
-      if (edits.some(({ insert }) => this.breaksBoundary(insert))) return this.unsayable(ENDS);
-      this.keepEdits(at, edits);
-      const changed = edits.length === 0 ? bytes : applyEdits(bytes, edits);
-      if (changed.length > 0) this.output.push(changed);
-    }
-    this.waiting = [];
-    this.waitingBytes = 0;
-    this.sent = became;
+    const fault = out.send(became, this.source.delimiter);
+    if (fault !== undefined) return unsayable(fault);
     if (isForwarded) return undefined;
     found.fields = changes.records.records;
     found.patch = changes.records.patch;
@@ -456,9 +416,10 @@ export class MultipartStream implements BodyStream {
 
   private addFields(added: readonly AddedField[]): Refusal | undefined {
     if (added.length === 0) return undefined;
-    const { at, delimiter } = this.source;
+    const { out, source } = this;
+    const { at, delimiter } = source;
     const parts = added.map(({ name, value }) => ({ name: quoted(name), value: encoder.encode(value) }));
-    if (parts.some(({ value }) => this.breaksBoundary(value))) return this.unsayable(ENDS);
+    if (parts.some(({ value }) => breaksBoundary(value, delimiter))) return unsayable(ENDS);
     const line = encoder.encode('\r\n');
     const insert = concatBytes(
       parts.flatMap(({ name, value }) => [
@@ -468,26 +429,9 @@ export class MultipartStream implements BodyStream {
         line,
       ]),
     );
-    this.keepEdits(at, [{ start: 0, end: 0, insert }]);
-    this.output.push(insert);
+    out.note(at, [{ start: 0, end: 0, insert }]);
+    out.push(insert);
     return undefined;
-  }
-
-  /** True for a value that a reader would take for the end of its part: a client that knows what a rule joins could make one. */
-  private breaksBoundary(value: Uint8Array): boolean {
-    const { delimiter } = this.source;
-    return (
-      startsWith(value, delimiter, 0) ||
-      value.some((byte, at) => byte === LF && startsWith(value, delimiter, at + 1))
-    );
-  }
-
-  private outOfOrder(reason: string): Refusal {
-    return { code: 'malformed-form', status: 400, detail: `${reason}: send all fields before the files.` };
-  }
-
-  private unsayable(reason: string): Refusal {
-    return { code: 'malformed-form', status: 400, detail: `A value that the rules make ${reason}.` };
   }
 
   private tooLarge(): Refusal {
@@ -502,30 +446,98 @@ export class MultipartStream implements BodyStream {
    * Refuses a body that cannot be read, or forwards it unread if the policy `malformed` says so and nothing in it was changed.
    */
   private fault(reason: string): Refusal | State {
-    const { found, source } = this;
+    const { found, source, out } = this;
     const offset = source.at;
-    const stopped = this.rules.forms.refused({
-      code: 'malformed-form',
-      status: 400,
-      detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}.`,
-      position: { offset, line: 1, column: offset + 1 },
-      reason,
-    });
+    const refusal = malformed(`The body is not valid multipart/form-data (RFC 7578): ${reason}.`);
+    const position = { offset, line: 1, column: offset + 1 };
+    const stopped = this.rules.forms.refused({ ...refusal, position, reason });
     if (stopped.verdict === 'refused') return stopped.refusal;
-    if (this.hasChanged)
-      return {
-        code: 'malformed-form',
-        status: 400,
-        detail: `The body is not valid multipart/form-data (RFC 7578): ${reason}. The gateway has already rewritten other parts of it.`,
-      };
+    if (out.hasChanged)
+      return malformed(`${refusal.detail} The gateway has already rewritten other parts of it.`);
     found.note ??= stopped.note;
     found.fields = found.patch = [];
-    for (const { bytes } of this.waiting) this.output.push(bytes);
-    this.waiting = [];
-    this.waitingBytes = 0;
-    if (source.bytes.length > 0) this.output.push(source.take(source.bytes.length).bytes);
+    out.send([], source.delimiter);
+    if (source.bytes.length > 0) out.push(source.take(source.bytes.length).bytes);
     return { in: 'unread' };
   }
+}
+
+const ORDER = ': send all fields before the files.';
+
+function malformed(detail: string): Refusal & { readonly detail: string } {
+  return { code: 'malformed-form', status: 400, detail };
+}
+
+function unsayable(reason: string): Refusal {
+  return malformed(`A value that the rules make ${reason}.`);
+}
+
+/** What goes on: the bytes that can be sent, and those that wait until it is known what becomes of the fields. */
+class Outgoing {
+  waitingBytes = 0;
+  hasChanged = false;
+  /** True once bytes were sent. */
+  hasReleased = false;
+  /** What became of the fields that were sent; undefined while all wait. */
+  sent: readonly FieldChange[] | undefined = undefined;
+  /** All edits, where they are kept. */
+  readonly edits: Edit[] | undefined;
+  private waiting: Segment[] = [];
+  private ready: Uint8Array[] = [];
+
+  constructor(edits: Edit[] | undefined) {
+    this.edits = edits;
+  }
+
+  /** Sends bytes. */
+  push(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.ready.push(bytes);
+  }
+
+  /** Sends a segment, unless fields wait: those before a file of this size, or none of the whole body. */
+  add(segment: Segment): void {
+    if (this.sent !== undefined && this.waiting.length === 0 && segment.field === undefined) {
+      this.push(segment.bytes);
+      return;
+    }
+    this.waiting.push(segment);
+    this.waitingBytes += segment.bytes.length;
+  }
+
+  /** Notes edits of the bytes from `at` on. */
+  note(at: number, edits: readonly Edit[]): void {
+    if (edits.length > 0) this.hasChanged = true;
+    for (const { start, end, insert } of edits)
+      this.edits?.push({ start: at + start, end: at + end, insert });
+  }
+
+  /** Sends what waits, with what has become of the fields; returns why one of them cannot be written. */
+  send(became: readonly FieldChange[], delimiter: Uint8Array): string | undefined {
+    for (const segment of this.waiting) {
+      const { field, bytes, at } = segment;
+      const edits = field === undefined ? [] : editsOf(segment, field, became[field.index] ?? 'unchanged');
+      if (edits === undefined) return WRITES;
+      if (edits.some(({ insert }) => breaksBoundary(insert, delimiter))) return ENDS;
+      this.note(at, edits);
+      this.push(edits.length === 0 ? bytes : applyEdits(bytes, edits));
+    }
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.sent = became;
+    return undefined;
+  }
+
+  take(): Uint8Array {
+    const { ready } = this;
+    this.ready = [];
+    if (ready.length > 0) this.hasReleased = true;
+    return ready.length === 1 ? (ready[0] ?? EMPTY) : concatBytes(ready);
+  }
+}
+
+/** True for a value that a reader would take for the end of its part: a client that knows what a rule joins could make one. */
+function breaksBoundary(value: Uint8Array, delimiter: Uint8Array): boolean {
+  return value.some((_, at) => (at === 0 || value[at - 1] === LF) && startsWith(value, delimiter, at));
 }
 
 /** The bytes of a body that are not read yet. */
