@@ -145,7 +145,9 @@ export function parameterDifferences(
     return [
       ...(forms[0] === forms[1]
         ? []
-        : [`lists in ${what} are written as ${forms[0]} in V1, and as ${forms[1]} in V2`]),
+        : [
+            `lists in ${what} are written as ${forms[0] || 'one value'} in V1, and as ${forms[1] || 'one value'} in V2`,
+          ]),
       ...valueDifferences(...shapes, 'request').map((text) => `${what}: ${text.replace('the body: ', '')}`),
       ...shapes[0].values
         .filter(

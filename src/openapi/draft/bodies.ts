@@ -8,6 +8,7 @@ import {
   type JsonObject,
   memberOf,
   objectIn,
+  templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withRemarks } from '../shape.ts';
 import { singular, wordsOf } from './compare-shapes.ts';
@@ -112,7 +113,9 @@ export function resourceIn(described: DescribedOperation, components: Components
   const named = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
   if (
     isEnvelope &&
-    described.rest.split('/').some((segment) => wordsOf(segment).map(singular).join('') === named)
+    (templateOf(described) ?? described.rest)
+      .split('/')
+      .some((segment) => wordsOf(segment).map(singular).join('') === named)
   )
     return { at: only[0], shape: only[1].shape, response };
   return response.members.size > 0 ? { at: '', shape: response, response } : undefined;

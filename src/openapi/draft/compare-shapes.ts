@@ -709,15 +709,21 @@ function movesOf(
   });
 }
 
-/** Why a member may not move into a sub-object: V2 has a new one beside it whose name has the same words, or whose text names it. */
-function besideDoubt(from: string, under: string, { v1, v2, path }: Objects): string | undefined {
+/** Why a member may be another one than `target`: V2 has a new one beside it whose name has the same words, or whose text names it. */
+function besideDoubt(
+  from: string,
+  target: string,
+  { v1, v2, path }: Objects,
+  isOfType = true,
+): string | undefined {
   const shape = v1.members.get(from)?.shape ?? ANY_SHAPE;
   const beside = [...v2.members].find(
     ([name, member]) =>
-      name !== under &&
+      name !== target &&
       !v1.members.has(name) &&
       (plainName(name) === plainName(from) ||
-        (isCompatible(shape, member.shape) && (isRelatedName(name, from) || names(member.shape.text, from)))),
+        ((!isOfType || isCompatible(shape, member.shape)) &&
+          (isRelatedName(name, from) || names(member.shape.text, from)))),
   );
   return beside === undefined ? undefined : `V2 has ${pathText(path, beside[0])} as well`;
 }
@@ -773,7 +779,8 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
   if (doubt !== undefined) return doubt;
   if (v1.further !== '' || v1.unread.length > 0)
     return `V1 may have another ${to} there, which the rename would replace`;
-  return elsewhereDoubt(from, [...path, to], objects, work);
+  const beside = isSameName(from, to) ? undefined : besideDoubt(from, to, objects, false);
+  return beside ?? elsewhereDoubt(from, [...path, to], objects, work);
 }
 
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {

@@ -96,6 +96,10 @@ function templateOf(shape: Shape, level = 0): string | undefined {
     const isScalar = member.element === undefined && !isObject;
     return holder === undefined || !isScalar ? [] : [`${scalar(name)}: '${holder}'`];
   });
+  // Where there is a text as well, `error` is a word for programs.
+  const detailed = parts.filter((part) => part.includes('{detail}')).length;
+  const at = parts.findIndex((part) => part === "error: '{detail}'");
+  if (detailed > 1 && at >= 0) parts[at] = "error: '{code}'";
   return parts.some((part) => part.includes('{detail}') || part.includes('{title}'))
     ? `{ ${parts.join(', ')} }`
     : undefined;

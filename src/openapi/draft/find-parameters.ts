@@ -7,6 +7,7 @@ import {
   isProposed,
   NO_LINK,
   PROPOSED_FROM,
+  type Question,
 } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
 import { printValueMap, scalar } from './print-rule-book.ts';
@@ -80,6 +81,28 @@ export function findQueryRenames(
     }
   }
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
+}
+
+/** The query parameters whose type differs, by the ids of operations: a form of a value that V2 does not take. */
+export function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readonly Question[]> {
+  const questions = new Map<string, readonly Question[]>();
+  for (const { pair, operation } of named) {
+    const young = parameterShape(pair.v2, v2, 'query').members;
+    const found = [...parameterShape(pair.v1, v1, 'query').members].flatMap(([name, { shape }]) => {
+      const partner = young.get(name)?.shape;
+      // Any value of a query is a text, and one is a list of one.
+      const [one, other] = [shape, partner ?? shape].map(({ element, types }) =>
+        [...(element?.types ?? types)].join(' or '),
+      );
+      const isStricter = one === 'string' && /^(?:integer|number|boolean)$/.test(other ?? '');
+      const isObject = one !== 'object' && other === 'object';
+      if (!isStricter && !isObject) return [];
+      const text = `as a query parameter it is ${one} in V1 and ${other} in V2: say how to convert it.`;
+      return [{ path: [name], text, general: text }];
+    });
+    questions.set(operation.id, found);
+  }
+  return questions;
 }
 
 /** True where only type and place speak for a name, and not even much. */

@@ -267,17 +267,18 @@ function shapesFit(one: Shape | undefined, other: Shape | undefined, share: numb
   return common >= share * Math.min(old.length, young.length);
 }
 
-/** The names of the members of a body, or of the one object or list of objects that is all that it has. */
+/** The names of the members of a body, or of its one list of objects or the one object in it. */
 function innerNames(shape: Shape): readonly string[] {
   let inner = shape.element ?? shape;
   for (let level = 0; level < 3; level += 1) {
     const objects = [...inner.members.values()].flatMap(({ shape: member }) => {
       const one = member.element ?? member;
-      return one.members.size > 0 ? [one] : [];
+      return one.members.size > 0 ? [{ one, isList: member.element !== undefined }] : [];
     });
-    const [only] = objects;
-    if (only === undefined || objects.length > 1 || inner.members.size > 4) break;
-    inner = only;
+    const lists = objects.filter(({ isList }) => isList);
+    const [only, ...others] = lists.length === 1 ? lists : objects;
+    if (only === undefined || others.length > 0 || inner.members.size > 4) break;
+    inner = only.one;
   }
   return [...inner.members.keys()].map((name) => wordsOf(name).join(''));
 }
@@ -434,6 +435,7 @@ function likelyMove(
   } else if (isInside(v1, v2) || isInside(v2, v1)) weigh(1.5, "one path is the end of the other's");
   else if (staticWords(v1).at(-1) === staticWords(v2).at(-1)) weigh(1, 'their paths end with the same word');
   if (query !== undefined) weigh(1, query.evidence);
+  if (hasOwnMembers(v1, v2, versions)) weigh(1, 'their bodies have the same members');
   const target = query ?? withParameters(v2, v1, versions);
   if (target === undefined || likeness < ASKED_FROM) return undefined;
   if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
@@ -449,7 +451,8 @@ function likelyMove(
     v2,
     to: target.text,
     evidence: reasons.join('; '),
-    likeness: likeness - (isSameMethod ? 0 : 0.5),
+    // Of several, the one whose names have most words in common comes first.
+    likeness: likeness - (isSameMethod ? 0 : 0.5) + 0.4 * wordShare(v1, v2),
     ...(doubt !== undefined && { doubt }),
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
     ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
@@ -468,6 +471,19 @@ function plainPath(operation: DescribedOperation): string {
   return (segmentsOf(operation) ?? [operation.rest])
     .map((segment) => (isParameter(segment) ? '{}' : plain(segment)))
     .join('/');
+}
+
+/** The words that two operations have in common in paths and names, as a part of all. */
+function wordShare(v1: DescribedOperation, v2: DescribedOperation): number {
+  const [one = new Set<string>(), other = new Set<string>()] = [v1, v2].map((described) => {
+    const id = described.operation['operationId'];
+    const parts = [
+      ...(segmentsOf(described) ?? []).filter((one) => !isParameter(one)),
+      typeof id === 'string' ? id : '',
+    ];
+    return new Set(parts.flatMap(wordsOf).map(singular));
+  });
+  return [...one].filter((word) => other.has(word)).length / Math.max(1, new Set([...one, ...other]).size);
 }
 
 /** True when the path of one is the end of the other's. */

@@ -10,7 +10,7 @@ import {
   templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
-import { type BodyForm, type FoundResource, requestBody, resourceIn } from './bodies.ts';
+import { type BodyForm, type DescribedBody, type FoundResource, requestBody, resourceIn } from './bodies.ts';
 import {
   compareShapes,
   type Comparison,
@@ -31,7 +31,7 @@ import {
   withInverse,
 } from './find-inverse.ts';
 import { errorKeys, linkKeys } from './find-forms.ts';
-import { findHeaderRenames, findQueryRenames } from './find-parameters.ts';
+import { findHeaderRenames, findQueryRenames, queryQuestions } from './find-parameters.ts';
 import {
   hasOtherWord,
   type MatchedOperation,
@@ -156,6 +156,7 @@ export function proposeRuleBook(
     questions: joined([
       new Map([['', general]]),
       new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body)])),
+      queryQuestions(versions),
       outcome.questions,
       carried.questions,
       responses.questions,
@@ -385,12 +386,25 @@ function withOtherWords(
   return { shape: v1.element === undefined ? shape : { ...v1, element: shape }, renames };
 }
 
+const FORM_WORDS: Readonly<Record<BodyForm, string>> = {
+  json: 'JSON',
+  form: 'a form',
+  multipart: 'a form in parts',
+};
+
 /** What to say about bodies that no rule is proposed for, because one version describes none. */
 function uncomparedQuestions({
   pair,
   v1,
   v2,
-}: NamedOperation & { readonly [Version in 'v1' | 'v2']: unknown }): readonly Question[] {
+}: NamedOperation & {
+  readonly [Version in 'v1' | 'v2']: DescribedBody | undefined;
+}): readonly Question[] {
+  if (v1 !== undefined && v2 !== undefined) {
+    if (v1.form === v2.form) return [];
+    const text = `V1 takes ${FORM_WORDS[v1.form]}, and V2 takes ${FORM_WORDS[v2.form]}: say who converts it.`;
+    return [{ path: [], text, general: text }];
+  }
   if ((v1 === undefined) === (v2 === undefined)) return [];
   const [version, { operation }] = v1 === undefined ? ['V1', pair.v1] : ['V2', pair.v2];
   const what = operation['requestBody'] === undefined ? 'no body' : 'no body that could be read';
@@ -484,12 +498,13 @@ function wrapperOf(
   v1: Shape,
   v2: Shape,
 ): { readonly member: string; readonly confidence: number; readonly evidence: string } | undefined {
+  const known = namesIn(v2);
   const candidates = [...v1.members].flatMap(([member, { shape }]) => {
     const isObject = shape.members.size > 0 || shape.types.has('object');
     if (v2.members.has(member) || !isObject) return [];
     const beside = [...v1.members.keys()].filter((name) => name !== member);
     const inside = overlap(shape, v2);
-    const others = beside.filter((name) => v2.members.has(name)).length;
+    const others = beside.filter((name) => known.has(name)).length;
     // Members beside the wrapper that V2 still has speak against it.
     if (others > 0 || (inside === 0 && shape.members.size > 0 && v2.members.size > 0)) return [];
     const confidence = Math.min(0.99, (beside.length === 0 ? 0.7 : 0.5) + 0.3 * inside);
@@ -499,10 +514,14 @@ function wrapperOf(
   return candidates.toSorted((one, other) => other.confidence - one.confidence)[0];
 }
 
+/** The names of an object's members, and of those in its sub-objects. */
+function namesIn(shape: Shape): ReadonlySet<string> {
+  return new Set([...shape.members].flatMap(([name, { shape: member }]) => [name, ...member.members.keys()]));
+}
+
 /** The share of the members of `one` that `other` has, itself or in a sub-object. */
 function overlap(one: Shape, other: Shape): number {
-  const names = new Set(other.members.keys());
-  for (const { shape } of other.members.values()) for (const name of shape.members.keys()) names.add(name);
+  const names = namesIn(other);
   const common = [...one.members.keys()].filter((name) => names.has(name)).length;
   return one.members.size === 0 ? 0 : common / one.members.size;
 }

@@ -762,6 +762,75 @@ const reading = (
 
 const values = (...all: readonly string[]): object => ({ ...text, enum: all });
 
+test('of several candidates the one whose names have most words in common comes first, and bodies may be all that tells', () => {
+  const channel = { id: text, is_archived: text, num_members: text, topic: text };
+  const [list, one] = [
+    { channels: { type: 'array', items: objectOf(channel) } },
+    { channel: objectOf(channel) },
+  ];
+  const paging = { response_metadata: objectOf({ next_cursor: text }) };
+  const book = proposeRuleBook(
+    reading('v1', { '/channels.list': { members: list }, '/channels.info': { members: one } }),
+    reading('v2', {
+      '/conversations.info': { members: one },
+      '/conversations.list': { members: { ...list, ...paging } },
+    }),
+  );
+  expect(book.operations.map(({ moved }) => [moved?.to, moved?.doubt !== undefined])).toEqual([
+    ['GET /conversations.list', true],
+    ['GET /conversations.info', true],
+  ]);
+});
+
+test('a member is renamed only where no other new name has its words', () => {
+  const v2 = { current_total_price: text, total_price_set: objectOf({ amount: text }) };
+  const book = bookOf(objectOf({ total_price: text, id: text }), objectOf({ id: text, ...v2 }));
+  expect(proposedRules(book).get('create')).toEqual([]);
+  expect(questionsOf(book)).toContain('V2 has total_price_set as well');
+});
+
+test('a body that becomes a member is no wrapper, whatever its schema has inside', () => {
+  const ticket = {
+    type: 'object',
+    properties: { id: text, subject: text, parent: { $ref: '#/components/schemas/T' } },
+  };
+  const withTicket = (version: string, schema: unknown): Record<string, unknown> => ({
+    ...pathsWith(version, schema),
+    components: { schemas: { T: ticket } },
+  });
+  const reference = { $ref: '#/components/schemas/T' };
+  const book = proposeRuleBook(
+    withTicket('v1', reference),
+    withTicket('v2', objectOf({ ticket: reference })),
+  );
+  expect(book.changes.flatMap(({ rules }) => rules.map(({ found }) => found.rule))).not.toContain('unwrap');
+});
+
+test('another form of the body, and values of a query that V2 takes in another form, are questions', () => {
+  const operation = (version: string, media: string, schema: unknown): Record<string, unknown> =>
+    described(version, '/things', {
+      post: {
+        operationId: 'create',
+        parameters: [{ name: 'page', in: 'query', schema }],
+        requestBody: { content: { [media]: { schema: objectOf({ one: text }) } } },
+        responses: {},
+      },
+    });
+  const asked = (young: unknown): readonly string[] =>
+    questionsOf(
+      proposeRuleBook(
+        operation('v1', 'application/x-www-form-urlencoded', text),
+        operation('v2', 'application/json', young),
+      ),
+    );
+  const form = 'V1 takes a form, and V2 takes JSON: say who converts it.';
+  const converted = (type: string): string =>
+    `page: as a query parameter it is string in V1 and ${type} in V2: say how to convert it.`;
+  expect(asked({ type: 'integer' })).toEqual([form, converted('integer')]);
+  expect(asked(objectOf({ size: text }))).toEqual([form, converted('object')]);
+  expect(asked({ type: 'array', items: text })).toEqual([form]);
+});
+
 test.each<
   [
     what: string,
