@@ -52,7 +52,11 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
         ['src/migrate/failure.ts', 'src/gateway/failures.ts'],
         /^ {2}'?([a-z][a-z0-9-]*)'?: \[\n? *\d{3},/gm,
       ),
-      ...inSources(root, ['src/json', 'src/http', 'src/rewrite', 'src/migrate'], /\bcode: '([a-z][a-z-]+)'/g),
+      ...inSources(
+        root,
+        ['src/json', 'src/http', 'src/edits', 'src/rules/kinds', 'src/rewrite', 'src/migrate'],
+        /\bcode: '([a-z][a-z-]+)'/g,
+      ),
     ],
     'admin API': inSources(
       root,

@@ -4,7 +4,7 @@ import { unlimitedMemory, type WorkMemory } from '../json/tape.ts';
 import type { ResponseMigration, WithoutEdits } from '../migrate/migration.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponseRewrite } from '../rewrite/response-rules.ts';
-import type { ResponseContext } from '../rewrite/run.ts';
+import type { ResponseContext } from '../rewrite/response-rules.ts';
 import type { Rewrite } from '../rewrite/records.ts';
 import type { Operation } from '../rules/rule-book.ts';
 

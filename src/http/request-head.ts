@@ -370,7 +370,9 @@ class HeadOfLines extends HeadReader {
 /** Methods of requests to an API. */
 export const API_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-const KNOWN_METHODS: ReadonlySet<string> = new Set([...API_METHODS, 'CONNECT', 'TRACE']);
+const KNOWN_METHODS: ReadonlySet<string> = /* @__PURE__ */ new Set(
+  /* @__PURE__ */ API_METHODS.concat(['CONNECT', 'TRACE']),
+);
 
 /** True for a method that reads a resource and changes nothing (RFC 9110 §9.3.1 and §9.3.2). */
 export function isRead(method: string): boolean {

@@ -1,5 +1,5 @@
 // The package's main entry, `capture-gateway`.
-import type { RuleBookReading } from '../rules/read-rule-book.ts';
+import { readRuleBook as read, type RuleBookReading } from '../rules/read-rule-book.ts';
 
 export { createMigration, type BodyLike, type Migration, type MigrationOptions } from './migration.ts';
 export type {
@@ -37,6 +37,5 @@ export type {
  * loaded by the first call only. Never rejects, whatever the text is.
  */
 export async function readRuleBook(text: string, file = 'rules.yaml'): Promise<RuleBookReading> {
-  const reader = await import('../rules/read-rule-book.ts');
-  return reader.readRuleBook(text, file);
+  return read(text, file);
 }

@@ -24,7 +24,7 @@ import {
 } from '../rewrite/records.ts';
 import type { ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
-import type { ResponseContext } from '../rewrite/run.ts';
+import type { ResponseContext } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
 import { isReleaseOfV1, isTransformed, type RuleBook, versionPlace } from '../rules/rule-book.ts';
 import {

@@ -3,7 +3,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import { MovedMembers } from '../rewrite-log/response-findings.ts';
 import { isOfBody } from '../rewrite/records.ts';
 import { isRewritten } from '../rules/rule-book.ts';
-import { changesValue } from '../rules/rule-names.ts';
+import { changesValue } from '../rules/kinds/kinds.ts';
 
 /** A request like an entry's: `…` for each value, since the log has none, and only the names that it recorded. */
 interface LikeRequest {

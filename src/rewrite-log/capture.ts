@@ -83,10 +83,10 @@ const QUOTE = 0x22;
  * Placeholder of a value: its type as a JSON string, so that it cannot be mistaken for the value. `null` is its own type and
  * stays.
  */
-const STRING_TYPE = encoder.encode('"‹string›"');
-const NUMBER_TYPE = encoder.encode('"‹number›"');
-const BOOLEAN_TYPE = encoder.encode('"‹boolean›"');
-const NULL = encoder.encode('null');
+const STRING_TYPE = /* @__PURE__ */ encoder.encode('"‹string›"');
+const NUMBER_TYPE = /* @__PURE__ */ encoder.encode('"‹number›"');
+const BOOLEAN_TYPE = /* @__PURE__ */ encoder.encode('"‹boolean›"');
+const NULL = /* @__PURE__ */ encoder.encode('null');
 
 const scanner = new Scanner({ depth: MAX_LEVELS, record: MAX_LEVELS });
 

@@ -1,6 +1,6 @@
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
-import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule-names.ts';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/kinds/words.ts';
 import { editCount, errorName, errorsOf, errorValue, modeOf, sentTo, type Entry } from './entry.ts';
 
 const RULE_NAMES: readonly string[] = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])];

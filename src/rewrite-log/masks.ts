@@ -16,15 +16,17 @@ export interface ShownHeader {
 }
 
 /** Fields whose values reveal nothing about a person, a key or an order; while capture is off, all other values are masked. */
-const HARMLESS: ReadonlySet<string> = new Set(
-  [
-    'accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection',
-    'content-encoding content-language content-length content-type date deprecation expect expires host keep-alive',
-    'pragma retry-after server strict-transport-security sunset te trailer transfer-encoding upgrade user-agent',
-    'vary via x-api-version x-content-type-options x-frame-options x-gateway-error x-ratelimit-limit',
-    'x-ratelimit-remaining x-ratelimit-reset x-request-id traceparent',
-  ].flatMap((line) => line.split(' ')),
-);
+const HARMLESS: ReadonlySet<string> = /* @__PURE__ */ wordsOf([
+  'accept accept-charset accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection',
+  'content-encoding content-language content-length content-type date deprecation expect expires host keep-alive',
+  'pragma retry-after server strict-transport-security sunset te trailer transfer-encoding upgrade user-agent',
+  'vary via x-api-version x-content-type-options x-frame-options x-gateway-error x-ratelimit-limit',
+  'x-ratelimit-remaining x-ratelimit-reset x-request-id traceparent',
+]);
+
+function wordsOf(lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.flatMap((line) => line.split(' ')));
+}
 
 /** Fields that hold addresses: query values are masked, paths are kept as in the log. */
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'referer']);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/rule-names.ts';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/kinds/words.ts';
 import type { Entry } from './entry.ts';
 import { memberOf } from './response-findings.ts';
 

@@ -37,7 +37,7 @@ import { compilePlans, type Plans } from './plan.ts';
 import { compileQueryPlans, type QueryPlan, type QueryPlans } from './query-plan.ts';
 import { deprecatedInV1, type EditRecord, isWrapped, type Rewrite } from './records.ts';
 import { compileResponsePlans, type ResponsePlan, type ResponsePlans } from './response-plan.ts';
-import type { ResponseContext } from './run.ts';
+import type { ResponseContext } from './response-rules.ts';
 import { RequestTexts, rewriteWhole, type StreamRules } from './text-stream.ts';
 
 /** The rules of one operation for request bodies of one format, compiled. */

@@ -2,11 +2,13 @@ import { applyEdits, type Edit } from '../json/edit.ts';
 import { type NameTable, spelledText, stringText } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
-import { ERROR_FORMS, type ErrorForm, type ErrorsRule, type Path, type RequestRule } from '../rules/rule.ts';
-import { type DraftMember, DraftObject, find, markChanged } from './draft.ts';
+import type { Path, RequestRule } from '../rules/rule.ts';
+import { ERROR_FORMS, type ErrorForm, type ErrorsRule } from '../rules/kinds/errors.ts';
+import { type DraftMember, DraftObject, find, markChanged } from '../edits/draft.ts';
 import { camel, isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
-import { type CompiledResponseRule, responseBase, type RuleBase, type Run } from './run.ts';
+import { responseBase, type RuleBase, type Run } from '../edits/run.ts';
+import type { CompiledResponseRule } from '../rules/kinds/kinds.ts';
 import { concatBytes } from '../http/byte-collector.ts';
 import { JsonWalker, type WalkedNode } from '../json/document.ts';
 

@@ -15,7 +15,7 @@ import {
   type DraftMember,
   DraftObject,
   printDraft,
-} from './draft.ts';
+} from '../edits/draft.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
 import {
   isMalformed,

@@ -3,7 +3,7 @@ import { stringText } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { skipSpace } from '../json/scanner.ts';
 import type { PatchOperation } from './records.ts';
-import { MAX_RECORDS } from './recorder.ts';
+import { MAX_RECORDS } from '../edits/recorder.ts';
 import type { ResponseRecord, ResponseRewrite, RewrittenResponse } from './response-rules.ts';
 
 /** Bytes of a piece from which it ends with its element: its elements take a few megabytes of memory, however small they are. */

@@ -1,5 +1,6 @@
 import { spelledText } from '../json/names.ts';
-import type { RequestRule, MoveRule, Path } from '../rules/rule.ts';
+import type { RequestRule, Path } from '../rules/rule.ts';
+import type { MoveRule } from '../rules/kinds/move.ts';
 
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;

@@ -13,7 +13,7 @@ import {
 } from '../rules/rule-book.ts';
 import type { RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { RecordCache, ShapeCache } from './caches.ts';
-import { Draft, type KeyCache, printDraft, type Recipe } from './draft.ts';
+import { Draft, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
 import {
   type EditRecord,
   joinedPatch,
@@ -22,10 +22,19 @@ import {
   type Refusal,
   type Rewrite,
 } from './records.ts';
-import { compileRule } from './kinds/kinds.ts';
-import { type Lookup, lookUp } from './mapped-values.ts';
-import { Recorder, REQUEST_RECORDS } from './recorder.ts';
-import { type CompiledRule, isOfList, levelsRead, openedBy, Run, SeenIds, STEPS, type Stop } from './run.ts';
+import { kindOf } from '../rules/kinds/kinds.ts';
+import { type Lookup, lookUp } from '../edits/mapped-values.ts';
+import { Recorder, REQUEST_RECORDS } from '../edits/recorder.ts';
+import {
+  type CompiledRule,
+  isOfList,
+  levelsRead,
+  openedBy,
+  Run,
+  SeenIds,
+  STEPS_OF_RULE,
+  type Stop,
+} from '../edits/run.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export interface Plans {
@@ -277,13 +286,13 @@ export class Plan {
 
   private compile(common: Policies, changes: readonly Change[]): readonly CompiledRule[] {
     const rules: CompiledRule[] = [];
-    let code = 0;
     for (const change of changes) {
       const policies = { ...common, ...change.policies };
       for (const rule of change.request) {
-        if (rule.rule === 'strip' && rule.members.length === 0) continue;
-        rules.push(compileRule(rule, { change: change.id, rule: rule.rule, code, policies }, this.names));
-        code += STEPS * stepsOf(rule);
+        const kind = kindOf(rule);
+        if (kind.isIdle?.(rule) === true) continue;
+        const base = { change: change.id, rule: rule.rule, code: rules.length * STEPS_OF_RULE, policies };
+        rules.push(kind.compile(rule, base, this.names));
       }
     }
     return rules;
@@ -292,7 +301,7 @@ export class Plan {
 
 /** True for a rule that adds a member to the body itself. */
 function makesBody(rule: RequestRule): boolean {
-  return (rule.rule === 'set' || rule.rule === 'default') && rule.in.length === 0;
+  return kindOf(rule).makesBody?.(rule) === true;
 }
 
 /** The change for a request without a body, whose plan makes none again. */
@@ -311,12 +320,6 @@ function applyRule(rule: CompiledRule, run: Run): Stop | undefined {
   // The records contain the index of an array, but the steps do not.
   if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
   return stop;
-}
-
-/** The number of members or values whose steps a rule distinguishes. */
-function stepsOf(rule: RequestRule): number {
-  if (rule.rule === 'map') return rule.values.length;
-  return 'members' in rule ? rule.members.length : 1;
 }
 
 /** Compiles the request rules of `book` into plans, each on first use. */

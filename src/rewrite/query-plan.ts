@@ -7,8 +7,8 @@ import {
   withRawValue,
   withValue,
 } from '../http/target.ts';
-import { inverseConversion, textConverterOf } from '../rules/conversion.ts';
-import { inverseValues } from '../rules/inverse.ts';
+import { inverseConversion, textConverterOf } from '../rules/kinds/conversion.ts';
+import { inverseValues } from '../rules/kinds/map.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
 import {
   type MappedValue,

@@ -1,10 +1,11 @@
+import type * as edits from '../edits/records.ts';
+import type { DeprecatedAttribute, PatchOperation, Refusal } from '../edits/records.ts';
 import type { Edit } from '../json/edit.ts';
 import { pointerSteps, tokenName } from '../json/pointer.ts';
 import type { JsonFault } from '../json/scanner.ts';
-import type { RequestRuleName, ResponseRuleName } from '../rules/rule.ts';
+import type { RequestRuleName } from '../rules/rule.ts';
 
-/** The name of a rule for bodies. */
-export type BodyRuleName = RequestRuleName | ResponseRuleName;
+export type { DeprecatedAttribute, PatchOperation, Refusal } from '../edits/records.ts';
 
 /**
  * One edit, for people: its change and rule, and its place before and after. Of a request, that is V1's and V2's; of a response, V2's
@@ -28,6 +29,9 @@ export interface EditRecord<Rule extends string = RequestRuleName> {
    */
   readonly note?: string;
 }
+
+/** The effect of the rules on a request's body. */
+export type Records = edits.Records<RequestRuleName>;
 
 /** The id in edits that drop the name of another method, in place of a change's. */
 export const METHOD_OVERRIDE = 'method-override';
@@ -54,32 +58,6 @@ export function placesOfEdit({
   return { from: from ?? `${header}:`, ...(to === undefined ? {} : { path: `${to}:` }) };
 }
 
-/**
- * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's. `value` is one that the
- * gateway created, or the value of a map that took the place of the client's, which says what that was.
- */
-export interface PatchOperation {
-  readonly op: 'add' | 'remove' | 'move' | 'copy' | 'replace';
-  readonly path: string;
-  readonly from?: string;
-  readonly value?: unknown;
-}
-
-/** Why a body is refused: a failure code (`malformed-json`, `duplicate-member`, `wrapper-not-object`, …), and the position. */
-export interface Refusal {
-  readonly code: string;
-  /** HTTP status of the response. */
-  readonly status: number;
-  /** One sentence that says which part is wrong and how to fix it. Never contains a value of the body. */
-  readonly detail: string;
-  /** RFC 6901 pointer into the V1 body, if a member is the cause. */
-  readonly pointer?: string;
-  /** Byte offset in the body, from 0, with line and column from 1, if a position is the cause. */
-  readonly position?: { readonly offset: number; readonly line: number; readonly column: number };
-  /** What is wrong at the position, in a few words. */
-  readonly reason?: string;
-}
-
 /** The outcome of rewriting one body. `body` is for V2; if `unchanged`, it is the argument itself. */
 export type Rewrite =
   | {
@@ -100,21 +78,6 @@ export type Rewrite =
       readonly note?: string;
     }
   | { readonly verdict: 'refused'; readonly refusal: Refusal };
-
-/** The change and the rule that a record names. */
-export interface RuleName<Rule extends BodyRuleName = BodyRuleName> {
-  readonly change: string;
-  readonly rule: Rule;
-}
-
-/** The effect of the rules on a body: for people, and as a patch. */
-export interface Records<Rule extends string = RequestRuleName> {
-  readonly records: readonly EditRecord<Rule>[];
-  /** Empty if any edit was omitted, because an incomplete patch would be wrong. */
-  readonly patch: readonly PatchOperation[];
-  /** Number of edits that were applied but not recorded. */
-  readonly omitted: number;
-}
 
 /** Refuses a body that is not JSON in UTF-8, or is nested deeper than `depth` levels. */
 export function malformed(fault: JsonFault, depth: number): Refusal {
@@ -186,19 +149,11 @@ export function withoutValues(patch: readonly PatchOperation[]): readonly PatchO
     : patch;
 }
 
-/** An attribute of a V1 request that V2 no longer has under that name or in that place. */
-export interface DeprecatedAttribute {
-  /** Member names joined by dots, inside the wrapper: `property.suburb`. */
-  readonly attribute: string;
-  /** A sentence for people: how the attribute changed. */
-  readonly message: string;
-}
-
 /** Returns the deprecated attributes in a request with these records, each once, in the order of the rules. */
-export const deprecatedAttributes = listedOnce(isAttribute);
+export const deprecatedAttributes = /* @__PURE__ */ listedOnce(isAttribute);
 
 /** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
-export const deprecatedInV1 = listedOnce(isStripped);
+export const deprecatedInV1 = /* @__PURE__ */ listedOnce(isStripped);
 
 /** Whether the request had the wrapper, so that its pointers begin with it. */
 export function isWrapped(records: readonly EditRecord[]): boolean {

@@ -13,32 +13,23 @@ import {
   type Operation,
   type RuleBook,
 } from '../rules/rule-book.ts';
-import {
-  type ErrorForm,
-  type ErrorsRule,
-  type Path,
-  placedMembers,
-  type ResponseRuleName,
-} from '../rules/rule.ts';
-import { ShapeCache } from './caches.ts';
-import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from './draft.ts';
-import { compileErrors } from './errors.ts';
-import { compileResponseRule } from './kinds/kinds.ts';
+import type { Path, ResponseRuleName } from '../rules/rule.ts';
+import { placedMembers } from '../rules/kinds/kinds.ts';
 import { ListPieces } from './list-pieces.ts';
+import type { ErrorForm, ErrorsRule } from '../rules/kinds/errors.ts';
+import { ShapeCache } from './caches.ts';
+import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
+import { compileErrors } from './errors.ts';
+import { compileResponseRule } from '../rules/kinds/kinds.ts';
 import type { BodyLinks, restoreBodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
-import type { PatchOperation, Records } from './records.ts';
-import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from './recorder.ts';
+import type { Records } from '../edits/records.ts';
+import type { PatchOperation } from './records.ts';
+import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from '../edits/recorder.ts';
 import { isAbout, type ResponseRecord, type ResponseRewrite } from './response-rules.ts';
-import {
-  type CompiledResponseRule,
-  isOfList,
-  levelsRead,
-  openedBy,
-  type ResponseContext,
-  Run,
-  SeenIds,
-} from './run.ts';
+import { isOfList, levelsRead, openedBy, Run, SeenIds } from '../edits/run.ts';
+import type { CompiledResponseRule } from '../rules/kinds/kinds.ts';
+import type { ResponseContext } from './response-rules.ts';
 
 /** The effect of the rules on every response of one shape with one status. */
 interface ShapeResult {

@@ -1,6 +1,15 @@
+import type { ResponseFacts } from '../edits/run.ts';
 import type { Edit } from '../json/edit.ts';
 import type { ResponseRuleName, StatusPattern } from '../rules/rule.ts';
+import type { BodyLinks } from './links.ts';
 import type { EditRecord, PatchOperation } from './records.ts';
+
+/** The data of the exchange that the rewriting of a response needs in addition to the body. */
+export interface ResponseContext extends ResponseFacts {
+  readonly status: number;
+  /** Turns links back, if the rule book asks for it. */
+  readonly links?: BodyLinks | undefined;
+}
 
 /** True if one of the patterns includes the status. */
 export function isAbout(status: readonly StatusPattern[], code: number): boolean {

@@ -1,19 +1,14 @@
 import { printScalar } from '../json/names.ts';
-import {
-  type ConvertRule,
-  type MapRule,
-  type MoveRule,
-  namedMembers,
-  type NestRule,
-  type OnlyRule,
-  type Path,
-  printPath,
-  type RenameRule,
-  type RequestRule,
-  type SetRule,
-  type StripRule,
-  type UnwrapRule,
-} from './rule.ts';
+import { type Path, printPath, type RequestRule } from './rule.ts';
+import { namedMembers } from './kinds/words.ts';
+import type { ConvertRule } from './kinds/convert.ts';
+import type { MapRule } from './kinds/map.ts';
+import type { MoveRule } from './kinds/move.ts';
+import type { NestRule } from './kinds/nest.ts';
+import type { OnlyRule, StripRule } from './kinds/strip.ts';
+import type { RenameRule } from './kinds/rename.ts';
+import type { SetRule } from './kinds/set.ts';
+import type { UnwrapRule } from './kinds/unwrap.ts';
 
 /** A part of a rule that can never take effect: a member, a value of a map (from 1 on), or the object that it applies to. */
 export interface StalePart {

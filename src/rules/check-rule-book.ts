@@ -1,7 +1,7 @@
 import { DEFAULT_PREFIXES, Prefixes } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
-import { lossOf } from './conversion.ts';
+import { lossOf } from './kinds/conversion.ts';
 import {
   type DeclaredChange,
   type DeclaredHeaderRule,
@@ -9,7 +9,8 @@ import {
   type DeclaredRule,
   operationContexts,
 } from './declared-change.ts';
-import { inverseHeaderRule, inverseValues, isInverse, isInvertible, resourceOf } from './inverse.ts';
+import { inverseHeaderRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
+import { inverseValues } from './kinds/map.ts';
 import {
   destinationFaults,
   destinationShape,
@@ -35,13 +36,9 @@ import {
   WEBHOOK_PATH,
 } from './rule-book.ts';
 import {
-  ERROR_FORMS,
-  type ErrorForm,
   type MappedValue,
   mayListMembers,
-  namedMembers,
   type Path,
-  placedMembers,
   printPath,
   readPath,
   readPrefix,
@@ -51,7 +48,10 @@ import {
   templateFault,
   templateShape,
 } from './rule.ts';
-import { REQUEST_RULE_NAMES } from './rule-names.ts';
+import { placedMembers } from './kinds/kinds.ts';
+import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
+import { namedMembers, REQUEST_RULE_NAMES, WHY_NO_INVERSE } from './kinds/words.ts';
+import type { NoInverse } from './kinds/kind.ts';
 
 /** The policies that a request rule has; any rule has `duplicate`. */
 const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>> = {
@@ -143,14 +143,18 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   const nests = request.some(({ rule }) => rule.rule === 'nest');
   if (inverse.rule.rule === 'inverse' && inverse.rule.members !== undefined && !nests)
     fault(inverse.path, `change "${change.id}": members is for a nest, and this change has none; remove it`);
-  if (request.some(({ rule }) => isInvertible(rule))) return;
+  if (request.some(({ rule }) => whyNoInverse(rule) === undefined)) return;
   const { headers = [] } = change;
   if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;
-  const rules = [...new Set([...change.request, ...headers].map(({ rule }) => rule))];
-  const why =
-    rules.length === 0
-      ? 'this change has no request rules'
-      : `${rules.join(', ')} ${rules.length === 1 ? 'has' : 'have'} no inverse`;
+  const reasons = new Map<string, NoInverse['reason'] | undefined>([
+    ...change.request.map((rule) => [rule.rule, whyNoInverse(rule)] as const),
+    ...headers.map(({ rule }) => [rule, undefined] as const),
+  ]);
+  const whys = [...reasons].map(
+    ([rule, reason]) =>
+      `${rule} has no inverse${reason === undefined ? '' : `, since ${WHY_NO_INVERSE[reason]}`}`,
+  );
+  const why = whys.length === 0 ? 'this change has no request rules' : whys.join('; ');
   fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);
 }
 
@@ -693,7 +697,7 @@ function lossOfInverse(rule: RequestRule): string | undefined {
     return `the inverse of join to ${to} is not exact: a text with more of ${JSON.stringify(rule.with)} is split at the ${rule.at}, and absent parts are not known`;
   }
   if (rule.rule !== 'default') return undefined;
-  return isInvertible(rule)
+  return whyNoInverse(rule) === undefined
     ? `the inverse of default of ${of} is not exact: responses lack it when it has this value, even if a client sent it`
     : `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`;
 }
@@ -737,7 +741,7 @@ function unreadResource(
       change.on !== 'every' &&
       change.on.includes(id) &&
       isInverse(change) &&
-      change.request.some(isInvertible),
+      change.request.some((rule) => whyNoInverse(rule) === undefined),
   );
   if (!isWritten) return [];
   const resource = resourceOf(operation);

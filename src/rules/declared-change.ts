@@ -1,6 +1,6 @@
 import { readScalar, scalarOf } from '../json/names.ts';
-import { type Conversion, dateConversion } from './conversion.ts';
-import { secondsOfDay } from './date-format.ts';
+import { type Conversion, dateConversion } from './kinds/conversion.ts';
+import { secondsOfDay } from './kinds/date-format.ts';
 import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { type Change, isRewritten, type Operation } from './rule-book.ts';
@@ -16,8 +16,8 @@ import {
   type ResponseHeaderRule,
   type ResponseRule,
   type StatusPattern,
-  type StripRule,
 } from './rule.ts';
+import type { StripRule } from './kinds/strip.ts';
 
 /** A request rule and its position in the source. */
 export interface DeclaredRule {

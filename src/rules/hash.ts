@@ -1,6 +1,6 @@
 import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
-import type { Conversion } from './conversion.ts';
+import type { Conversion } from './kinds/conversion.ts';
 import { parametersIn } from './move.ts';
 import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
 import {
@@ -136,9 +136,13 @@ function meaningOf(change: Change, policies: Policies): unknown {
   ];
 }
 
-const REQUEST_PARTS = 'rule member members in under to with at json values conversion'.split(' ');
-const QUERY_PARTS = 'rule parameter parameters to text values with sign conversion'.split(' ');
-const RESPONSE_PARTS = 'rule path as to with at json values conversion status'.split(' ');
+const REQUEST_PARTS = /* @__PURE__ */ 'rule member members in under to with at json values conversion'.split(
+  ' ',
+);
+const QUERY_PARTS = /* @__PURE__ */ 'rule parameter parameters to text values with sign conversion'.split(
+  ' ',
+);
+const RESPONSE_PARTS = /* @__PURE__ */ 'rule path as to with at json values conversion status'.split(' ');
 
 /** The parts of a rule that have an effect, in this order, as far as it has them. */
 function partsOf(

@@ -1,44 +1,14 @@
-import { type JsonScalar, printScalar } from '../json/names.ts';
-import { inverseConversion } from './conversion.ts';
-import type { Change, Operation } from './rule-book.ts';
+import type { NoInverse, ResponsePlace, StatusPattern } from './kinds/kind.ts';
+import { type KindOfResponseRule, lensOf } from './kinds/kinds.ts';
+import { inverseValues } from './kinds/map.ts';
 import { shapeAtV2 } from './move.ts';
-import {
-  type HeaderRule,
-  type MappedValue,
-  type MoveRule,
-  type Path,
-  type RenameBackRule,
-  type RequestRule,
-  type ResponseConvertRule,
-  type ResponseHeaderRule,
-  type ResponseJoinRule,
-  type ResponseListRule,
-  type ResponseMapRule,
-  type ResponseMoveRule,
-  type ResponseSetRule,
-  type ResponseSplitRule,
-  type ResponseStripRule,
-  type SetRule,
-  type UnnestRule,
-} from './rule.ts';
-
-/** A response rule that undoes a request rule. */
-type UndoingRule =
-  | RenameBackRule
-  | UnnestRule
-  | ResponseMapRule
-  | ResponseStripRule
-  | ResponseSetRule
-  | ResponseMoveRule
-  | ResponseConvertRule
-  | ResponseListRule
-  | ResponseJoinRule
-  | ResponseSplitRule;
+import type { Change, Operation } from './rule-book.ts';
+import type { HeaderRule, Path, RequestRule, ResponseHeaderRule } from './rule.ts';
 
 /** A response rule that undoes a request rule, and the id of the change that both belong to. */
 export interface InvertedRule {
   readonly change: string;
-  readonly rule: UndoingRule;
+  readonly rule: KindOfResponseRule;
 }
 
 /**
@@ -133,9 +103,26 @@ export function isInverse({ response }: Change): boolean {
   return response.some(({ rule }) => rule === 'inverse');
 }
 
-/** True for a request rule with an inverse. An `unwrap` has nothing to undo, because responses are always wrapped. */
-export function isInvertible(rule: RequestRule): boolean {
-  return invert(rule, [], undefined) !== undefined;
+/** Why nothing undoes a request rule in a response; undefined where something does. */
+export function whyNoInverse(rule: RequestRule): NoInverse['reason'] | undefined {
+  const found = inverseOf(rule, [], { inside: (path) => path, hasNulls: false });
+  return 'reason' in found ? found.reason : undefined;
+}
+
+/** The statuses of responses in which rules are undone. */
+const UNDONE_IN: readonly StatusPattern[] = ['2xx'];
+
+/** The rules that undo a rule for the resource at `base` of a response. */
+function inverseOf(
+  rule: RequestRule,
+  base: Path,
+  place: ResponsePlace,
+): readonly KindOfResponseRule[] | NoInverse {
+  const lens = lensOf(rule);
+  const inside = place.inside('in' in rule ? rule.in : []);
+  if (inside === undefined && lens.leadsIn !== true) return { reason: 'outside' };
+  const undone = lens.inverse(rule, [...base, ...(inside ?? [])], place);
+  return 'reason' in undone ? undone : undone.map((one) => ({ ...one, status: UNDONE_IN }));
 }
 
 /** Undoes `changes`, the last first, on the resource at `base`. */
@@ -145,13 +132,11 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
   let wrapper: string | undefined;
   for (const change of changes.toReversed()) {
     for (const rule of change.request.toReversed()) {
-      if (rule.rule === 'unwrap') wrapper = rule.member;
+      wrapper = lensOf(rule).unwraps?.(rule) ?? wrapper;
       if (!isInverse(change)) continue;
-      const inverted = invert(rule, base, wrapper);
-      if (inverted === undefined) continue;
-      undone.push({ change: change.id, rule: inverted });
-      if (inverted.rule === 'unnest' && hasNulls(change))
-        undone.push(...nulls(inverted).map((rule) => ({ change: change.id, rule })));
+      const inverse = inverseOf(rule, base, placeIn(wrapper, hasNulls(change)));
+      if ('reason' in inverse) continue;
+      undone.push(...inverse.map((one) => ({ change: change.id, rule: one })));
     }
   }
   return undone;
@@ -162,91 +147,12 @@ function hasNulls({ response }: Change): boolean {
   return response.some((rule) => rule.rule === 'inverse' && rule.members === 'null');
 }
 
-/** The rules that restore members that V2 left out. */
-function nulls({ path, members = [], status }: UnnestRule): readonly ResponseSetRule[] {
-  return members.map((member) => ({
-    rule: 'default',
-    path: [...path.slice(0, -1), member],
-    json: 'null',
-    value: null,
-    status,
-  }));
-}
-
-/** The path from the parameters; undefined for a place outside of the wrapper, which no response has. */
-function insideOf(path: Path, wrapper: string | undefined): Path | undefined {
-  if (wrapper === undefined) return path;
-  return path[0] === wrapper ? path.slice(1) : undefined;
-}
-
-function invert(rule: RequestRule, base: Path, wrapper: string | undefined): UndoingRule | undefined {
-  const status = ['2xx'] as const;
-  if (rule.rule === 'unwrap' || rule.rule === 'strip' || rule.rule === 'only') return undefined;
-  if (rule.rule === 'move') return invertMove(rule, base, wrapper);
-  const place = insideOf(rule.in, wrapper);
-  if (place === undefined) return undefined;
-  const inside = [...base, ...place];
-  if ('conversion' in rule) {
-    const conversion = inverseConversion(rule.conversion);
-    return { rule: conversion.rule, path: [...inside, rule.member], conversion, status };
-  }
-  switch (rule.rule) {
-    case 'rename':
-      return { rule: 'rename', path: [...inside, rule.to], to: rule.member, status };
-    case 'nest':
-      return { rule: 'unnest', path: [...inside, rule.under], members: rule.members, status };
-    case 'map': {
-      const values = inverseValues(rule.values);
-      return values.length === 0
-        ? undefined
-        : { rule: 'map', path: [...inside, rule.member], values, status };
-    }
-    case 'list':
-      return { rule: 'first', path: [...inside, rule.to], to: rule.member, status };
-    case 'join':
-      return {
-        rule: 'split',
-        path: [...inside, rule.to],
-        to: rule.members,
-        with: rule.with,
-        at: rule.at,
-        status,
-      };
-    case 'split':
-      return {
-        rule: 'join',
-        path: inside,
-        members: rule.to,
-        to: rule.member,
-        with: rule.with,
-        at: rule.at,
-        status,
-      };
-    case 'set':
-      return { rule: 'strip', path: [...inside, rule.member], status };
-    // V1 may have such a member: another value is one that a client sent.
-    case 'default': {
-      const only = scalarOfJson(rule);
-      return only && { rule: 'strip', path: [...inside, rule.member], only, status };
-    }
-  }
-}
-
-/** Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
-function invertMove(rule: MoveRule, base: Path, wrapper: string | undefined): ResponseMoveRule | undefined {
-  const from = insideOf([...rule.in, ...rule.to], wrapper);
-  const to = insideOf([...rule.in, ...rule.from], wrapper);
-  if (from === undefined || to === undefined || from.length === 0 || to.length === 0) return undefined;
-  const isWrapped = wrapper !== undefined;
-  const common = rule.in.length - (isWrapped && rule.in.length > 0 ? 1 : 0);
-  const path = [...base, ...from.slice(0, common)];
-  return { rule: 'move', path, from: from.slice(common), to: to.slice(common), status: ['2xx'] };
-}
-
-/** The value of a `default`; undefined for an object or a list. */
-function scalarOfJson({ json, value }: SetRule): JsonScalar | undefined {
-  if (typeof value === 'object' && value !== null) return undefined;
-  return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
+function placeIn(wrapper: string | undefined, hasNulls: boolean): ResponsePlace {
+  const inside = (path: Path): Path | undefined => {
+    if (wrapper === undefined) return path;
+    return path[0] === wrapper ? path.slice(1) : undefined;
+  };
+  return { inside, hasNulls };
 }
 
 /** The rule that undoes a header rule in a response; undefined if there is nothing to undo. */
@@ -256,16 +162,4 @@ export function inverseHeaderRule(rule: HeaderRule): ResponseHeaderRule['rule'] 
   if (rule.rule !== 'map') return undefined;
   const values = inverseValues(rule.values);
   return values.length === 0 ? undefined : { rule: 'map', field: rule.field, values };
-}
-
-/**
- * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out and
- * stays as it is.
- */
-export function inverseValues(values: readonly MappedValue[]): readonly MappedValue[] {
-  const times = new Map<string, number>();
-  for (const { to } of values) times.set(printScalar(to), (times.get(printScalar(to)) ?? 0) + 1);
-  return values
-    .filter(({ to }) => times.get(printScalar(to)) === 1)
-    .map(({ from, to }) => ({ from: to, to: from }));
 }

@@ -1,4 +1,10 @@
+import { declareVersion, staleHeaderRules } from './header-rules.ts';
 import { Prefixes } from '../http/target.ts';
+import { declareChange, type Written } from './declared-change.ts';
+import { declareRollout } from './declared-rollout.ts';
+import { hashRuleBook } from './hash.ts';
+import { templateFaults } from './refusal-form.ts';
+import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import {
   checkChanges,
   checkOperations,
@@ -13,13 +19,9 @@ import {
   readWebhooks,
   webhookFaults,
 } from './check-rule-book.ts';
-import { declareChange, type Written } from './declared-change.ts';
-import { declareRollout } from './declared-rollout.ts';
-import { hashRuleBook } from './hash.ts';
-import { declareVersion, staleHeaderRules } from './header-rules.ts';
-import { templateFaults } from './refusal-form.ts';
-import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
-import { ruleBookSource, type RuleBookSource, type ValidSubset, validSubset } from './rule-book-source.ts';
+import type * as sourceForm from './rule-book-source.ts';
+import type { RuleBookSource, ValidSubset } from './rule-book-source.ts';
+import type * as sourceDocument from './source-document.ts';
 import {
   type Operation,
   type Policies,
@@ -27,7 +29,6 @@ import {
   type RuleBookLimits,
   versionPlace,
 } from './rule-book.ts';
-import { schemaFaults, SourceDocument } from './source-document.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 
 /** A rule book, or all of its faults. */
@@ -57,14 +58,19 @@ const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response:
 
 /**
  * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. Reports all faults at once, in the order of the
- * text. Never throws, whatever the text is.
+ * text. YAML and zod are loaded by the first call only. Never throws, whatever the text is.
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
+  const [form, { schemaFaults, SourceDocument }] = await Promise.all([
+    import('./rule-book-source.ts'),
+    import('./source-document.ts'),
+  ]);
   const document = new SourceDocument(text);
-  const { faults, meaning } = checkMeaning(document.value, {
+  const written: Written = {
     json: (path) => document.jsonAt(path),
     number: (path) => document.numberAt(path),
-  });
+  };
+  const { faults, meaning } = checkMeaning(document.value, written, form, schemaFaults);
   const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
   if (document.value !== undefined) {
     for (const { path, blame, message } of faults) {
@@ -83,7 +89,16 @@ interface Findings {
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 
-function checkMeaning(value: unknown, written: Written): Findings {
+/** The schema of a source, which needs zod. */
+type SourceForm = Pick<typeof sourceForm, 'ruleBookSource' | 'validSubset'>;
+type SchemaFaults = typeof sourceDocument.schemaFaults;
+
+function checkMeaning(
+  value: unknown,
+  written: Written,
+  { ruleBookSource, validSubset }: SourceForm,
+  schemaFaults: SchemaFaults,
+): Findings {
   const parsed = ruleBookSource.safeParse(value);
   if (parsed.success) return check(parsed.data, undefined, written);
   const faults = schemaFaults(parsed.error.issues, value);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { inverseFactor } from './conversion.ts';
-import { formatFault, isZone, isZoneName, secondsOfDay } from './date-format.ts';
+import { inverseFactor } from './kinds/conversion.ts';
+import { formatFault, isZone, isZoneName, secondsOfDay } from './kinds/date-format.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
 import { kindOfName } from '../http/fields.ts';

@@ -1,8 +1,8 @@
+import type { RulePolicies } from '../edits/run.ts';
 import type { Destination, StatusMapping } from './move.ts';
 import type { RefusalForm } from './refusal-form.ts';
 import type { Rollout } from './rollout.ts';
 import {
-  type ErrorForm,
   type HeaderRule,
   looseSpelling,
   type Path,
@@ -13,6 +13,7 @@ import {
   type ResponseHeaderRule,
   type ResponseRule,
 } from './rule.ts';
+import type { ErrorForm } from './kinds/errors.ts';
 
 /** A V1 operation: a method and a path template below V1's prefix, such as `PATCH /properties/{id}`. */
 export interface Operation {
@@ -55,19 +56,7 @@ export interface TransformSource {
 export type TransformDirection = 'request' | 'response';
 
 /** How to handle cases where the specification leaves a choice. */
-export interface Policies {
-  /** A body that is an object without the wrapper. */
-  readonly flat: 'migrate' | 'refuse' | 'forward';
-  /** Members beside the wrapper. */
-  readonly siblings: 'drop' | 'refuse' | 'forward';
-  /** Both the V1 and the V2 spelling are present: the V1 value wins, or the request is refused or forwarded unchanged. */
-  readonly conflict: 'v1' | 'refuse' | 'forward';
-  /** A member that a rule names occurs twice in one object. */
-  readonly duplicate: 'refuse' | 'last' | 'forward';
-  /** The wrapper is not an object. */
-  readonly wrapper: 'refuse' | 'forward';
-  /** A value that a rule cannot convert: the request is refused or forwarded unchanged, or the value stays. */
-  readonly value: 'refuse' | 'forward' | 'keep';
+export interface Policies extends RulePolicies {
   /** Not JSON, not UTF-8, or nested deeper than the limit. */
   readonly malformed: 'refuse' | 'forward';
   /** A charset or content coding that the gateway cannot read. */

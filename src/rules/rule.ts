@@ -1,140 +1,16 @@
 import { DEFAULT_PREFIXES, isUnder } from '../http/target.ts';
-import type { JsonScalar } from '../json/names.ts';
-import type { Conversion } from './conversion.ts';
+import type { MappedValue } from '../edits/mapped-values.ts';
+import type { Path } from '../edits/run.ts';
+import type { Conversion } from './kinds/conversion.ts';
+import type { StatusPattern } from './kinds/kind.ts';
+import type { ExplicitResponseRule } from './kinds/kinds.ts';
 
-/** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
-export type Path = readonly string[];
-
-/** Replaces the body by the object in its member `member`. */
-export interface UnwrapRule {
-  readonly rule: 'unwrap';
-  readonly member: string;
-}
-
-/** Moves `members` of each object at `in` into its sub-object `under`, which is created in place of the first one moved. */
-export interface NestRule {
-  readonly rule: 'nest';
-  readonly members: readonly string[];
-  readonly in: Path;
-  readonly under: string;
-}
-
-/** Renames the member `member` of each object at `in` to `to`; its value keeps its bytes and its position. */
-export interface RenameRule {
-  readonly rule: 'rename';
-  readonly member: string;
-  readonly in: Path;
-  readonly to: string;
-}
-
-/** Removes `members` from each object at `in`. */
-export interface StripRule {
-  readonly rule: 'strip';
-  readonly members: readonly string[];
-  readonly in: Path;
-}
-
-/** Removes every member that is not in `members` from each object at `in`. */
-export interface OnlyRule {
-  readonly rule: 'only';
-  readonly members: readonly string[];
-  readonly in: Path;
-}
-
-/** Replaces the value of the member `member` of each object at `in`, if it is a string or scalar that `values` lists. */
-export interface MapRule {
-  readonly rule: 'map';
-  readonly member: string;
-  readonly in: Path;
-  readonly values: readonly MappedValue[];
-}
-
-/** One value of a map, and the value that takes its place. */
-export interface MappedValue {
-  readonly from: JsonScalar;
-  readonly to: JsonScalar;
-}
-
-/** Gives the member `member` of each object at `in` the value `json`: in any case (`set`), or only where it is absent (`default`). */
-export interface SetRule {
-  readonly rule: 'set' | 'default';
-  readonly member: string;
-  readonly in: Path;
-  /** The value as JSON text: a number has the digits that the rule book has. */
-  readonly json: string;
-  /** The same, decoded: a number as close as a double comes to it. */
-  readonly value: unknown;
-}
-
-/** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
-export interface MoveRule {
-  readonly rule: 'move';
-  /** The objects that both paths have in common, up to the last `*`. */
-  readonly in: Path;
-  readonly from: Path;
-  readonly to: Path;
-}
-
-/** Converts the value of the member `member` of each object at `in`. */
-export interface ConvertRule {
-  readonly rule: Conversion['rule'];
-  readonly member: string;
-  readonly in: Path;
-  readonly conversion: Conversion;
-  /** True where every value is a text, as in a form. */
-  readonly isOfTexts?: true;
-}
-
-/** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */
-export interface ListRule {
-  readonly rule: 'list';
-  readonly member: string;
-  readonly in: Path;
-  readonly to: string;
-}
-
-/** Joins strings, or splits one, at a separator. */
-interface Separated {
-  readonly with: string;
-  /** Which separators split a string that has more of them than the parts need. */
-  readonly at: 'first' | 'last';
-}
-
-/** Joins the strings in `members` of each object at `in` to one, which is called `to`. */
-export interface JoinRule extends Separated {
-  readonly rule: 'join';
-  readonly members: readonly string[];
-  readonly in: Path;
-  readonly to: string;
-}
-
-/** Splits the string in the member `member` of each object at `in` into the members `to`. */
-export interface SplitRule extends Separated {
-  readonly rule: 'split';
-  readonly member: string;
-  readonly in: Path;
-  readonly to: readonly string[];
-  /** True where every value is a text, as in a form, which writes null as an empty text. */
-  readonly isOfTexts?: true;
-}
-
-/** A request rule: one declaration for the body of a V1 request. A closed union. */
-export type RequestRule =
-  | UnwrapRule
-  | NestRule
-  | RenameRule
-  | StripRule
-  | OnlyRule
-  | MapRule
-  | SetRule
-  | MoveRule
-  | ConvertRule
-  | ListRule
-  | JoinRule
-  | SplitRule;
-
-/** The name of a request rule, as in the rule book and the rewrite log. */
-export type RequestRuleName = RequestRule['rule'];
+export type { MappedValue } from '../edits/mapped-values.ts';
+export type { Path } from '../edits/run.ts';
+export type { StatusPattern } from './kinds/kind.ts';
+export type { ErrorForm, ErrorsRule } from './kinds/errors.ts';
+export type { ExplicitResponseRule, RequestRule } from './kinds/kinds.ts';
+export type { RequestRuleName, ResponseRuleName } from './kinds/words.ts';
 
 /** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
 export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
@@ -194,127 +70,6 @@ export function mayListMembers(parameter: string): boolean {
   );
 }
 
-/** Statuses that a response rule applies to: exact ones or classes. */
-export type StatusPattern = number | '2xx' | '4xx' | '5xx';
-
-/** Adds the V1 name `as` beside the member at `path` of a response, with the same value bytes. */
-export interface AliasRule {
-  readonly rule: 'alias';
-  readonly path: Path;
-  readonly as: string;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Adds the members of the sub-object at `path` to the object around it, if absent there. */
-export interface FlattenRule {
-  readonly rule: 'flatten';
-  readonly path: Path;
-  readonly members: readonly string[] | undefined;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Adds a list, at `path`, of the deprecated attributes that the request used, each with a sentence. */
-export interface DeprecationsRule {
-  readonly rule: 'deprecations';
-  readonly path: Path;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Gives the member at `path` of a response its V1 name `to`; its value keeps its bytes and its place. */
-export interface RenameBackRule {
-  readonly rule: 'rename';
-  readonly path: Path;
-  readonly to: string;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Moves the members of the sub-object at `path` to its place in the object around it; the sub-object goes once it is empty. */
-export interface UnnestRule {
-  readonly rule: 'unnest';
-  readonly path: Path;
-  /** The members to move; all if undefined. */
-  readonly members: readonly string[] | undefined;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Converts V2's pointers and names in error bodies back to V1's. */
-export interface ErrorsRule {
-  readonly rule: 'errors';
-  /** Sentences of V2 and those of V1 in their place, for words that no renaming can derive. */
-  readonly details: Readonly<Record<string, string>>;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Replaces the value of the member at `path` of a response, if it is a string or scalar that `values` lists: V2's by V1's. */
-export interface ResponseMapRule {
-  readonly rule: 'map';
-  readonly path: Path;
-  readonly values: readonly MappedValue[];
-  readonly status: readonly StatusPattern[];
-}
-
-/** Gives the member at `path` of a response the value `json`: in any case (`set`), or only where it is absent (`default`). */
-export interface ResponseSetRule {
-  readonly rule: 'set' | 'default';
-  readonly path: Path;
-  readonly json: string;
-  /** The same, decoded: a number as close as a double comes to it. */
-  readonly value: unknown;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Removes the member at `path` of a response. */
-export interface ResponseStripRule {
-  readonly rule: 'strip';
-  readonly path: Path;
-  /** The only value that is removed; any, when absent. */
-  readonly only?: JsonScalar;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Moves the member at `from` of each object at `path` of a response to `to`; an object that the move empties goes. */
-export interface ResponseMoveRule {
-  readonly rule: 'move';
-  /** The objects that both paths have in common, up to the last `*`. */
-  readonly path: Path;
-  readonly from: Path;
-  readonly to: Path;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Converts the value of the member at `path` of a response. */
-export interface ResponseConvertRule {
-  readonly rule: Conversion['rule'];
-  readonly path: Path;
-  readonly conversion: Conversion;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Makes the value of the member at `path` the one element of a list (`list`), or takes the first one of a list (`first`). */
-export interface ResponseListRule {
-  readonly rule: 'list' | 'first';
-  readonly path: Path;
-  readonly to: string;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Joins the strings in `members` of each object at `path` of a response to one, which is called `to`. */
-export interface ResponseJoinRule extends Separated {
-  readonly rule: 'join';
-  readonly members: readonly string[];
-  readonly path: Path;
-  readonly to: string;
-  readonly status: readonly StatusPattern[];
-}
-
-/** Splits the string in the member at `path` of a response into the members `to`. */
-export interface ResponseSplitRule extends Separated {
-  readonly rule: 'split';
-  readonly path: Path;
-  readonly to: readonly string[];
-  readonly status: readonly StatusPattern[];
-}
-
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
@@ -323,42 +78,8 @@ export interface InverseRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** A response rule that states its effect and its place, unlike `inverse`. */
-export type ExplicitResponseRule =
-  | RenameBackRule
-  | UnnestRule
-  | AliasRule
-  | FlattenRule
-  | DeprecationsRule
-  | ErrorsRule
-  | ResponseMapRule
-  | ResponseSetRule
-  | ResponseStripRule
-  | ResponseMoveRule
-  | ResponseConvertRule
-  | ResponseListRule
-  | ResponseJoinRule
-  | ResponseSplitRule;
-
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = ExplicitResponseRule | InverseRule;
-
-/** The name of a response rule, as in records of edits. */
-export type ResponseRuleName = ExplicitResponseRule['rule'];
-
-/** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
-export function namedMembers(rule: RequestRule): readonly Path[] {
-  if (rule.rule === 'move') return [rule.from];
-  return 'members' in rule ? rule.members.map((member) => [member]) : [[rule.member]];
-}
-
-/** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
-export function placedMembers(rule: RequestRule): readonly Path[] {
-  if (rule.rule === 'nest') return rule.members.map((member) => [rule.under, member]);
-  if (rule.rule === 'move') return [rule.to];
-  if (!('to' in rule)) return [];
-  return typeof rule.to === 'string' ? [[rule.to]] : rule.to.map((name) => [name]);
-}
 
 /** Parses a path that {@link PATH_PATTERN} accepts. */
 export function readPath(text: string): Path {
@@ -475,29 +196,6 @@ export function looseSpelling(path: string): string {
   if (!/\/\/|;|%2f|%3b/i.test(path)) return path;
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
-
-/** The places in V2's error bodies that an `errors` rule turns back: it changes nothing else. */
-export interface ErrorForm {
-  /** The path to the list of errors. */
-  readonly list: Path;
-  /** The path from an error to the pointer or name of the faulty member. */
-  readonly pointer: Path;
-  /** Members of an error whose text may have names. */
-  readonly text: readonly string[];
-  /** Members of the body itself whose text may have names. */
-  readonly about: readonly string[];
-  /** True where names are keys at `list`, or begin the sentences of a list there. */
-  readonly isKeyed?: true;
-}
-
-/** The named forms of errors; `json-api` is the default. */
-export const ERROR_FORMS = {
-  'json-api': { list: ['errors'], pointer: ['source', 'pointer'], text: ['title', 'detail'], about: [] },
-  // RFC 9457 §3: the members of the problem, and the extension that its examples have for several.
-  problem: { list: ['errors'], pointer: ['pointer'], text: ['detail'], about: ['title', 'detail'] },
-  // {"errors":{"name":["is blank"]}} or {"errors":["Name is blank"]}; what concerns no attribute is in `error`.
-  rails: { list: ['errors'], pointer: [], text: [], about: ['error', 'message'], isKeyed: true },
-} as const satisfies Record<string, ErrorForm>;
 
 /** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */
 export interface HeaderRenameRule {

@@ -14,16 +14,16 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import type { Change, Operation, Policies } from './rule-book.ts';
 import {
   type ExplicitResponseRule,
-  namedMembers,
   type Path,
-  placedMembers,
   printPath,
   type QueryRule,
   type RequestRule,
-  type ResponseConvertRule,
   type ResponseRuleName,
   type StatusPattern,
 } from './rule.ts';
+import { placedMembers } from './kinds/kinds.ts';
+import { namedMembers } from './kinds/words.ts';
+import type { ResponseConvertRule } from './kinds/convert.ts';
 
 /**
  * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,

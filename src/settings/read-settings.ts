@@ -458,15 +458,14 @@ export function shortSecret(secret: string | undefined, name: string): string | 
  * The checks of settings of a gateway on Node that are valid alone but conflict with each other: each is of one matter, and returns its
  * faults as sentences with their names and the remedy.
  */
-export const NODE_CONFLICTS: readonly ConflictCheck[] = [
-  ...CONFLICTS,
+export const NODE_CONFLICTS: readonly ConflictCheck[] = /* @__PURE__ */ CONFLICTS.concat([
   sharedAddress,
   loops,
   sharedFiles,
   unusedTls,
   store,
   unusedProxyProtocol,
-];
+]);
 
 function sharedAddress(settings: Settings): readonly string[] {
   const [clients, admin] = [settings.get(table.listen), settings.get(table.adminListen)];

@@ -5,7 +5,7 @@ import { formModel, FormPlan } from '../../src/rewrite/form.ts';
 import type { Rewrite } from '../../src/rewrite/records.ts';
 import { scalarOf, readScalar } from '../../src/json/names.ts';
 import type { Policies } from '../../src/rules/rule-book.ts';
-import { type Conversion, dateConversion } from '../../src/rules/conversion.ts';
+import { type Conversion, dateConversion } from '../../src/rules/kinds/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bookOf, planOf } from '../support/plan-of.ts';

@@ -5,7 +5,7 @@ import { applyEdits } from '../../src/json/edit.ts';
 import { compilePlans } from '../../src/rewrite/plan.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
 import type { ResponseRewrite } from '../../src/rewrite/response-rules.ts';
-import type { ResponseContext } from '../../src/rewrite/run.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import type { Change, Operation, RuleBook } from '../../src/rules/rule-book.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { bookIn } from '../rules/reading.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import type { ResponseRewrite } from '../../src/rewrite/response-rules.ts';
-import type { ResponseContext } from '../../src/rewrite/run.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';
 import { bytesOf, textOf } from './notation.ts';

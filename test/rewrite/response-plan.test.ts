@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../src/json/edit.ts';
-import type { ResponseContext } from '../../src/rewrite/run.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { planOf, SHIPPED } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';

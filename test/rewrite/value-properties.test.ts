@@ -7,7 +7,7 @@ import { FormPlan } from '../../src/rewrite/form.ts';
 import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';
 import type { Refusal } from '../../src/rewrite/records.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
-import { type Conversion, dateConversion } from '../../src/rules/conversion.ts';
+import { type Conversion, dateConversion } from '../../src/rules/kinds/conversion.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { undoingOf } from '../../src/rules/check-rule-book.ts';
 import { readForm, withoutEmpty } from '../support/form-reader.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { scalarOf } from '../../src/json/names.ts';
 import type { WorkMemory } from '../../src/json/tape.ts';
-import type { ResponseContext } from '../../src/rewrite/run.ts';
+import type { ResponseContext } from '../../src/rewrite/response-rules.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';
 import { responsePlanOf, responseRule } from '../support/response-plan-of.ts';

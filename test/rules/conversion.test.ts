@@ -5,8 +5,8 @@ import {
   inverseConversion,
   inverseFactor,
   dateConversion,
-} from '../../src/rules/conversion.ts';
-import { formatFault } from '../../src/rules/date-format.ts';
+} from '../../src/rules/kinds/conversion.ts';
+import { formatFault } from '../../src/rules/kinds/date-format.ts';
 
 const scale = (by: string, digits = 0): Conversion => ({ rule: 'scale', by, digits });
 const date = (from: string, to: string, zone = 'UTC', at = 0): Conversion =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { converterOf, lossOf, dateConversion } from '../../src/rules/conversion.ts';
-import { compiledDate, dateSchemaPattern, formatFault } from '../../src/rules/date-format.ts';
+import { converterOf, lossOf, dateConversion } from '../../src/rules/kinds/conversion.ts';
+import { compiledDate, dateSchemaPattern, formatFault } from '../../src/rules/kinds/date-format.ts';
 
 function converted(from: string, to: string, json: string, zone = 'UTC', at = 0): string | undefined {
   return converterOf(dateConversion(from, to, zone, at))(json);

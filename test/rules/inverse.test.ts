@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { printScalar, readScalar } from '../../src/json/names.ts';
 import { ruleBookWarnings, undoingOf } from '../../src/rules/check-rule-book.ts';
-import { InverseIndex, inverseValues } from '../../src/rules/inverse.ts';
+import { InverseIndex } from '../../src/rules/inverse.ts';
+import { inverseValues } from '../../src/rules/kinds/map.ts';
 import { bookIn, faultsIn, messagesIn } from './reading.ts';
 import { rows } from '../support/rows.ts';
 
@@ -36,7 +37,8 @@ async function expanded(text: string, id: string | undefined): Promise<readonly 
       return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
     if (rule.rule === 'strip' || 'json' in rule || 'conversion' in rule)
       return `${rule.rule} ${rule.path.join('.')}`;
-    const more = 'to' in rule ? `to ${String(rule.to)}` : (rule.members ?? []).join(' ');
+    const more =
+      'to' in rule ? `to ${String(rule.to)}` : 'members' in rule ? (rule.members ?? []).join(' ') : '';
     return `${rule.rule} ${rule.path.join('.')} ${more}`;
   });
 }
@@ -127,10 +129,10 @@ describe('inverse stands for', () => {
 
 describe('faults', () => {
   test.each(rows`
-    request: [ strip: x ], response: inverse → inverse has nothing to undo: strip has no inverse; remove it
+    request: [ strip: x ], response: inverse → inverse has nothing to undo: strip has no inverse, since V2 never gets the value, so no response has it; remove it
     response: [ inverse ] → inverse has nothing to undo: this change has no request rules; remove it
     request: [ unwrap: data, strip: x ], response: [ inverse ]
-      inverse has nothing to undo: unwrap, strip have no inverse; remove it
+      inverse has nothing to undo: unwrap has no inverse, since a response always has its wrapper; strip has no inverse, since V2 never gets the value, so no response has it; remove it
     request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]
       inverse is in the list already; remove it
     request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]

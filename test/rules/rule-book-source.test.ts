@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isReleaseDate } from '../../src/rules/rule-book.ts';
 import { WORDS } from '../../src/rules/rule-book-source.ts';
-import { changesValue, REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/rule-names.ts';
+import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/kinds/words.ts';
+import { changesValue } from '../../src/rules/kinds/kinds.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { words } from '../support/rows.ts';
 

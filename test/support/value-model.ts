@@ -1,5 +1,5 @@
 import type { JsonScalar } from '../../src/json/names.ts';
-import type { Conversion } from '../../src/rules/conversion.ts';
+import type { Conversion } from '../../src/rules/kinds/conversion.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 
 // A second implementation of the request rules, on parsed values: as plain as can be, to compare with. It shares nothing with src but types.

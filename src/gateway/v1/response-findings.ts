@@ -13,7 +13,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { resourcePath } from '../../rules/inverse.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
-import { changesValue } from '../../rules/rule-names.ts';
+import { changesValue } from '../../rules/kinds/kinds.ts';
 import type { ResponseCopy } from '../response-copy.ts';
 
 /**

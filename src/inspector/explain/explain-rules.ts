@@ -7,7 +7,7 @@ import { compilePlans, type Plan } from '../../rewrite/plan.ts';
 import { UNMAPPED } from '../../rewrite/query-plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { conversionWords } from '../../rules/conversion.ts';
+import { conversionWords } from '../../rules/kinds/conversion.ts';
 import {
   type Change,
   ChangeIndex,
@@ -16,17 +16,17 @@ import {
   type Policies,
   type RuleBook,
 } from '../../rules/rule-book.ts';
-import {
-  type MappedValue,
-  namedMembers,
-  type Path,
-  type HeaderRule,
-  type QueryRule,
-  type RequestRule,
-  type RequestRuleName,
-  type ResponseRule,
+import type {
+  MappedValue,
+  Path,
+  HeaderRule,
+  QueryRule,
+  RequestRule,
+  RequestRuleName,
+  ResponseRule,
 } from '../../rules/rule.ts';
-import { changesValue } from '../../rules/rule-names.ts';
+import { namedMembers } from '../../rules/kinds/words.ts';
+import { changesValue } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,
   Hits,

@@ -2,7 +2,7 @@ import type { BodyFormat } from '../../http/content.ts';
 import type { WithoutEdits } from '../../migrate/migration.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
-import type { ResponseContext } from '../../rewrite/run.ts';
+import type { ResponseContext } from '../../rewrite/response-rules.ts';
 import type { TransformOutcome } from '../../migrate/transform.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 

@@ -1,5 +1,5 @@
 import { scalarValue } from '../../json/names.ts';
-import { inverseConversion } from '../../rules/conversion.ts';
+import { inverseConversion } from '../../rules/kinds/conversion.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type Operation, type RuleBook, versionPlace } from '../../rules/rule-book.ts';

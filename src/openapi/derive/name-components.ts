@@ -9,8 +9,8 @@ import {
   objectIn,
 } from '../description.ts';
 import { stringText } from '../../json/names.ts';
-import { type Conversion, converterOf } from '../../rules/conversion.ts';
-import { dateSchemaPattern, isNumeric } from '../../rules/date-format.ts';
+import { type Conversion, converterOf } from '../../rules/kinds/conversion.ts';
+import { dateSchemaPattern, isNumeric } from '../../rules/kinds/date-format.ts';
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
 

@@ -1,5 +1,5 @@
 import { scalarValue } from '../../json/names.ts';
-import { type Conversion, inverseConversion } from '../../rules/conversion.ts';
+import { type Conversion, inverseConversion } from '../../rules/kinds/conversion.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';

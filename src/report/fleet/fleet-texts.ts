@@ -1,7 +1,7 @@
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { OwnText } from '../../rollout/shared-state.ts';
 import type { TextSums } from '../../rollout/shared-texts.ts';
-import { isRequestRuleName } from '../../rules/rule-names.ts';
+import { isRequestRuleName } from '../../rules/kinds/words.ts';
 import { type CensusCounts, COUNTS, MAX_ROW_CLIENTS, NO_COUNTS } from '../census.ts';
 import type { Span } from '../tally/span.ts';
 import type { Tally, ClientTally } from '../tally/tally.ts';

@@ -10,7 +10,7 @@ import {
   dateConversion,
   type DateConversion,
   inverseConversion,
-} from '../../rules/conversion.ts';
+} from '../../rules/kinds/conversion.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';

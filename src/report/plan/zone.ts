@@ -1,5 +1,5 @@
-import { isZone, wallClock } from '../../rules/date-format.ts';
-import { MONTHS, WEEKDAYS } from '../../rules/date-pattern.ts';
+import { isZone, wallClock } from '../../rules/kinds/date-format.ts';
+import { MONTHS, WEEKDAYS } from '../../rules/kinds/date-pattern.ts';
 import { readInstant } from '../../rules/rollout.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 

@@ -1,7 +1,7 @@
 import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
-import { changesValue } from '../../rules/rule-names.ts';
+import { changesValue } from '../../rules/kinds/kinds.ts';
 import { counted } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';

@@ -8,7 +8,7 @@ import {
   converterOf,
   inverseConversion,
   dateConversion,
-} from '../../../src/rules/conversion.ts';
+} from '../../../src/rules/kinds/conversion.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 
 const scale = (by: string): Conversion => ({ rule: 'scale', by, digits: 2 });

@@ -6,7 +6,7 @@ import type { EditRecord } from '../../../src/rewrite/records.ts';
 import type { ResponseRecord } from '../../../src/rewrite/response-rules.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
-import { REQUEST_RULE_NAMES } from '../../../src/rules/rule-names.ts';
+import { REQUEST_RULE_NAMES } from '../../../src/rules/kinds/words.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
 import { bookIn } from '../../rules/reading.ts';

@@ -1,6 +1,5 @@
-import { decodeString, printScalar, scalarValue } from '../json/names.ts';
+import { decodeString, type JsonScalar, printScalar, scalarValue } from '../json/names.ts';
 import { SCALAR, STRING, type Tape } from '../json/tape.ts';
-import type { MappedValue } from '../rules/rule.ts';
 import type { Draft, DraftMember } from './draft.ts';
 
 const encoder = new TextEncoder();
@@ -9,6 +8,12 @@ const QUOTE = 0x22;
 
 /** An escape has at most six bytes for one UTF-16 unit, and UTF-8 has fewer. */
 const MAX_BYTES_OF_UNIT = 6;
+
+/** One value of a map, and the value that takes its place. */
+export interface MappedValue {
+  readonly from: JsonScalar;
+  readonly to: JsonScalar;
+}
 
 /** The values of a map, compiled: finds the position of a value in the map, and has its replacement. */
 export class MappedValues {

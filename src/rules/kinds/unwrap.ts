@@ -1,11 +1,42 @@
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
-import type { UnwrapRule } from '../../rules/rule.ts';
-import { type DraftMember, DraftObject, find } from '../draft.ts';
-import { type CompiledRule, FLAT, OTHER, PLAIN, refuse, type RuleBase, type Run, type Stop } from '../run.ts';
+import { type DraftMember, DraftObject, find } from '../../edits/draft.ts';
+import {
+  type CompiledRule,
+  FLAT,
+  OTHER,
+  PLAIN,
+  refuse,
+  type RuleBase,
+  type Run,
+  type Stop,
+} from '../../edits/run.ts';
+import type { Kind, Words, Lens } from './kind.ts';
+
+/** Replaces the body by the object in its member `member`. */
+export interface UnwrapRule {
+  readonly rule: 'unwrap';
+  readonly member: string;
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<UnwrapRule> = { compile };
+
+/** Responses have a wrapper of their own. */
+export const lens: Lens<UnwrapRule, never> = {
+  placed: () => [],
+  inverse: () => ({ reason: 'wrapped' }),
+  unwraps: ({ member }) => member,
+};
+
+/** What people read of it. */
+export const words: Words<UnwrapRule> = {
+  of: 'requests',
+  named: ({ member }) => [[member]],
+};
 
 /** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */
-export function compileUnwrap(rule: UnwrapRule, base: RuleBase, names: NameTable): CompiledRule {
+function compile(rule: UnwrapRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.member);
   return {
     ...base,

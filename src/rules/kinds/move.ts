@@ -1,6 +1,5 @@
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
-import type { MoveRule } from '../../rules/rule.ts';
 import {
   addLast,
   type Draft,
@@ -14,21 +13,62 @@ import {
   remove,
   settle,
   take,
-} from '../draft.ts';
+} from '../../edits/draft.ts';
 import {
   type CompiledRule,
   MADE,
   type MembersToOpen,
   openLike,
   openPath,
+  type Path,
   pathIds,
   PLAIN,
   type RuleBase,
   type RuleReads,
   type Run,
   type Stop,
-} from '../run.ts';
-import { isNull } from './values.ts';
+} from '../../edits/run.ts';
+import { isNull } from '../../edits/values.ts';
+import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+
+/** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
+export interface MoveRule {
+  readonly rule: 'move';
+  /** The objects that both paths have in common, up to the last `*`. */
+  readonly in: Path;
+  readonly from: Path;
+  readonly to: Path;
+}
+
+/** Moves the member at `from` of each object at `path` of a response to `to`; an object that the move empties goes. */
+export interface ResponseMoveRule {
+  readonly rule: 'move';
+  /** The objects that both paths have in common, up to the last `*`. */
+  readonly path: Path;
+  readonly from: Path;
+  readonly to: Path;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<MoveRule> = { compile };
+
+/** The member moves back. Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
+export const lens: Lens<MoveRule, ResponseMoveRule> = {
+  placed: ({ to }) => [to],
+  inverse: (rule, path, { inside }) => {
+    const from = inside([...rule.in, ...rule.to]);
+    const to = inside([...rule.in, ...rule.from]);
+    if (from === undefined || to === undefined) return { reason: 'outside' };
+    if (from.length === 0 || to.length === 0) return { reason: 'wrapper' };
+    const common = inside(rule.in)?.length ?? 0;
+    return [{ rule: 'move', path, from: from.slice(common), to: to.slice(common) }];
+  },
+  leadsIn: true,
+};
+
+/** What people read of it. */
+export const words: Words<MoveRule> = { of: 'both', named: ({ from }) => [from] };
 
 /** What a move reads: both of its paths, and the moved member by its old name as by its new one. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {
@@ -51,7 +91,7 @@ function readsOfMove(path: readonly number[], from: readonly number[], to: reado
  * Moves the member to its place in another object; the objects on the way there are made. The other side had none of the objects that a
  * response is left with empty, or null: they go.
  */
-export function compileMove(rule: MoveRule, base: RuleBase, names: NameTable): CompiledRule {
+function compile(rule: MoveRule, base: RuleBase, names: NameTable): CompiledRule {
   const [from, to] = [pathIds(rule.from, names), pathIds(rule.to, names)];
   const reads = readsOfMove(pathIds(rule.in, names), from, to);
   return { ...base, ...reads, apply: (run, object) => move(base, from, to, run, object) };

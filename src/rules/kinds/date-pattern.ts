@@ -41,10 +41,14 @@ export function isZoneWord(name: string): boolean {
 const ZONE_NAME = new RegExp(`^(?:${ZONE})$`);
 
 /** RFC 1123 §5.2.14 and RFC 5322 §3.3: the day of the week, the seconds and the zone may be absent. */
-export const MAIL_DATE = /* @__PURE__ */ new RegExp(
-  String.raw`^(?:[A-Za-z]{3}, )?(?<d>\d\d?) (?<M>[A-Za-z]{3}) (?<y>\d{4}) (?<H>\d\d):(?<m>\d\d)(?::(?<s>\d\d))?(?: (?<z>${ZONE}))?$`,
-  'i',
-);
+export const MAIL_DATE = /* @__PURE__ */ mailDate();
+
+function mailDate(): RegExp {
+  return new RegExp(
+    String.raw`^(?:[A-Za-z]{3}, )?(?<d>\d\d?) (?<M>[A-Za-z]{3}) (?<y>\d{4}) (?<H>\d\d):(?<m>\d\d)(?::(?<s>\d\d))?(?: (?<z>${ZONE}))?$`,
+    'i',
+  );
+}
 
 /** A month or a day of the week, shortened or in full. */
 const NAME = '[A-Za-z]{3,9}';

@@ -1,4 +1,4 @@
-import { spelledText, stringText } from '../json/names.ts';
+import { spelledText, stringText } from '../../json/names.ts';
 import {
   type CompiledDate,
   compiledDate,
@@ -54,6 +54,26 @@ export interface DateConversion {
 
 /** What is done to the value of one member. A closed union. */
 export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
+
+/** The name of a conversion. */
+type ConversionName = Conversion['rule'];
+
+const CONVERSIONS: Readonly<Record<ConversionName, true>> = {
+  scale: true,
+  quote: true,
+  unquote: true,
+  prefix: true,
+  unprefix: true,
+  date: true,
+};
+
+/** The names of all conversions. */
+export const CONVERSION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(CONVERSIONS);
+
+/** True for the name of a conversion. */
+export function isConversionName(text: string): text is ConversionName {
+  return Object.hasOwn(CONVERSIONS, text);
+}
 
 /** Converts the JSON text of a string or a scalar; undefined for a value that cannot be converted. */
 export type Converter = (json: string) => string | undefined;

@@ -11,7 +11,7 @@ import {
   originToken,
   pointerAside,
 } from './draft.ts';
-import type { BodyRuleName, EditRecord, PatchOperation, Records, RuleName } from './records.ts';
+import type { RecordedEdit, PatchOperation, Records, RuleName } from './records.ts';
 
 const RECORD_CHARACTERS = 64;
 
@@ -42,7 +42,7 @@ export const RESPONSE_RECORDS: RecorderLimits = {
   saysValues: false,
 };
 
-interface PendingRecord<Rule extends BodyRuleName> {
+interface PendingRecord<Rule extends string> {
   readonly rule: RuleName<Rule>;
   readonly from: string | undefined;
   readonly member: DraftMember | undefined;
@@ -58,7 +58,7 @@ interface Joined {
 }
 
 /** Records the edits of the rules for one body, for people (edit records) and, if asked, for programs (an RFC 6902 patch). */
-export class Recorder<Rule extends BodyRuleName = BodyRuleName> {
+export class Recorder<Rule extends string = string> {
   /** True if it makes a patch. */
   readonly makesPatch: boolean;
   private readonly draft: Draft;
@@ -327,9 +327,9 @@ export class Recorder<Rule extends BodyRuleName = BodyRuleName> {
     return currentPointer(this.draft, member);
   }
 
-  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord<Rule>): EditRecord<Rule> {
+  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord<Rule>): RecordedEdit<Rule> {
     const path = member === undefined ? '' : this.resolvedPath(member);
-    const record: { -readonly [Key in keyof EditRecord<Rule>]: EditRecord<Rule>[Key] } = { change, rule };
+    const record: { -readonly [Key in keyof RecordedEdit<Rule>]: RecordedEdit<Rule>[Key] } = { change, rule };
     if (from !== undefined) record.from = from;
     if (path !== undefined) record.path = path;
     if (note !== undefined) record.note = note;

@@ -1,28 +1,24 @@
+import { copyOf, currentName, DraftObject, find, insertBehind } from '../../edits/draft.ts';
+import { type CompiledRule, type Path, pathIds, readsOfObject, type RuleBase } from '../../edits/run.ts';
 import type { NameTable } from '../../json/names.ts';
-import type { AliasRule, FlattenRule } from '../../rules/rule.ts';
-import { copyOf, currentName, DraftObject, find, insertBehind } from '../draft.ts';
-import { type CompiledRule, openLike, pathIds, readsOfObject, type RuleBase } from '../run.ts';
+import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
 
-/** Adds the V1 name beside the V2 name, unless the response already has it. */
-export function compileAlias(rule: AliasRule, base: RuleBase, names: NameTable): CompiledRule {
-  const [id, as] = [names.add(rule.path.at(-1) ?? ''), names.add(rule.as)];
-  return {
-    ...base,
-    path: pathIds(rule.path.slice(0, -1), names),
-    open: (opened) => openLike(opened, id, as),
-    apply: (run, object) => {
-      const member = find(object, id);
-      if (member === undefined || find(object, as) !== undefined) return undefined;
-      const copy = copyOf(object, member, member, as);
-      insertBehind(object, member, [copy]);
-      run.recorder?.copy(base, copy, member);
-      return undefined;
-    },
-  };
+/** Adds the members of the sub-object at `path` to the object around it, if absent there. */
+export interface FlattenRule {
+  readonly rule: 'flatten';
+  readonly path: Path;
+  readonly members: readonly string[] | undefined;
+  readonly status: readonly StatusPattern[];
 }
 
+/** Its work on the bytes of responses. */
+export const kind: ResponseKind<FlattenRule> = { compile };
+
+/** What people read of it. */
+export const words: ResponseWords = { of: 'responses' };
+
 /** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */
-export function compileFlatten(rule: FlattenRule, base: RuleBase, names: NameTable): CompiledRule {
+function compile(rule: FlattenRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.path.at(-1) ?? '');
   const members = rule.members && new Set(rule.members);
   return {

@@ -1,16 +1,29 @@
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
-import type { DeprecationsRule } from '../../rules/rule.ts';
-import { addMade, type DraftMember, DraftObject, find, markChanged } from '../draft.ts';
-import { type CompiledRule, openPath, pathIds, type RuleBase, type Run } from '../run.ts';
+import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
+import { addMade, type DraftMember, DraftObject, find, markChanged } from '../../edits/draft.ts';
+import { type CompiledRule, openPath, type Path, pathIds, type RuleBase, type Run } from '../../edits/run.ts';
 
 const encoder = new TextEncoder();
+
+/** Adds a list, at `path`, of the deprecated attributes that the request used, each with a sentence. */
+export interface DeprecationsRule {
+  readonly rule: 'deprecations';
+  readonly path: Path;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of responses. */
+export const kind: ResponseKind<DeprecationsRule> = { compile };
+
+/** What people read of it. */
+export const words: ResponseWords = { of: 'responses' };
 
 /**
  * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing
  * member in its place is kept.
  */
-export function compileDeprecations(rule: DeprecationsRule, base: RuleBase, names: NameTable): CompiledRule {
+function compile(rule: DeprecationsRule, base: RuleBase, names: NameTable): CompiledRule {
   const path = pathIds(rule.path, names);
   return {
     ...base,

@@ -1,12 +1,62 @@
 import type { NameTable } from '../../json/names.ts';
-import { joinStrings, splitString } from '../../rules/conversion.ts';
-import type { JoinRule, SplitRule } from '../../rules/rule.ts';
-import { addLast, type Draft, type DraftMember, type DraftObject, find, takeAll } from '../draft.ts';
-import { aboutMember, type CompiledRule, pathIds, PLAIN, type RuleBase, type Stop } from '../run.ts';
-import { decoded, jsonOf, NULL, overwrite, renameTo } from './values.ts';
+import { type Draft, type DraftMember, type DraftObject, find, takeAll } from '../../edits/draft.ts';
+import { type CompiledRule, type Path, pathIds, PLAIN, type RuleBase, type Stop } from '../../edits/run.ts';
+import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
+import { joinStrings } from './conversion.ts';
+import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+
+/** Joins strings, or splits one, at a separator. */
+interface Separated {
+  readonly with: string;
+  /** Which separators split a string that has more of them than the parts need. */
+  readonly at: 'first' | 'last';
+}
+
+/** Joins the strings in `members` of each object at `in` to one, which is called `to`. */
+export interface JoinRule extends Separated {
+  readonly rule: 'join';
+  readonly members: readonly string[];
+  readonly in: Path;
+  readonly to: string;
+}
+
+/** Joins the strings in `members` of each object at `path` of a response to one, which is called `to`. */
+export interface ResponseJoinRule extends Separated {
+  readonly rule: 'join';
+  readonly members: readonly string[];
+  readonly path: Path;
+  readonly to: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Splits the string in the member at `path` of a response into the members `to`. */
+export interface ResponseSplitRule extends Separated {
+  readonly rule: 'split';
+  readonly path: Path;
+  readonly to: readonly string[];
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<JoinRule> = { compile };
+
+/** The string is split again. */
+export const lens: Lens<JoinRule, ResponseSplitRule> = {
+  changesValue: true,
+  placed: ({ to }) => [[to]],
+  inverse: ({ members, to, with: separator, at }, objects) => [
+    { rule: 'split', path: [...objects, to], to: members, with: separator, at },
+  ],
+};
+
+/** What people read of it. */
+export const words: Words<JoinRule> = {
+  of: 'both',
+  named: ({ members }) => members.map((member) => [member]),
+};
 
 /** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */
-export function compileJoin(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule {
+function compile(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule {
   const ids = rule.members.map((member) => names.add(member));
   const to = names.add(rule.to);
   return {
@@ -72,54 +122,4 @@ function stringsOf(draft: Draft, members: readonly DraftMember[]): readonly stri
 
 function joinedOf(values: readonly string[], separator: string): string {
   return values.length === 0 ? NULL : (joinStrings(values, separator) ?? NULL);
-}
-
-/** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
-export function compileSplit(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRule {
-  const id = names.add(rule.member);
-  const ids = rule.to.map((name) => names.add(name));
-  const none = rule.isOfTexts === true ? '""' : NULL;
-  return aboutMember(rule, base, names, (run, object, member) => {
-    run.readsValues();
-    const parts = partsOf(rule, jsonOf(run.draft, member), none);
-    if (parts === undefined)
-      return run.settleValue(base, member, `a string with ${JSON.stringify(rule.with)} in it`);
-    const stop = run.settleRepeated(base, id, member);
-    if (stop !== undefined) return stop;
-    for (const part of ids) {
-      const conflict = part === id ? undefined : run.settleName(base, object, part);
-      if (conflict !== undefined) return conflict;
-    }
-    const before = run.pointerOf(member);
-    const made = putParts(ids, object, member, parts);
-    run.step(base.code + PLAIN);
-    run.recorder?.split(base, member, before, made, parts.map(decoded));
-    return undefined;
-  });
-}
-
-/** The parts of a string; each part of a value that is none, whose JSON text is `none`, is the same. */
-function partsOf(
-  { to, with: separator, at }: Pick<SplitRule, 'to' | 'with' | 'at'>,
-  json: string | undefined,
-  none: string,
-): readonly string[] | undefined {
-  if (json === none) return to.map(() => none);
-  return json === undefined ? undefined : splitString(json, separator, to.length, at);
-}
-
-/** Puts the first part in the place of `member`, and returns the members of the others, at the end. */
-function putParts(
-  ids: readonly number[],
-  object: DraftObject,
-  member: DraftMember,
-  parts: readonly string[],
-): readonly DraftMember[] {
-  renameTo(member, ids[0] ?? 0);
-  overwrite(member, parts[0] ?? NULL);
-  return ids.slice(1).map((id, index) => {
-    const made = addLast(object, id);
-    overwrite(made, parts[index + 1] ?? NULL);
-    return made;
-  });
 }

@@ -1,8 +1,5 @@
 import type { NameTable } from '../json/names.ts';
 import type { OpenedMembers } from '../json/scanner.ts';
-import type { Policies } from '../rules/rule-book.ts';
-import type { Path, StatusPattern } from '../rules/rule.ts';
-import type { BodyLinks } from './links.ts';
 import {
   currentPointer,
   type Draft,
@@ -18,16 +15,29 @@ import type { Lookup } from './mapped-values.ts';
 import type { DeprecatedAttribute, Refusal, RuleName } from './records.ts';
 import type { Recorder } from './recorder.ts';
 
+/** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
+export type Path = readonly string[];
+
 /** Why the rules stop: the request is refused, or a policy forwards it unchanged. */
 export type Stop =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'forward'; readonly note: string };
 
 /** What rules do where a body leaves them a choice. */
-export type RulePolicies = Pick<
-  Policies,
-  'flat' | 'siblings' | 'conflict' | 'duplicate' | 'wrapper' | 'value'
->;
+export interface RulePolicies {
+  /** A body that is an object without the wrapper. */
+  readonly flat: 'migrate' | 'refuse' | 'forward';
+  /** Members beside the wrapper. */
+  readonly siblings: 'drop' | 'refuse' | 'forward';
+  /** Both the V1 and the V2 spelling are present: the V1 value wins, or the request is refused or forwarded unchanged. */
+  readonly conflict: 'v1' | 'refuse' | 'forward';
+  /** A member that a rule names occurs twice in one object. */
+  readonly duplicate: 'refuse' | 'last' | 'forward';
+  /** The wrapper is not an object. */
+  readonly wrapper: 'refuse' | 'forward';
+  /** A value that a rule cannot convert: the request is refused or forwarded unchanged, or the value stays. */
+  readonly value: 'refuse' | 'forward' | 'keep';
+}
 
 /** The policies of rules for responses, under which no rule stops: the client's name wins, and what cannot be converted stays. */
 const RESPONSE_POLICIES: RulePolicies = {
@@ -55,11 +65,6 @@ export function responseBase({ change, rule }: RuleName): RuleBase {
 export interface CompiledRule extends RuleBase, RuleReads {
   /** Applies it to one of the objects at `path`. */
   readonly apply: (run: Run, object: DraftObject) => Stop | undefined;
-}
-
-/** A rule for responses with one of some statuses, compiled. */
-export interface CompiledResponseRule extends CompiledRule {
-  readonly status: readonly StatusPattern[];
 }
 
 /** What a compiled rule reads of a body. */
@@ -121,6 +126,8 @@ export function openedBy(rules: readonly RuleReads[]): OpenedMembers {
 
 /** Step codes reserved for each member of a rule: what was done to it, and why. */
 export const STEPS = 8;
+/** Step codes reserved for each rule: more than its members or values could need, which a rule book of some megabytes has. */
+export const STEPS_OF_RULE = STEPS * 2 ** 20;
 /** The step that a rule is for. */
 export const PLAIN = 0;
 const CONFLICT = 1;
@@ -132,15 +139,12 @@ const DUPLICATE = 4;
 /** Another step of the rule. */
 export const OTHER = 5;
 
-/** The data of the exchange that the rules for a response need in addition to the body. */
-export interface ResponseContext {
-  readonly status: number;
+/** What the rules for a response know of its exchange in addition to the body. */
+export interface ResponseFacts {
   /** The attributes that V1 had deprecated and that the request used. */
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;
-  /** Turns links back, if the rule book asks for it. */
-  readonly links?: BodyLinks | undefined;
 }
 
 /** One run of a plan's rules over one body: the draft and its changes so far. */
@@ -148,7 +152,7 @@ export class Run {
   readonly draft: Draft;
   readonly recorder: Recorder | undefined;
   /** What the rules for a response know of its exchange; undefined for a request, whose rules ask the policies. */
-  readonly response: ResponseContext | undefined;
+  readonly response: ResponseFacts | undefined;
   /** The steps so far of a run without records, as codes in order: equal lists mean equal records, unless `isSingular`. */
   readonly codes: number[] = [];
   /** The values that maps looked up, in order: their positions in the maps determine the steps, in addition to the shape. */
@@ -160,7 +164,7 @@ export class Run {
   private readonly seen: SeenIds;
 
   /** `seen` is scratch memory that the runs of a plan share, one after the other. */
-  constructor(draft: Draft, recorder: Recorder | undefined, seen: SeenIds, response?: ResponseContext) {
+  constructor(draft: Draft, recorder: Recorder | undefined, seen: SeenIds, response?: ResponseFacts) {
     this.draft = draft;
     this.recorder = recorder;
     this.seen = seen;

@@ -1,6 +1,6 @@
-import { readScalar, scalarValue, stringText } from '../../json/names.ts';
-import { SCALAR, STRING } from '../../json/tape.ts';
-import { type Draft, type DraftMember, markChanged } from '../draft.ts';
+import { readScalar, scalarValue, stringText } from '../json/names.ts';
+import { SCALAR, STRING } from '../json/tape.ts';
+import { type Draft, type DraftMember, markChanged } from './draft.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

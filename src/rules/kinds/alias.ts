@@ -1,0 +1,36 @@
+import { copyOf, find, insertBehind } from '../../edits/draft.ts';
+import { type CompiledRule, openLike, type Path, pathIds, type RuleBase } from '../../edits/run.ts';
+import type { NameTable } from '../../json/names.ts';
+import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
+
+/** Adds the V1 name `as` beside the member at `path` of a response, with the same value bytes. */
+export interface AliasRule {
+  readonly rule: 'alias';
+  readonly path: Path;
+  readonly as: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of responses. */
+export const kind: ResponseKind<AliasRule> = { compile };
+
+/** What people read of it. */
+export const words: ResponseWords = { of: 'responses' };
+
+/** Adds the V1 name beside the V2 name, unless the response already has it. */
+function compile(rule: AliasRule, base: RuleBase, names: NameTable): CompiledRule {
+  const [id, as] = [names.add(rule.path.at(-1) ?? ''), names.add(rule.as)];
+  return {
+    ...base,
+    path: pathIds(rule.path.slice(0, -1), names),
+    open: (opened) => openLike(opened, id, as),
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined || find(object, as) !== undefined) return undefined;
+      const copy = copyOf(object, member, member, as);
+      insertBehind(object, member, [copy]);
+      run.recorder?.copy(base, copy, member);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { CompiledRule, Path, RuleBase } from '../../edits/run.ts';
+import type { NameTable } from '../../json/names.ts';
+
+/** Statuses that a response rule applies to: exact ones or classes. */
+export type StatusPattern = number | '2xx' | '4xx' | '5xx';
+
+/** Whether rules of a kind give a member another value, because V2's values differ from V1's. */
+interface ChangesValue {
+  readonly changesValue?: true;
+}
+
+/** A kind of rules for responses: their work on bytes. */
+export interface ResponseKind<Rule> extends ChangesValue {
+  /** Compiles a rule, once for each plan. */
+  compile(rule: Rule, base: RuleBase, names: NameTable): CompiledRule;
+}
+
+/** A kind of rules for requests: their work on bytes. */
+export interface Kind<Rule> extends ResponseKind<Rule> {
+  /** True for a rule that can do nothing. */
+  isIdle?(rule: Rule): boolean;
+  /** True for a rule that puts a member into a body that has none of its own. */
+  makesBody?(rule: Rule): boolean;
+}
+
+/** What a kind of rules for requests does to names, and what undoes it in a response: rules `Undo`. */
+export interface Lens<Rule, Undo> extends ChangesValue {
+  /** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
+  placed(rule: Rule): readonly Path[];
+  /**
+   * The rules that undo a rule in a response, in their order, or why nothing does. `objects` is the path there to the objects of the
+   * rule.
+   */
+  inverse(rule: Rule, objects: Path, place: ResponsePlace): readonly Undone<Undo>[] | NoInverse;
+  /** True where not only the path to its objects, but the members that a rule names may lead through the wrapper. */
+  readonly leadsIn?: true;
+  /** The member that a rule puts in the place of the body. */
+  unwraps?(rule: Rule): string;
+}
+
+/** A response rule without the statuses that it is for. */
+export type Undone<Rule> = Rule extends unknown ? Omit<Rule, 'status'> : never;
+
+/** What people read of a rule for responses. */
+export interface ResponseWords {
+  /** Where a rule book has rules of this kind. */
+  readonly of: 'requests' | 'responses' | 'both';
+}
+
+/** What people read of a rule of one kind. No bundle that only migrates has it. */
+export interface Words<Rule> extends ResponseWords {
+  /** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
+  named(rule: Rule): readonly Path[];
+}
+
+/** Why no rule undoes another. */
+export interface NoInverse {
+  readonly reason: 'wrapped' | 'lost' | 'shared' | 'compound' | 'outside' | 'wrapper';
+}
+
+/** Where responses have what a request rule wrote. */
+export interface ResponsePlace {
+  /** Where the resource has what a request has at `path`; undefined for a place beside the wrapper. */
+  readonly inside: (path: Path) => Path | undefined;
+  /** True where V1 had every member that a `nest` moves, with null for those that have no value. */
+  readonly hasNulls: boolean;
+}
+
+/** The objects with the member at a path of a response, and its name. */
+export function memberAt(path: Path): { readonly in: Path; readonly member: string } {
+  return { in: path.slice(0, -1), member: path.at(-1) ?? '' };
+}

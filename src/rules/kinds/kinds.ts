@@ -1,0 +1,183 @@
+import { type CompiledRule, type Path, responseBase } from '../../edits/run.ts';
+import type { NameTable } from '../../json/names.ts';
+import * as alias from './alias.ts';
+import type { AliasRule } from './alias.ts';
+import { isConversionName } from './conversion.ts';
+import * as convert from './convert.ts';
+import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import * as deprecations from './deprecations.ts';
+import type { DeprecationsRule } from './deprecations.ts';
+import type { ErrorsRule } from './errors.ts';
+import * as first from './first.ts';
+import * as flatten from './flatten.ts';
+import type { FlattenRule } from './flatten.ts';
+import * as join from './join.ts';
+import type { JoinRule, ResponseJoinRule, ResponseSplitRule } from './join.ts';
+import * as list from './list.ts';
+import type { ListRule, ResponseListRule } from './list.ts';
+import * as map from './map.ts';
+import type { MapRule, ResponseMapRule } from './map.ts';
+import * as move from './move.ts';
+import type { MoveRule, ResponseMoveRule } from './move.ts';
+import * as nest from './nest.ts';
+import type { NestRule } from './nest.ts';
+import * as rename from './rename.ts';
+import type { RenameBackRule, RenameRule } from './rename.ts';
+import * as set from './set.ts';
+import type { ResponseSetRule, SetRule } from './set.ts';
+import * as split from './split.ts';
+import type { SplitRule } from './split.ts';
+import * as strip from './strip.ts';
+import type { OnlyRule, ResponseStripRule, StripRule } from './strip.ts';
+import * as unnest from './unnest.ts';
+import type { UnnestRule } from './unnest.ts';
+import * as unwrap from './unwrap.ts';
+import type { UnwrapRule } from './unwrap.ts';
+import { type Kind, type Lens, memberAt, type ResponseKind, type StatusPattern } from './kind.ts';
+
+/*
+ * The tables of kinds: with those of `words.ts` the only list of them. A kind has a row in each table that concerns it, and everything
+ * else asks the tables. The conversions of values have one row there, in `conversion.ts`. There are several, because a bundle has whole tables: one that only rewrites requests has no inverse.
+ */
+
+/** A request rule: one declaration for the body of a V1 request. A closed union. */
+export type RequestRule =
+  | UnwrapRule
+  | NestRule
+  | RenameRule
+  | StripRule
+  | OnlyRule
+  | MapRule
+  | SetRule
+  | MoveRule
+  | ConvertRule
+  | ListRule
+  | JoinRule
+  | SplitRule;
+
+/** A response rule that states its effect and its place, unlike `inverse`. */
+export type ExplicitResponseRule =
+  | RenameBackRule
+  | UnnestRule
+  | AliasRule
+  | FlattenRule
+  | DeprecationsRule
+  | ErrorsRule
+  | ResponseMapRule
+  | ResponseSetRule
+  | ResponseStripRule
+  | ResponseMoveRule
+  | ResponseConvertRule
+  | ResponseListRule
+  | ResponseJoinRule
+  | ResponseSplitRule;
+
+/** A response rule whose work on bytes depends on nothing else. */
+export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
+
+/** A value for each kind of rule. */
+export type ByName<Rule extends { readonly rule: string }, Kind> = Readonly<Record<Rule['rule'], Kind>>;
+
+/** The kinds of request rules. Most are for responses, too. */
+const REQUEST_KINDS: ByName<Exclude<RequestRule, ConvertRule>, Kind<RequestRule>> = {
+  unwrap: unwrap.kind,
+  nest: nest.kind,
+  rename: rename.kind,
+  strip: strip.kind,
+  only: strip.kind,
+  map: map.kind,
+  set: set.kind,
+  default: set.kind,
+  move: move.kind,
+  list: list.kind,
+  join: join.kind,
+  split: split.kind,
+};
+
+/** What the kinds of request rules do to names, and what undoes them. */
+const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOfResponseRule>> = {
+  unwrap: unwrap.lens,
+  nest: nest.lens,
+  rename: rename.lens,
+  strip: strip.lens,
+  only: strip.lens,
+  map: map.lens,
+  set: set.lens,
+  default: set.lens,
+  move: move.lens,
+  list: list.lens,
+  join: join.lens,
+  split: split.lens,
+};
+
+/** The response rules that are not as those of requests are. */
+type OwnResponseRule =
+  | UnnestRule
+  | AliasRule
+  | FlattenRule
+  | DeprecationsRule
+  | ResponseListRule
+  | ResponseStripRule;
+
+/** The kinds of response rules that are not as those of requests are. */
+const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> = {
+  unnest: unnest.kind,
+  alias: alias.kind,
+  flatten: flatten.kind,
+  deprecations: deprecations.kind,
+  list: list.back,
+  first: first.kind,
+  strip: strip.back,
+};
+
+/** The kind of a request rule. */
+export function kindOf(rule: RequestRule): Kind<RequestRule> {
+  return 'conversion' in rule ? convert.kind : REQUEST_KINDS[rule.rule];
+}
+
+/** What a request rule does to names, and what undoes it. */
+export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule> {
+  return 'conversion' in rule ? convert.lens : LENSES[rule.rule];
+}
+
+/** True for a rule that gives a member another value, because V2's values differ from V1's. */
+export function changesValue(rule: string): boolean {
+  const kinds: Readonly<Record<string, { readonly changesValue?: true } | undefined>> = {
+    ...LENSES,
+    first: first.kind,
+  };
+  return isConversionName(rule) || kinds[rule]?.changesValue === true;
+}
+
+/** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
+export function placedMembers(rule: RequestRule): readonly Path[] {
+  return lensOf(rule).placed(rule);
+}
+
+/** A rule for responses with one of some statuses, compiled. */
+export interface CompiledResponseRule extends CompiledRule {
+  readonly status: readonly StatusPattern[];
+}
+
+/** Compiles a rule for responses. */
+export function compileResponseRule(
+  rule: KindOfResponseRule,
+  change: string,
+  names: NameTable,
+): CompiledResponseRule {
+  const base = responseBase({ change, rule: rule.rule });
+  const { status } = rule;
+  if (isOwn(rule)) return { ...RESPONSE_KINDS[rule.rule].compile(rule, base, names), status };
+  const same = asInRequests(rule);
+  return { ...kindOf(same).compile(same, base, names), status };
+}
+
+function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
+  return Object.hasOwn(RESPONSE_KINDS, rule.rule);
+}
+
+/** The same rule as a request has it: its path leads to objects, or to a member of them. */
+function asInRequests(rule: Exclude<KindOfResponseRule, OwnResponseRule>): RequestRule {
+  const { path } = rule;
+  return 'from' in rule || 'members' in rule ? { ...rule, in: path } : { ...rule, ...memberAt(path) };
+}

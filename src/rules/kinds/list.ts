@@ -1,0 +1,112 @@
+import type { NameTable } from '../../json/names.ts';
+import {
+  type Draft,
+  DraftArray,
+  DraftElement,
+  type DraftMember,
+  type DraftObject,
+  markChanged,
+} from '../../edits/draft.ts';
+import {
+  aboutMember,
+  type CompiledRule,
+  type MembersToOpen,
+  type Path,
+  PLAIN,
+  type RuleBase,
+  type Run,
+  type Stop,
+} from '../../edits/run.ts';
+import { jsonOf, NULL, renameTo } from '../../edits/values.ts';
+import { type Kind, type Lens, memberAt, type ResponseKind, type StatusPattern, type Words } from './kind.ts';
+
+const encoder = new TextEncoder();
+
+/** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */
+export interface ListRule {
+  readonly rule: 'list';
+  readonly member: string;
+  readonly in: Path;
+  readonly to: string;
+}
+
+/** Makes the value of the member at `path` the one element of a list (`list`), or takes the first one of a list (`first`). */
+export interface ResponseListRule {
+  readonly rule: 'list' | 'first';
+  readonly path: Path;
+  readonly to: string;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<ListRule> = { compile };
+
+/** The first element comes back. */
+export const lens: Lens<ListRule, ResponseListRule> = {
+  changesValue: true,
+  placed: ({ to }) => [[to]],
+  inverse: ({ member, to }, objects) => [{ rule: 'first', path: [...objects, to], to: member }],
+};
+
+/** The bytes of responses. */
+export const back: ResponseKind<ResponseListRule> = {
+  compile: ({ path, to }, base, names) => compile({ rule: 'list', ...memberAt(path), to }, base, names),
+};
+
+/** What people read of it. */
+export const words: Words<ListRule> = { of: 'both', named: ({ member }) => [[member]] };
+
+/** Makes the value of the named member the one element of a list; null is no value, and becomes an empty one. */
+function compile(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule {
+  const [id, to] = [names.add(rule.member), names.add(rule.to)];
+  const compiled = aboutMember(rule, base, names, (run, object, member) => {
+    const stop = settleNames(base, run, object, member, to);
+    if (stop !== undefined) return stop;
+    run.readsValues();
+    const before = run.pointerOf(member);
+    const isNull = jsonOf(run.draft, member) === NULL;
+    renameTo(member, to);
+    enlist(run.draft, member, isNull);
+    run.step(base.code + PLAIN);
+    run.recorder?.enlist(base, member, before, isNull);
+    return undefined;
+  });
+  // The one element of a list is opened as an element of the list will be.
+  const open = ({ objects, arrays }: MembersToOpen): void => {
+    if (arrays[to] === true) objects[id] = arrays[id] = true;
+  };
+  return { ...compiled, reach: compiled.path.length + 2, open };
+}
+
+/** Settles what a member that gets the name `to` has beside it: others of its name, and of the new one. */
+export function settleNames(
+  rule: RuleBase,
+  run: Run,
+  object: DraftObject,
+  member: DraftMember,
+  to: number,
+): Stop | undefined {
+  const stop = run.settleRepeated(rule, member.id, member);
+  return stop ?? (to === member.id ? undefined : run.settleName(rule, object, to));
+}
+
+/** Puts the value of a member into an array of its own, which is empty for null. */
+function enlist(draft: Draft, member: DraftMember, isNull: boolean): void {
+  const value = draft.open(member, member.node);
+  const array = new DraftArray(-1, member);
+  array.isEntered = true;
+  array.isChanged = true;
+  if (!isNull) {
+    const element = new DraftElement(array, 0);
+    if (value === undefined) element.literal = encoder.encode(jsonOf(draft, member));
+    else {
+      value.up = element;
+      element.value = value;
+    }
+    array.elements.push(element);
+  }
+  member.literal = undefined;
+  member.value = array;
+  member.isReplaced = true;
+  if (member.holder !== undefined) markChanged(member.holder);
+}

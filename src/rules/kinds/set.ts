@@ -1,0 +1,108 @@
+import { JsonDocument } from '../../json/document.ts';
+import type { JsonScalar, NameTable } from '../../json/names.ts';
+import { addLast, find, type Template, write } from '../../edits/draft.ts';
+import { type CompiledRule, OTHER, type Path, pathIds, PLAIN, type RuleBase } from '../../edits/run.ts';
+import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+import type { ResponseStripRule } from './strip.ts';
+
+const encoder = new TextEncoder();
+
+/** Gives the member `member` of each object at `in` the value `json`: in any case (`set`), or only where it is absent (`default`). */
+export interface SetRule {
+  readonly rule: 'set' | 'default';
+  readonly member: string;
+  readonly in: Path;
+  /** The value as JSON text: a number has the digits that the rule book has. */
+  readonly json: string;
+  /** The same, decoded: a number as close as a double comes to it. */
+  readonly value: unknown;
+}
+
+/** Gives the member at `path` of a response the value `json`: in any case (`set`), or only where it is absent (`default`). */
+export interface ResponseSetRule {
+  readonly rule: 'set' | 'default';
+  readonly path: Path;
+  readonly json: string;
+  /** The same, decoded: a number as close as a double comes to it. */
+  readonly value: unknown;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.length === 0 };
+
+/** V1 had no such member: it goes. Of a `default`, only where it has the value that the rule gives it, as a client may have sent another. */
+export const lens: Lens<SetRule, ResponseStripRule> = {
+  changesValue: true,
+  placed: () => [],
+  inverse: (rule, objects) => {
+    const path = [...objects, rule.member];
+    if (rule.rule === 'set') return [{ rule: 'strip', path }];
+    const only = scalarOf(rule);
+    if (only === undefined) return { reason: 'compound' };
+    return [{ rule: 'strip', path, only }];
+  },
+};
+
+/** What people read of it. */
+export const words: Words<SetRule> = { of: 'both', named: ({ member }) => [[member]] };
+
+/** The value of a `default`; undefined for an object or a list. */
+function scalarOf({ json, value }: SetRule): JsonScalar | undefined {
+  if (typeof value === 'object' && value !== null) return undefined;
+  return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
+}
+
+/** Gives the named member its value: where it is, or at the end of the object. */
+function compile(rule: SetRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  const template = templateOf(rule.json, names);
+  return {
+    ...base,
+    path: pathIds(rule.in, names),
+    apply: (run, object) => {
+      const member = find(object, id);
+      if (member === undefined) {
+        const made = addLast(object, id);
+        write(made, template);
+        run.step(base.code + PLAIN);
+        run.recorder?.add(base, made, rule.value);
+        return undefined;
+      }
+      const isKept = rule.rule === 'default';
+      const stop = isKept ? run.settleRead(base, id, member) : run.settleRepeated(base, id, member);
+      if (stop !== undefined || isKept) return stop;
+      write(member, template);
+      run.step(base.code + OTHER);
+      run.recorder?.replace(base, member, rule.value);
+      return undefined;
+    },
+  };
+}
+
+/** The value of a JSON text that the rule book reader made; later rules can go into its objects and arrays. */
+function templateOf(json: string, names: NameTable): Template {
+  const document = JsonDocument.read(encoder.encode(json));
+  // The texts come from a rule book that was read, so that a fault cannot occur.
+  if (!(document instanceof JsonDocument)) return { kind: 'literal', bytes: encoder.encode('null') };
+  return templateAt(document, document.root, names);
+}
+
+function templateAt(document: JsonDocument, node: number, names: NameTable): Template {
+  const children = [...document.childrenOf(node)];
+  switch (document.kindOf(node)) {
+    case 'object':
+      return {
+        kind: 'object',
+        members: children.map((child) => [
+          names.add(document.nameOf(child)),
+          templateAt(document, child, names),
+        ]),
+      };
+    case 'array':
+      return { kind: 'array', elements: children.map((child) => templateAt(document, child, names)) };
+    case 'string':
+    case 'scalar':
+      return { kind: 'literal', bytes: document.valueOf(node) };
+  }
+}

@@ -1,0 +1,82 @@
+import type { NameTable } from '../../json/names.ts';
+import { addLast, type DraftMember, type DraftObject } from '../../edits/draft.ts';
+import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
+import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
+import { splitString } from './conversion.ts';
+import type { JoinRule, ResponseJoinRule } from './join.ts';
+import type { Kind, Words, Lens } from './kind.ts';
+
+/** Splits the string in the member `member` of each object at `in` into the members `to`. */
+export interface SplitRule extends Pick<JoinRule, 'with' | 'at'> {
+  readonly rule: 'split';
+  readonly member: string;
+  readonly in: Path;
+  readonly to: readonly string[];
+  /** True where every value is a text, as in a form, which writes null as an empty text. */
+  readonly isOfTexts?: true;
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<SplitRule> = { compile };
+
+/** The parts are joined again. */
+export const lens: Lens<SplitRule, ResponseJoinRule> = {
+  changesValue: true,
+  placed: ({ to }) => to.map((name) => [name]),
+  inverse: ({ member, to, with: separator, at }, objects) => [
+    { rule: 'join', path: objects, members: to, to: member, with: separator, at },
+  ],
+};
+
+/** What people read of it. */
+export const words: Words<SplitRule> = { of: 'both', named: ({ member }) => [[member]] };
+
+/** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
+function compile(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRule {
+  const id = names.add(rule.member);
+  const ids = rule.to.map((name) => names.add(name));
+  const none = rule.isOfTexts === true ? '""' : NULL;
+  return aboutMember(rule, base, names, (run, object, member) => {
+    run.readsValues();
+    const parts = partsOf(rule, jsonOf(run.draft, member), none);
+    if (parts === undefined)
+      return run.settleValue(base, member, `a string with ${JSON.stringify(rule.with)} in it`);
+    const stop = run.settleRepeated(base, id, member);
+    if (stop !== undefined) return stop;
+    for (const part of ids) {
+      const conflict = part === id ? undefined : run.settleName(base, object, part);
+      if (conflict !== undefined) return conflict;
+    }
+    const before = run.pointerOf(member);
+    const made = putParts(ids, object, member, parts);
+    run.step(base.code + PLAIN);
+    run.recorder?.split(base, member, before, made, parts.map(decoded));
+    return undefined;
+  });
+}
+
+/** The parts of a string; each part of a value that is none, whose JSON text is `none`, is the same. */
+function partsOf(
+  { to, with: separator, at }: Pick<SplitRule, 'to' | 'with' | 'at'>,
+  json: string | undefined,
+  none: string,
+): readonly string[] | undefined {
+  if (json === none) return to.map(() => none);
+  return json === undefined ? undefined : splitString(json, separator, to.length, at);
+}
+
+/** Puts the first part in the place of `member`, and returns the members of the others, at the end. */
+function putParts(
+  ids: readonly number[],
+  object: DraftObject,
+  member: DraftMember,
+  parts: readonly string[],
+): readonly DraftMember[] {
+  renameTo(member, ids[0] ?? 0);
+  overwrite(member, parts[0] ?? NULL);
+  return ids.slice(1).map((id, index) => {
+    const made = addLast(object, id);
+    overwrite(made, parts[index + 1] ?? NULL);
+    return made;
+  });
+}

@@ -1,0 +1,123 @@
+import type { JsonScalar, NameTable } from '../../json/names.ts';
+import { type DraftMember, find } from '../../edits/draft.ts';
+import { MappedValues } from '../../edits/mapped-values.ts';
+import {
+  type CompiledRule,
+  type Path,
+  pathIds,
+  placesOf,
+  PLAIN,
+  type RuleBase,
+  STEPS,
+} from '../../edits/run.ts';
+import { type Kind, memberAt, type ResponseKind, type StatusPattern, type Words, type Lens } from './kind.ts';
+
+/** Removes `members` from each object at `in`. */
+export interface StripRule {
+  readonly rule: 'strip';
+  readonly members: readonly string[];
+  readonly in: Path;
+}
+
+/** Removes every member that is not in `members` from each object at `in`. */
+export interface OnlyRule {
+  readonly rule: 'only';
+  readonly members: readonly string[];
+  readonly in: Path;
+}
+
+/** Removes the member at `path` of a response. */
+export interface ResponseStripRule {
+  readonly rule: 'strip';
+  readonly path: Path;
+  /** The only value that is removed; any, when absent. */
+  readonly only?: JsonScalar;
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of requests. */
+export const kind: Kind<StripRule | OnlyRule> = {
+  compile,
+  isIdle: ({ rule, members }) => rule === 'strip' && members.length === 0,
+};
+
+/** What is gone is gone. */
+export const lens: Lens<StripRule | OnlyRule, never> = {
+  placed: () => [],
+  inverse: () => ({ reason: 'lost' }),
+};
+
+/** The bytes of responses. */
+export const back: ResponseKind<ResponseStripRule> = {
+  compile: ({ path, only }, base, names) => {
+    if (only !== undefined) return compileValue({ path, only }, base, names);
+    const { member, in: inside } = memberAt(path);
+    return compile({ rule: 'strip', members: [member], in: inside }, base, names);
+  },
+};
+
+/** What people read of it. */
+export const words: Words<StripRule> = { of: 'both', named };
+
+/** What people read of `only`, which no response has. */
+export const wordsOfOnly: Words<OnlyRule> = { of: 'requests', named };
+
+function named({ members }: StripRule | OnlyRule): readonly Path[] {
+  return members.map((member) => [member]);
+}
+
+/** Removes the named members (`strip`), or all but them (`only`). */
+function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): CompiledRule {
+  const places = placesOf(rule.members, names);
+  const isStrip = rule.rule === 'strip';
+  const apply: CompiledRule['apply'] = (run, object) => {
+    let dropped: DraftMember[] | undefined;
+    let isAnyNamed = false;
+    for (const member of object.members) {
+      const isNamed = (places[member.id] ?? -1) >= 0;
+      isAnyNamed ||= isNamed;
+      if (isNamed === isStrip) (dropped ??= []).push(member);
+    }
+    // A single member that is dropped by its name cannot be repeated.
+    if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
+      const repeated = run.findRepeated(object, places);
+      if (repeated !== undefined)
+        return run.settleRepeated(base, repeated.id, repeated) ?? apply(run, object);
+    }
+    if (dropped === undefined) return undefined;
+    if (!isStrip) run.readsValues();
+    // V1's messages about them have the order in which they are listed.
+    if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
+    for (const member of dropped)
+      run.step(base.code + (isStrip ? (places[member.id] ?? 0) : 0) * STEPS + PLAIN);
+    run.drop(base, object, dropped);
+    return undefined;
+  };
+  return { ...base, path: pathIds(rule.in, names), apply };
+}
+
+/** Removes the named member where it has one value: what undoes a `default`. */
+function compileValue(
+  { path, only }: { readonly path: Path; readonly only: JsonScalar },
+  base: RuleBase,
+  names: NameTable,
+): CompiledRule {
+  const { member, in: inside } = memberAt(path);
+  const id = names.add(member);
+  const values = new MappedValues([{ from: only, to: only }]);
+  return {
+    ...base,
+    path: pathIds(inside, names),
+    apply: (run, object) => {
+      const last = find(object, id);
+      if (last === undefined) return undefined;
+      run.readsValues();
+      if (values.find(run.draft, last) === -1) return undefined;
+      const stop = run.settleRepeated(base, id, last);
+      if (stop !== undefined) return stop;
+      run.step(base.code + PLAIN);
+      run.drop(base, object, [last]);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { Path } from '../../edits/run.ts';
+import * as alias from './alias.ts';
+import { CONVERSION_NAMES, isConversionName } from './conversion.ts';
+import * as convert from './convert.ts';
+import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import * as deprecations from './deprecations.ts';
+import * as errors from './errors.ts';
+import * as first from './first.ts';
+import * as flatten from './flatten.ts';
+import * as join from './join.ts';
+import * as list from './list.ts';
+import * as map from './map.ts';
+import * as move from './move.ts';
+import * as nest from './nest.ts';
+import * as rename from './rename.ts';
+import * as set from './set.ts';
+import * as split from './split.ts';
+import * as strip from './strip.ts';
+import * as unnest from './unnest.ts';
+import * as unwrap from './unwrap.ts';
+import type { NoInverse, ResponseWords, Words } from './kind.ts';
+import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
+
+/** What people read of each kind of rule. */
+const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule>> &
+  ByName<Exclude<ExplicitResponseRule, ResponseConvertRule>, ResponseWords> = {
+  unwrap: unwrap.words,
+  nest: nest.words,
+  rename: rename.words,
+  unnest: unnest.words,
+  alias: alias.words,
+  flatten: flatten.words,
+  deprecations: deprecations.words,
+  errors: errors.words,
+  strip: strip.words,
+  only: strip.wordsOfOnly,
+  map: map.words,
+  set: set.words,
+  default: set.words,
+  move: move.words,
+  list: list.words,
+  first: first.words,
+  join: join.words,
+  split: split.words,
+};
+
+/** The name of a request rule, as in the rule book and the rewrite log. */
+export type RequestRuleName = RequestRule['rule'];
+
+/** The name of a response rule, as in records of edits. */
+export type ResponseRuleName = ExplicitResponseRule['rule'];
+
+/** The names of all request rules. */
+export const REQUEST_RULE_NAMES: readonly RequestRuleName[] = /* @__PURE__ */ namesOf(
+  'requests',
+  isRequestRuleName,
+);
+
+/** The names of all response rules, as in records of edits. */
+export const RESPONSE_RULE_NAMES: readonly ResponseRuleName[] = /* @__PURE__ */ namesOf(
+  'responses',
+  isResponseRuleName,
+);
+
+function namesOf<Name extends string>(
+  side: 'requests' | 'responses',
+  isName: (text: string) => text is Name,
+): readonly Name[] {
+  const named = Object.entries(WORDS).filter(([, words]) => words.of === side || words.of === 'both');
+  return [...named.map(([name]) => name), ...CONVERSION_NAMES].filter(isName);
+}
+
+/** True for the name of a request rule. */
+export function isRequestRuleName(text: string): text is RequestRuleName {
+  return isConversionName(text) || (isNamed(text) && WORDS[text].of !== 'responses');
+}
+
+function isResponseRuleName(text: string): text is ResponseRuleName {
+  return isConversionName(text) || (isNamed(text) && WORDS[text].of !== 'requests');
+}
+
+function isNamed(text: string): text is keyof typeof WORDS {
+  return Object.hasOwn(WORDS, text);
+}
+
+/** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
+export function namedMembers(rule: RequestRule): readonly Path[] {
+  const words: Words<RequestRule> = 'conversion' in rule ? convert.words : WORDS[rule.rule];
+  return words.named(rule);
+}
+
+/** Why a rule has no inverse: what goes on after "since". */
+export const WHY_NO_INVERSE: Readonly<Record<NoInverse['reason'], string>> = {
+  wrapped: 'a response always has its wrapper',
+  lost: 'V2 never gets the value, so no response has it',
+  shared: 'each value of V2 stands for several of V1',
+  compound: 'its value is an object or a list, which V2 may write otherwise',
+  outside: 'no response has what is beside the wrapper',
+  wrapper: 'it moves the wrapper itself',
+};
