@@ -3,6 +3,7 @@ import { EdgeExchange } from '../../src/edge/exchange.ts';
 import type { GatewayParts } from '../../src/gateway/gateway-context.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import type { Rollout } from '../../src/rules/rollout.ts';
 import { gatewayOptions, readSettings } from '../../src/settings/read-settings.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { rolloutOf } from '../support/two-services.ts';
@@ -99,4 +100,92 @@ test('a routing that fails inside a promise, after the client is known, gets 500
   expect(await response.json()).toMatchObject({ errors: [{ code: 'internal' }] });
   expect(entries).toMatchObject([{ status: 500, client: '0123456789abcdef' }]);
   expect([errors, inFlight]).toEqual([[unlucky], 0]);
+});
+
+const DAY = 86_400_000;
+const TODAY = 1_800_000_000_000;
+
+/** What each judgement needs in the rule book to refuse every request of a client that nobody knows. */
+const JUDGEMENTS = {
+  ended: { gone: {}, signals: { sunset: TODAY - DAY, attributes: false, links: [] } },
+  brownout: { brownouts: [{ id: 'b', share: 100, status: 503 as const }] },
+  newcomer: { newcomers: { from: TODAY - DAY, answer: 'refuse' as const, except: [] } },
+} satisfies Record<string, Partial<Rollout>>;
+
+/** Sends one client's requests, one after the other, to a gateway whose V2 never responds. */
+async function judged(
+  over: Partial<Rollout>,
+  requests: number,
+): Promise<{
+  readonly failures: readonly unknown[];
+  readonly newcomers: readonly unknown[];
+  sent: number;
+  held: number;
+}> {
+  const rules = compiledTestRuleBook({ rollout: rolloutOf({}, over) });
+  const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const entries: Entry[] = [];
+  let time = TODAY - 60 * DAY;
+  let sent = 0;
+  const call = { pause: () => {}, resume: () => {}, abort: () => {} };
+  const gateway = new Gateway(
+    {
+      rules: () => rules,
+      v2: { upstream: { send: () => ((sent += 1), call) }, path: '', hosts: [] },
+      record: (entry) => void entries.push(entry),
+      now: () => 0,
+      time: () => time,
+      newRequestId: () => crypto.randomUUID(),
+      newTraceHex: () => '0'.repeat(48),
+      clientOf: () => '0123456789abcdef',
+      decode: () => {},
+      after: () => {},
+      random: () => 0,
+      onUnexpectedError: (error) => expect.unreachable(String(error)),
+    },
+    gatewayOptions(read.settings, { bufferBytes: 1_000_000 }),
+  );
+  // The list of known clients is old enough to say who is new.
+  await gateway.knownClients.standing('0123456789abcdef');
+  time = TODAY;
+  for (let n = 0; n < requests; n += 1) {
+    const request = new Request('http://g/api/v1/clients', { headers: { authorization: 'Bearer k' } });
+    request.headers.set('host', 'g');
+    const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
+    void gateway.serve(gateway.receive(exchange));
+    await Promise.race([exchange.finished, new Promise((resolve) => setTimeout(resolve, 1))]);
+  }
+  return {
+    failures: entries.map(({ failure }) => failure),
+    newcomers: entries.map(({ newcomer }) => newcomer),
+    sent,
+    held: gateway.rateLimitQueue.held,
+  };
+}
+
+test.each<[names: readonly (keyof typeof JUDGEMENTS)[], failure: string, isNewcomer: boolean]>([
+  [['ended', 'brownout', 'newcomer'], 'sunset', false],
+  [['ended', 'newcomer'], 'sunset', false],
+  [['ended', 'brownout'], 'sunset', false],
+  [['ended'], 'sunset', false],
+  [['brownout', 'newcomer'], 'brownout', false],
+  [['brownout'], 'brownout', false],
+  [['newcomer'], 'newcomer', true],
+])(
+  'of the judgements %j, the first refuses the request, before the rate limit: %s',
+  async (names, failure, isNewcomer) => {
+    const shield = { requests: 1, per: 1000, wait: 1000, queue: 10 };
+    const rollout: Partial<Rollout> = Object.assign({ shield }, ...names.map((name) => JUDGEMENTS[name]));
+    const { failures, newcomers, sent, held } = await judged(rollout, 3);
+    expect([failures, sent, held]).toEqual([[failure, failure, failure], 0, 0]);
+    expect(newcomers.every((note) => (note !== undefined) === isNewcomer)).toBe(true);
+  },
+);
+
+test.each([
+  ['no judgement', {}, 3, 0],
+  ['the rate limit alone', { shield: { requests: 1, per: 1000, wait: 60_000, queue: 10 } }, 1, 2],
+])('by %s, requests are sent or wait: %j', async (_, rollout, sent, held) => {
+  expect(await judged(rollout, 3)).toEqual({ failures: [], newcomers: [], sent, held });
 });
