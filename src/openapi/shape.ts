@@ -59,7 +59,7 @@ interface Part {
 }
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(
-  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems default example examples'.split(
+  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default example examples'.split(
     ' ',
   ),
 );

@@ -14,7 +14,7 @@ import {
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
-import { requestBody, successShape } from '../../openapi/draft/bodies.ts';
+import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { ANY_SHAPE, type Shape, shapeOf } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
@@ -24,10 +24,13 @@ import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/ru
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
   type DescribedSide,
+  errorDifferences,
+  fieldDifferences,
   keysOf,
   mediaDifferences,
   parameterDifferences,
   responseDifferences,
+  schemeDifferences,
   valueDifferences,
 } from './described-differences.ts';
 
@@ -132,9 +135,16 @@ export function coverageOf(sources: CoverageSources): Coverage {
       for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
       for (const missing of missingInResponse(migration, outcome, sides, pick)) addOnce('response', missing);
     }
+    for (const text of leastDifferences(migration, sides, rest, ruleBook, told)) addOnce(...text);
     for (const text of requestDifferences(sent, sides)) addOnce('request', text);
     const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
-    for (const text of responseDifferences(...sides, status)) addOnce('response', text);
+    for (const text of [
+      ...responseDifferences(...sides, status),
+      ...fieldDifferences(...sides),
+      ...errorDifferences(...sides, status),
+      ...errorMembers(migration, sent, sides),
+    ])
+      addOnce('response', text);
     const [expected, given] = sides.map(({ operation: one, components }) => successShape(one, components));
     if (expected !== undefined && given !== undefined)
       for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
@@ -205,19 +215,24 @@ function sampleRequest(
   components: Components,
   ruleBook: RuleBook,
   pick: number,
+  isLeast = false,
 ): SampleRequest {
   const headers = ['Host', 'localhost'];
   const query: string[] = [];
+  const cookies: string[] = [];
   const pair = (name: string, value: string): string =>
     `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
   for (const parameter of parametersOf(described, components.description)) {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') continue;
+    if (isLeast && memberOf(parameter, 'required') !== true) continue;
     const shape = parameterShapeOf(parameter, components);
     const value = String(sampleOf(shape.element ?? shape, pick));
     if (place === 'header') headers.push(name, value);
     if (place === 'query') query.push(pair(name, value));
+    if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
   }
+  if (cookies.length > 0) headers.push('Cookie', cookies.join('; '));
   for (const { in: place, name } of keysOf({ operation: described, components }).slice(0, 1)) {
     if (place === 'query' && !query.some((one) => one.startsWith(`${encodeURIComponent(name)}=`)))
       query.push(pair(name, 'key'));
@@ -228,7 +243,7 @@ function sampleRequest(
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${ruleBook.from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick);
+  const value = sampleOf(body.shape, pick, new Map(), isLeast);
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
@@ -277,16 +292,25 @@ function missingInRequest(
 ): readonly string[] {
   const query = new URLSearchParams(target.split('?')[1] ?? '');
   const fields = headers.flat();
+  const cookies = new Map(
+    (headerValue(fields, 'cookie') ?? '').split('; ').map((one) => {
+      const [name = '', value = ''] = one.split('=');
+      return [name, decodeURIComponent(value)] as const;
+    }),
+  );
   const parameters = parametersOf(partner, components.description).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') return [];
-    const { values } = parameterShapeOf(parameter, components);
+    const shape = parameterShapeOf(parameter, components);
+    const { values } = shape;
     const value =
       place === 'query'
         ? query.get(name)
         : place === 'header'
           ? headerValue(fields, name.toLowerCase())
-          : undefined;
+          : place === 'cookie'
+            ? cookies.get(name)
+            : undefined;
     const isTaken =
       value === null ||
       value === undefined ||
@@ -296,7 +320,11 @@ function missingInRequest(
       return [
         `V2 takes ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
       ];
+    const wrong = typeof value === 'string' ? wrongText(shape, value) : undefined;
+    if (wrong !== undefined) return [`V2 takes ${wrong} in ${name} and gets ${JSON.stringify(value)}`];
     if (memberOf(parameter, 'required') !== true) return [];
+    if (place === 'cookie' && value === undefined)
+      return [`V2 requires the cookie ${name}, which is never set`];
     if (place === 'query' && !query.has(name))
       return [`V2 requires the query parameter ${name}, which is never set`];
     return place === 'header' && headerValue(fields, name.toLowerCase()) === undefined
@@ -319,6 +347,76 @@ function missingInRequest(
   ];
 }
 
+/** What V2 takes of a parameter whose text is none of it; undefined where it may be. */
+function wrongText(shape: Shape, value: string): string | undefined {
+  const { types, constraints } = shape.element ?? shape;
+  const [type, ...others] = types;
+  const isNumber = type === 'integer' || type === 'number';
+  if (others.length === 0 && isNumber && !/^-?\d+(?:\.\d+)?$/.test(value)) return type;
+  if (others.length === 0 && type === 'boolean' && !/^(?:true|false|0|1)$/.test(value)) return type;
+  const pattern = keywordIn(constraints, 'pattern');
+  return typeof pattern === 'string' && !isMatch(pattern, value) ? `the pattern ${pattern}` : undefined;
+}
+
+/** What lacks in the smallest request that V1 takes, and in the smallest response of V2, as kinds of gaps with sentences. */
+function leastDifferences(
+  migration: Migration,
+  sides: Sides,
+  rest: string,
+  ruleBook: RuleBook,
+  told: ReadonlySet<string>,
+): readonly (readonly [kind: Gap['kind'], text: string])[] {
+  const [v1, v2] = sides;
+  const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, 0, true);
+  const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
+  if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
+  const missing = missingInRequest(sent, sides)
+    .filter((text) => text.startsWith('V2 requires ') && !told.has(text))
+    .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
+  const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
+  if (expected === undefined || given === undefined) return missing;
+  const value = migratedBody(migration, sent, successStatus(v2), sampleOf(given, 0, new Map(), true));
+  const lacking = missingMembers(expected, value, '', true).map(
+    (path) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const,
+  );
+  return [...missing, ...lacking];
+}
+
+function successStatus({ operation }: DescribedSide): number {
+  const statuses = Object.keys(objectIn(operation.operation, 'responses'));
+  return Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
+}
+
+/** What a client gets of a response of V2 with this body. */
+function migratedBody(migration: Migration, sent: MigratedRequest, status: number, body: unknown): unknown {
+  const text = JSON.stringify(body);
+  const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
+  return JSON.parse(new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')));
+}
+
+/** Sentences about members of V1's errors that V2's, of the same status, do not bring. */
+function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
+  const errors = ({ operation, components }: DescribedSide): ReadonlyMap<string, Shape> =>
+    new Map(
+      responsesIn(operation, components, (status) => /^(?:[45]..|default)$/i.test(status)).map(
+        ({ status, shape }) => [status.toUpperCase(), shape],
+      ),
+    );
+  const young = errors(v2);
+  return [...errors(v1)].flatMap(([status, expected]) => {
+    const given = young.get(status) ?? young.get(`${status.slice(0, 1)}XX`) ?? young.get('DEFAULT');
+    if (given === undefined || given.members.size === 0) return [];
+    const code = /^\d+$/.test(status) ? Number(status) : 400;
+    const value = migratedBody(migration, sent, code, sampleOf(given));
+    return missingMembers(expected, value, '', false)
+      .filter((path) => path.split('/').length <= MAX_ERROR_LEVELS)
+      .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never brings`);
+  });
+}
+
+/** Levels of an error that clients read: what is further inside is a resource, which its own responses tell. */
+const MAX_ERROR_LEVELS = 4;
+
 /** Sentences about what V2 does not take, or takes otherwise, of a request that rules have migrated. */
 function requestDifferences({ target, headers, body }: MigratedRequest, sides: Sides): readonly string[] {
   const [v1, v2] = sides;
@@ -330,7 +428,6 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
       .map((name) => name.toLowerCase()),
   );
   const wanted = keysOf(v2);
-  const isKnown = keysOf(v1).length > 0 && wanted.length > 0;
   const hasKey = wanted.some(({ in: place, name }) =>
     place === 'query' ? query.has(name) : fields.has(name),
   );
@@ -339,7 +436,8 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
     ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
-    ...(isKnown && !hasKey
+    ...schemeDifferences(v1, v2),
+    ...(wanted.length > 0 && !hasKey
       ? [`V2 wants the key in ${wanted.map(({ name }) => name).join(' or ')}, and gets none`]
       : []),
   ];
@@ -357,13 +455,8 @@ function missingInResponse(
     successShape(v2.operation, v2.components),
   ];
   if (expected === undefined || given === undefined) return [];
-  const statuses = Object.keys(objectIn(v2.operation.operation, 'responses'));
-  const status = Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
-  const text = JSON.stringify(sampleOf(given, pick));
-  const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
-  const value: unknown = JSON.parse(
-    new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')),
-  );
+  const status = successStatus(v2);
+  const value = migratedBody(migration, sent, status, sampleOf(given, pick));
   return [
     ...missingMembers(expected, value, '', false).map(
       (path) => `V1's response ${status} has ${path}, which V2's never brings`,
@@ -430,6 +523,12 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
   const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
   if (typeof pattern === 'string' && !isMatch(pattern, value))
     return [{ path, is: JSON.stringify(value), wanted: `the pattern ${pattern}` }];
+  const isDay = typeof value === 'string' && /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
+  if (isDay && /^date(?:-time)?$/.test(shape.format)) {
+    const hasTime = isDay.groups?.['time'] !== undefined;
+    if (hasTime !== (shape.format === 'date-time'))
+      return [{ path, is: JSON.stringify(value), wanted: `the format ${shape.format}` }];
+  }
   if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
     return [
       { path, is: JSON.stringify(value), wanted: shape.values.map((one) => JSON.stringify(one)).join(', ') },
@@ -484,15 +583,24 @@ const PATTERN_TEXTS = [
 /** Objects of one schema within a sample: a schema can be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
-/** A value that a shape describes, with all members; of schemas within each other the first ones. */
-export function sampleOf(shape: Shape, pick = 0, seen: Map<object, number> = new Map()): unknown {
+/** A value that a shape describes, with all members, or the required ones only; of schemas within each other the first ones. */
+export function sampleOf(
+  shape: Shape,
+  pick = 0,
+  seen: Map<object, number> = new Map(),
+  isLeast = false,
+): unknown {
   const first = shape.values[pick % Math.max(1, shape.values.length)];
   if (first !== undefined) return first;
   if (shape.members.size > 0) {
     const times = (seen.get(shape.members) ?? 0) + 1;
     seen.set(shape.members, times);
     const members = times > MAX_REPEATED ? [] : [...shape.members];
-    return Object.fromEntries(members.map(([name, member]) => [name, sampleOf(member.shape, pick, seen)]));
+    return Object.fromEntries(
+      members
+        .filter(([, { required }]) => required || !isLeast)
+        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, isLeast)]),
+    );
   }
   const { element } = shape;
   if (element !== undefined) {
@@ -500,7 +608,7 @@ export function sampleOf(shape: Shape, pick = 0, seen: Map<object, number> = new
     seen.set(shape, times);
     return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
       ? []
-      : [sampleOf(element, pick, seen)];
+      : [sampleOf(element, pick, seen, isLeast)];
   }
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');

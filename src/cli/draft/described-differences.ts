@@ -12,7 +12,8 @@ import {
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import type { Shape } from '../../openapi/shape.ts';
+import { requestBody } from '../../openapi/draft/bodies.ts';
+import { type Shape, shapeOf } from '../../openapi/shape.ts';
 
 /** An operation in one version, with what its references lead to. */
 export interface DescribedSide {
@@ -34,7 +35,13 @@ const LIMITS: readonly (readonly [word: string, sign: 1 | -1, words: string])[] 
   ['exclusiveMinimum', -1, 'more than that'],
   ['maxItems', 1, 'at most that many elements'],
   ['minItems', -1, 'at least that many elements'],
+  ['maxProperties', 1, 'at most that many members'],
+  ['minProperties', -1, 'at least that many members'],
 ];
+
+function amount(words: string, limit: number): string {
+  return words.replace(/that(?: many)?/, String(limit));
+}
 
 /** What V2 refuses of a value that V1 took, or takes otherwise, as sentences about it. */
 export function narrowed(v1: Shape, v2: Shape): readonly string[] {
@@ -43,10 +50,11 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
     if (typeof young !== 'number' || (typeof old === 'number' && old * sign <= young * sign)) continue;
     if (word.startsWith('min') && typeof old !== 'number' && young <= 0) continue;
-    found.push(
-      `V2 takes ${words.replace('that', String(young))}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`,
-    );
+    found.push(`V2 takes ${amount(words, young)}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`);
   }
+  const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
+  if (typeof other === 'number' && !(typeof step === 'number' && Number.isInteger(step / other)))
+    found.push(`V2 takes multiples of ${other}, and V1 ${typeof step === 'number' ? step : 'any'}`);
   if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
     found.push('V2 takes no element twice, and V1 did');
   const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
@@ -58,6 +66,13 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
 
 /** What V2 answers and V1 never did, as sentences about a value. */
 function widened(v1: Shape, v2: Shape): readonly string[] {
+  const further = LIMITS.flatMap(([word, sign, words]) => {
+    const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
+    if (typeof old !== 'number' || (typeof young === 'number' && young * sign <= old * sign)) return [];
+    const now = typeof young === 'number' ? amount(words, young) : 'any';
+    return [`V1 answers ${amount(words, old)}, and V2 ${now}`];
+  });
+  if (further.length > 0) return further;
   return v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may answer null, and V1 never did'] : [];
 }
 
@@ -194,9 +209,21 @@ export function mediaDifferences(v1: DescribedSide, v2: DescribedSide): readonly
   );
   if (old === undefined || young === undefined || old.length === 0) return [];
   if (young.length === 0) return ['V1 takes a body, and V2 describes none'];
-  return old
-    .filter((type) => !isAmong(type, young))
-    .map((type) => `V1 takes a body of ${type}, and V2 does not`);
+  const isRequired = ({ operation: { operation }, components }: DescribedSide): boolean =>
+    memberOf(followed(components.description, operation['requestBody']), 'required') === true;
+  const mayLack = !isRequired(v1) && isRequired(v2) && !hasRequired(v1);
+  return [
+    ...(mayLack ? ['V1 takes requests without a body, and V2 requires one'] : []),
+    ...old
+      .filter((type) => !isAmong(type, young))
+      .map((type) => `V1 takes a body of ${type}, and V2 does not`),
+  ];
+}
+
+/** True for a body with a required member: nobody sends none, whether or not its description says so. */
+function hasRequired({ operation, components }: DescribedSide): boolean {
+  const members = requestBody(operation, components)?.shape.members.values() ?? [];
+  return [...members].some(({ required }) => required);
 }
 
 /** The successful responses of an operation, by status. */
@@ -236,6 +263,86 @@ export function responseDifferences(
     ...(lost ? [`V1 answers with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
     ...gone.map((name) => `V1's response has the header field ${name}, which V2 does not describe`),
   ];
+}
+
+/** Sentences about header fields of successful responses that have another type. */
+export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+  const fields = (side: DescribedSide): ReadonlyMap<string, string> =>
+    new Map(
+      successes(side).flatMap(([, response]) =>
+        Object.entries(objectIn(response, 'headers')).map(([name, declared]) => {
+          const field = followed(side.components.description, declared);
+          const { types } = shapeOf(memberOf(field, 'schema'), side.components);
+          return [name.toLowerCase(), [...types].join(' or ')] as const;
+        }),
+      ),
+    );
+  const young = fields(v2);
+  return [...fields(v1)].flatMap(([name, type]) => {
+    const now = young.get(name) ?? type;
+    return now === type || now === '' || type === ''
+      ? []
+      : [`the header field ${name} of V1's response is ${type}, and V2's is ${now}`];
+  });
+}
+
+/** The status codes of errors that a description has, `default` and ranges among them. */
+function errorStatuses({ operation }: DescribedSide): readonly string[] {
+  return Object.keys(objectIn(operation.operation, 'responses')).filter((key) =>
+    /^(?:[45]..|default)$/i.test(key),
+  );
+}
+
+/** Sentences about errors of V1 whose status V2 does not describe, where it describes others. */
+export function errorDifferences(
+  v1: DescribedSide,
+  v2: DescribedSide,
+  statusOf: (status: number) => number,
+): readonly string[] {
+  const young = errorStatuses(v2).map((key) =>
+    /^\d+$/.test(key) ? String(statusOf(Number(key))) : key.toUpperCase(),
+  );
+  if (young.length === 0 || young.includes('DEFAULT')) return [];
+  return errorStatuses(v1)
+    .filter((key) => /^\d+$/.test(key) && !young.includes(key) && !young.includes(`${key.slice(0, 1)}XX`))
+    .map((key) => `V1 answers ${key}, and V2 describes ${young.join(', ')}`);
+}
+
+/** What V2 requires of an Authorization field and V1 does not: another scheme, or a scope. */
+export function schemeDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+  const [old, young] = [v1, v2].map(authorizationOf);
+  if (old === undefined || young === undefined || old.schemes.size === 0 || young.schemes.size === 0)
+    return [];
+  const isKnown = [...young.schemes].some((scheme) => old.schemes.has(scheme));
+  const scopes = [...young.scopes].filter((scope) => !old.scopes.has(scope));
+  return [
+    ...(isKnown
+      ? []
+      : [
+          `V1 takes ${[...old.schemes].join(' or ')} in Authorization, and V2 ${[...young.schemes].join(' or ')}`,
+        ]),
+    ...scopes.map((scope) => `V2 requires the scope ${scope}, and V1 does not`),
+  ];
+}
+
+/** The schemes of Authorization that an operation takes, and their scopes. */
+function authorizationOf({ operation, components: { description } }: DescribedSide): {
+  readonly schemes: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<string>;
+} {
+  const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
+  const required = elementsOf(operation.operation['security'] ?? description['security']);
+  const found = { schemes: new Set<string>(), scopes: new Set<string>() };
+  for (const one of required) {
+    for (const [name, scopes] of Object.entries(isObject(one) ? one : {})) {
+      const scheme = followed(description, schemes[name]);
+      const [type, word] = ['type', 'scheme'].map((key) => memberOf(scheme, key));
+      if (type === 'http') found.schemes.add(String(word).toLowerCase());
+      if (type === 'oauth2' || type === 'openIdConnect') found.schemes.add('bearer');
+      for (const scope of elementsOf(scopes)) found.scopes.add(String(scope));
+    }
+  }
+  return found;
 }
 
 /** A place of a key: a header field in lower case, or a query parameter. */

@@ -34,6 +34,12 @@ const security = (scheme: Json): Json => ({
   components: { securitySchemes: { key: scheme } },
   security: [{ key: [] }],
 });
+const failing = (status: string, schema: Json): Json => ({
+  responses: {
+    201: { description: 'ok' },
+    [status]: { description: 'no', content: { 'application/json': { schema } } },
+  },
+});
 const FORM = 'application/x-www-form-urlencoded';
 
 async function gapsBetween(v1: Json, v2: Json): Promise<readonly string[]> {
@@ -184,6 +190,111 @@ const ROWS: readonly Case[] = [
     security({ type: 'apiKey', in: 'header', name: 'X-Key' }),
   ],
   ['a type', bodyOf(objectOf({ a: integer })), bodyOf(objectOf({ a: text })), '/a'],
+  [
+    'the form of a date',
+    bodyOf(objectOf({ a: { ...text, format: 'date' } })),
+    bodyOf(objectOf({ a: { ...text, format: 'date-time' } })),
+    'the format date-time',
+  ],
+  [
+    'the form of a date in responses',
+    answerOf(objectOf({ a: { ...text, format: 'date' } })),
+    answerOf(objectOf({ a: { ...text, format: 'date-time' } })),
+    'the format date',
+  ],
+  [
+    'multipleOf',
+    bodyOf(objectOf({ a: integer })),
+    bodyOf(objectOf({ a: { ...integer, multipleOf: 5 } })),
+    'multiples of 5',
+  ],
+  [
+    'minProperties',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: text }, { minProperties: 1 })),
+    'at least 1 members',
+  ],
+  [
+    'a limit of what is answered',
+    answerOf(objectOf({ a: { ...text, maxLength: 5 } })),
+    answerOf(objectOf({ a: { ...text, maxLength: 9 } })),
+    'V2 at most 9',
+  ],
+  [
+    'whether a member is required',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: text }, { required: ['a'] })),
+    '/a, which V1 does not',
+  ],
+  [
+    'whether a member is always answered',
+    answerOf(objectOf({ a: text }, { required: ['a'] })),
+    answerOf(objectOf({ a: text })),
+    'may lack it',
+  ],
+  [
+    'whether a parameter is required',
+    parameter('query', {}),
+    parameter('query', { required: true }),
+    'filter, which V1 does not',
+  ],
+  [
+    'whether a body is required',
+    bodyOf(objectOf({ a: text })),
+    {
+      requestBody: { required: true, content: { 'application/json': { schema: objectOf({ a: text }) } } },
+    },
+    'without a body',
+  ],
+  [
+    'the type of a query parameter',
+    parameter('query', {}),
+    parameter('query', { schema: integer }),
+    'V2 takes integer in filter',
+  ],
+  [
+    'the pattern of a query parameter',
+    parameter('query', {}),
+    parameter('query', { schema: { ...text, pattern: '^a$' } }),
+    'the pattern ^a$',
+  ],
+  [
+    'the values of a cookie',
+    parameter('cookie', { schema: { enum: ['a', 'b'] } }),
+    parameter('cookie', { schema: { enum: ['a'] } }),
+    '"b"',
+  ],
+  ['a cookie', {}, parameter('cookie', { required: true }), 'the cookie filter'],
+  ['a key', {}, {}, 'x-key', {}, security({ type: 'apiKey', in: 'header', name: 'X-Key' })],
+  [
+    'the scheme of a key',
+    {},
+    {},
+    'V1 takes basic in Authorization, and V2 bearer',
+    security({ type: 'http', scheme: 'basic' }),
+    security({ type: 'http', scheme: 'bearer' }),
+  ],
+  [
+    'a scope',
+    {},
+    {},
+    'the scope write',
+    { ...security({ type: 'oauth2' }), security: [{ key: ['read'] }] },
+    { ...security({ type: 'oauth2' }), security: [{ key: ['read', 'write'] }] },
+  ],
+  [
+    'the form of errors',
+    failing('422', objectOf({ code: text })),
+    failing('422', objectOf({ error: objectOf({ code: text }) })),
+    "V1's error 422 has /code",
+  ],
+  ['the status of errors', failing('422', objectOf({})), failing('400', objectOf({})), 'V1 answers 422'],
+  [
+    'the type of a header field of responses',
+    { responses: { 201: { description: 'ok', headers: { 'X-Total': { schema: integer } } } } },
+    { responses: { 201: { description: 'ok', headers: { 'X-Total': { schema: text } } } } },
+    'x-total',
+  ],
 ];
 
 const CASES = ROWS.map(
