@@ -126,13 +126,21 @@ const MAX_DEPTH = 20;
 
 /** Maximum characters that variables insert into one request: values that name further variables can otherwise grow exponentially. */
 const MAX_INSERTED = 1024 * 1024;
+
+/** The same for all requests of a collection: a short file can have hundreds that each insert as much as they may. */
+const MAX_INSERTED_IN_ALL = 8 * MAX_INSERTED;
+
 const TOO_LONG = 'Its variables insert more than a million characters.';
+const TOO_LONG_IN_ALL =
+  'Its variables and those of the requests before it insert more than eight million characters.';
 
 class CollectionReader implements ReadRequests {
   readonly requests: NamedRequest[] = [];
   readonly faults: { readonly name: string; readonly fault: string }[] = [];
   readonly #notes = new Set<string>();
   readonly #environment: ReadonlyMap<string, string>;
+  /** Characters that variables may still insert. */
+  readonly #room: Room = { left: MAX_INSERTED_IN_ALL };
   #scripts = 0;
 
   constructor(environment: ReadonlyMap<string, string>) {
@@ -176,7 +184,7 @@ class CollectionReader implements ReadRequests {
     }
     this.#countScripts(item);
     const scopes = [this.#environment, variablesOf(memberOf(item, 'variable')), ...folder.scopes];
-    const reader = new RequestReader(scopes, this.#notes);
+    const reader = new RequestReader(scopes, this.#notes, this.#room);
     const read = reader.read(item, auth, keepsBody === true);
     if (typeof read === 'string') this.faults.push({ name, fault: read });
     else this.requests.push({ name, request: read });
@@ -191,17 +199,30 @@ function authOf(own: unknown, inherited: unknown): unknown {
 /** Supported kinds of credentials, and none. */
 const KNOWN_AUTH: ReadonlySet<string> = new Set(['noauth', 'basic', 'bearer', 'oauth2', 'apikey']);
 
+/** How much the requests of a collection may still take. */
+interface Room {
+  left: number;
+}
+
 class RequestReader {
   readonly #scopes: Scopes;
   readonly #notes: Set<string>;
+  readonly #room: Room;
   /** Variables without a value so far. */
   readonly #unset = new Set<string>();
   /** Characters that variables have inserted so far. */
   #inserted = 0;
 
-  constructor(scopes: Scopes, notes: Set<string>) {
+  constructor(scopes: Scopes, notes: Set<string>, room: Room) {
     this.#scopes = scopes;
     this.#notes = notes;
+    this.#room = room;
+  }
+
+  /** Why a request that inserts so much is not read; undefined for any other. */
+  get #excess(): string | undefined {
+    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
+    return this.#inserted > 0 && this.#room.left < 0 ? TOO_LONG_IN_ALL : undefined;
   }
 
   /** An item's request, or a sentence that says why there is none. */
@@ -213,12 +234,12 @@ class RequestReader {
     const query: Field[] = [];
     this.#authorize(authOf(request['auth'], inherited), headers, query);
     const target = this.#target(request['url'], query, headers);
-    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
+    if (this.#excess !== undefined) return this.#excess;
     if (typeof target !== 'string') return target.fault;
     const method = this.#fill(textOf(request['method'])).trim().toUpperCase() || 'GET';
     const known = fieldOf(headers, 'content-type');
     const body = BODILESS.has(method) && !keepsBody ? undefined : this.#body(request['body'], headers);
-    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
+    if (this.#excess !== undefined) return this.#excess;
     if (typeof body === 'object') return body.fault;
     const isTypeOff = memberOf(behaviourOf(item, 'disabledSystemHeaders'), 'content-type') === true;
     const sent =
@@ -237,7 +258,8 @@ class RequestReader {
         const name = written.trim();
         const value = this.#scopes.find((scope) => scope.has(name))?.get(name);
         this.#inserted += value?.length ?? 0;
-        if (this.#inserted > MAX_INSERTED) return '';
+        this.#room.left -= value?.length ?? 0;
+        if (this.#excess !== undefined) return '';
         return value ?? (name.startsWith('$') ? this.#dynamic(name) : whole);
       });
       if (filled === before) break;

@@ -439,6 +439,28 @@ describe('variables that name one another', () => {
     expect(requests.map(({ name }) => name)).toEqual(['plain']);
   });
 
+  test.each([
+    ['of the collection', (variables: object) => ({ collection: variables, environment: undefined })],
+    ['of an environment', (variables: object) => ({ collection: {}, environment: variables })],
+  ])('are bounded over all requests of a short file: those %s', (_, placed) => {
+    const { variable } = chain(3) as { readonly variable: readonly object[] };
+    const { collection, environment } = placed({ variable });
+    const bombs = Array.from({ length: 300 }, (__, at) => ({ name: `bomb ${at}`, request: '{{v0}}' }));
+    const item = [...bombs, { name: 'plain', request: { url: URL } }];
+    const read = readPostman(
+      JSON.stringify({ item, ...collection }),
+      environment && JSON.stringify({ values: variable }),
+    );
+    if ('fault' in read) throw new Error(read.fault);
+    const sentences = new Set(read.faults.map(({ fault }) => fault));
+    expect([...sentences]).toEqual([
+      'Its variables insert more than a million characters.',
+      'Its variables and those of the requests before it insert more than eight million characters.',
+    ]);
+    expect(read.faults).toHaveLength(300);
+    expect(read.requests.map(({ name }) => name)).toEqual(['plain']);
+  });
+
   test('are filled in when they stay small', () => {
     const { requests } = readCollection({ item: [{ name: 'n', request: `${URL}?q={{v0}}` }], ...chain(1) });
     expect(requests[0]?.request.target).toBe('/api/v1/clients?q=x');
