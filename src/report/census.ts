@@ -3,7 +3,7 @@ import { MovedMembers, memberOf } from '../rewrite-log/response-findings.ts';
 import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
-import { terminalText } from './text.ts';
+import { nameIn, terminalText } from './text.ts';
 
 /** Attribute names that V1 clients sent, by operation. */
 export interface Census {
@@ -84,6 +84,11 @@ export const NO_COUNTS = {
 /** Maximum clients listed for a name: where it has as many, there may be more. */
 export const MAX_ROW_CLIENTS = 10;
 
+/** Display names by client hash. */
+type ClientNames = ReadonlyMap<string, string>;
+
+const NO_NAMES: ClientNames = new Map();
+
 /** Summary of a change that holds proposed rules. */
 const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
 
@@ -118,7 +123,8 @@ export class CensusTally {
    * Returns the counts so far. `schema` says which names V2's OpenAPI has; `rules` says which a rule handles now, since requests from
    * before that rule do not show it.
    */
-  result(schema?: OpenApiNames, rules?: CensusRules): Census {
+  /** `names` are those of clients by their hashes. */
+  result(schema?: OpenApiNames, rules?: CensusRules, names: ClientNames = NO_NAMES): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
     const rows = operations.flatMap(([operation, names]) => {
       const changes = rules && changesFor(operation, rules);
@@ -126,7 +132,7 @@ export class CensusTally {
         .map(([pointer, row]) => censusRow(operation, pointer, handledNow(pointer, row, changes), schema))
         .sort((one, other) => share(one) - share(other) || other.count - one.count);
     });
-    const { strips, suspects } = proposeStrips(rows);
+    const { strips, suspects } = proposeStrips(rows, names);
     return {
       sampled: this.sampled,
       exchanges: this.exchanges,
@@ -338,6 +344,8 @@ export interface StripProposal {
   readonly why: string;
   /** Clients whose requests the rule would change, the first ten. */
   readonly clients: readonly string[];
+  /** What people call them; absent where none has a name. */
+  readonly names?: readonly string[];
 }
 
 /** An attribute that V2 perhaps does not take, without enough evidence for a rule. */
@@ -354,7 +362,7 @@ interface Proposals {
 }
 
 /** Proposes `strip` rules for names that no rule handles and that V2 does not take, with the evidence of every source. */
-function proposeStrips(rows: readonly CensusRow[]): Proposals {
+function proposeStrips(rows: readonly CensusRow[], names: ClientNames): Proposals {
   const judged = judgeRows(rows);
   const places = new Set(
     judged
@@ -364,7 +372,7 @@ function proposeStrips(rows: readonly CensusRow[]): Proposals {
   const outer = judged.filter(({ row }) => !isInside(row, places));
   const isStrip = ({ verdict, row }: Judgement): boolean => verdict === 'strip' && isPath(row.pointer);
   return {
-    strips: outer.filter(isStrip).map(({ row, why }) => stripOf(row, why)),
+    strips: outer.filter(isStrip).map(({ row, why }) => stripOf(row, why, names)),
     suspects: outer
       .filter((judgement) => !isStrip(judgement))
       .map(({ row: { operation, pointer, clients }, why }) => ({ operation, pointer, why, clients })),
@@ -382,7 +390,7 @@ export function proposalYaml(strips: readonly StripProposal[]): string {
   return [...operations].map(([operation, members]) => printChange(operation, members)).join('');
 }
 
-function stripOf({ operation, pointer, clients }: CensusRow, why: string): StripProposal {
+function stripOf({ operation, pointer, clients }: CensusRow, why: string, names: ClientNames): StripProposal {
   const at = pointer.lastIndexOf('/');
   const inside = pointer.slice(1, Math.max(1, at)).replaceAll('/', '.');
   return {
@@ -391,6 +399,9 @@ function stripOf({ operation, pointer, clients }: CensusRow, why: string): Strip
     member: tokenName(pointer.slice(at + 1)),
     why,
     clients,
+    ...(clients.some((client) => names.has(client))
+      ? { names: clients.map((client) => nameIn(names, client)) }
+      : {}),
   };
 }
 
@@ -411,7 +422,8 @@ function printChange(operation: string | undefined, strips: readonly StripPropos
   const on = operation === undefined ? 'every' : `[${printName(operation)}]`;
   const rules = [...places].map(([place, members]) => {
     const evidence = members.map(
-      ({ member, why, clients }) => `        # ${quotedName(member)}: ${why}; of ${clientWords(clients)}`,
+      ({ member, why, clients, names = clients }) =>
+        `        # ${quotedName(member)}: ${why}; of ${clientWords(names)}`,
     );
     const inside = place === undefined ? '' : `\n        in: ${printName(place)}`;
     const names = members.map(({ member }) => printName(member)).join(', ');

@@ -166,7 +166,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
   for (const client of clients) if (client.client !== NO_KEY) classes[client.class] += 1;
   yield;
-  const census = tally.census.result(options.schema, options.rules);
+  const census = tally.census.result(options.schema, options.rules, options.names);
   yield;
   const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({

@@ -228,7 +228,8 @@ const LOG_QUEUE_BYTES = 8 * 1024 * 1024;
 
 /** The log of entries, in this process or through the first one. */
 export interface RewriteLog extends LogQueue {
-  record(entry: Entry): void;
+  /** `names` are those of clients, for people who read along. */
+  record(entry: Entry, names: () => ReadonlyMap<string, string>): void;
 }
 
 /** The log with `log-file` off. */
@@ -283,12 +284,13 @@ export function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
 }
 
 /** Returns a function that writes entries as rows, like `tail`, to a terminal, which may change its width. */
-function rowWriter(sink: LogSink, terminal: () => Terminal): (entry: Entry) => void {
+export function rowWriter(sink: Pick<LogSink, 'write'>, terminal: () => Terminal): RewriteLog['record'] {
   let isBegun = false;
-  return (entry) => {
-    if (!isBegun) sink.write(`${entryHead(terminal())}\n`);
+  return (entry, names) => {
+    const known = names();
+    if (!isBegun) sink.write(`${entryHead(terminal(), known)}\n`);
     isBegun = true;
-    sink.write(`${entryRow(entry, terminal())}\n`);
+    sink.write(`${entryRow(entry, terminal(), known)}\n`);
   };
 }
 

@@ -205,7 +205,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     replica: rollout.replica,
     v2Schemas: description && (() => description.schemas),
     clientSecret,
-    record: (entry) => rewriteLog.record(entry),
+    record: (entry) => rewriteLog.record(entry, operators.names),
     upstreamTls: checked.upstreamTls,
     clientTls: checked.clientTls,
     observer: worker ?? operators.observer,
@@ -322,7 +322,7 @@ function operatorParts(
 
 function frontParts(
   { checked: { settings }, given: { flags }, rewriteLog, rollout, embedded, log }: Opened,
-  { observer, ownReport, gaps }: Operators,
+  { observer, ownReport, gaps, names }: Operators,
   clientSecret: string,
 ): WorkerFrontParts {
   return {
@@ -331,7 +331,7 @@ function frontParts(
     upstream: originText(originOf(settings, embedded)),
     v2Openapi: descriptionSource(settings, embedded),
     clientSecret,
-    record: (entry) => rewriteLog.record(entry),
+    record: (entry) => rewriteLog.record(entry, names),
     observe: (entry, captured) => observer.observe(entry, captured),
     onLost: (number, from, how) => gaps.addWorkerEnd(number, from, how),
     ownReport,

@@ -72,6 +72,8 @@ export interface Operators {
   readonly ownReport: NonNullable<GatewayParts['ownReport']>;
   /** See `NamesFile.reload`. */
   readonly reloadNames: NamesFile['reload'];
+  /** The display names of clients now, by hash. */
+  readonly names: () => ReadonlyMap<string, string>;
   /** Gaps in this gateway's counts. */
   readonly gaps: OwnGaps;
 }
@@ -141,6 +143,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
       };
     },
     reloadNames: state.namesFile.reload,
+    names: () => namesOf(state),
     ownReport: (client, type) => ownReports.of(client, type),
     gaps,
   };
