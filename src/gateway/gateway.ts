@@ -251,7 +251,10 @@ function routingOf(
 ): V1Routing {
   // The preflight goes where the request will, which is what its service answers for.
   const asked = isPreflight(exchange) ? head.preflightMethod : undefined;
-  const operation = asked === undefined ? decision.operation : rules.match(asked, decision.target.rest);
+  const operation =
+    asked === undefined
+      ? decision.operation
+      : rules.match(asked, decision.target.rest, decision.target.query);
   const subject = { client, operation: operation?.id };
   return { subject, routed: chooseMode(gateway.rollout.modes(rules.ruleBook), subject) };
 }

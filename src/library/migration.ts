@@ -583,7 +583,7 @@ function requestFacts(
 ): RequestFacts {
   const [path = ''] = target.split('?', 1);
   const rest = path.slice((rules.prefixes.find(path)?.text ?? rules.prefixes.v1).length);
-  const operation = rules.match(method, rest);
+  const operation = rules.match(method, rest, target.slice(path.length));
   return { method, rest, operation, ...(release === undefined ? {} : { release }) };
 }
 
@@ -608,7 +608,8 @@ function clientHead(
 ): { readonly status: number; readonly headers: HeaderFields } {
   const head = { status: migration.status, headers: received, reason: undefined, lines: undefined };
   const { status, headers } = mappedHead(head, facts, rules);
-  const asked = { method: facts.method, asked: request.v1.preflight, rest: facts.rest };
+  const query = `?${queryOf(request.v1.target)}`;
+  const asked = { method: facts.method, asked: request.v1.preflight, rest: facts.rest, query };
   const { headers: fields } = fieldsForV1(migration.status, endToEnd(headers, true), {
     rules,
     facts,

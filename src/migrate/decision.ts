@@ -380,10 +380,11 @@ function decideTarget(
   rules: CompiledRuleBook,
   seen?: OverriddenMethod,
 ): TargetDecision {
-  const preflight = Preflight.of({ method, asked: head.preflightMethod, rest: target.rest }, rules);
-  const operation = rules.match(method, target.rest);
+  const { rest } = target;
+  const preflight = Preflight.of({ method, asked: head.preflightMethod, rest, query: target.query }, rules);
+  const operation = rules.match(method, rest, target.query);
   // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
-  const asked = askedOperation({ method, rest: target.rest, operation }, rules);
+  const asked = askedOperation({ method, rest, operation }, rules, target.query);
   const received = seen?.query ?? target.query;
   const rewritten = rules.headerPlan(asked)?.request(head.forwardedHeaders, received);
   const refused = rewritten !== undefined && 'code' in rewritten;

@@ -80,8 +80,9 @@ export function contentlessFields(
 export function askedOperation(
   { method, rest, operation }: RequestFacts,
   rules: Pick<CompiledRuleBook, 'match'>,
+  query?: string,
 ): Operation | undefined {
-  return method === 'HEAD' && operation === undefined ? rules.match('GET', rest) : operation;
+  return method === 'HEAD' && operation === undefined ? rules.match('GET', rest, query) : operation;
 }
 
 /** The status that a V1 client gets for one of V2. */

@@ -31,11 +31,18 @@ export class Preflight {
       method,
       asked,
       rest,
-    }: { readonly method: string; readonly asked: string | undefined; readonly rest: string },
+      query,
+    }: {
+      readonly method: string;
+      readonly asked: string | undefined;
+      readonly rest: string;
+      readonly query: string;
+    },
     rules: CompiledRuleBook,
   ): Preflight | undefined {
     if (method !== 'OPTIONS' || asked === undefined) return undefined;
-    const operation = rules.match(asked, rest) ?? (asked === 'HEAD' ? rules.match('GET', rest) : undefined);
+    const operation =
+      rules.match(asked, rest, query) ?? (asked === 'HEAD' ? rules.match('GET', rest, query) : undefined);
     return new Preflight(asked, operation, rules.headerPlan(operation));
   }
 

@@ -163,7 +163,7 @@ function requestsFor(book: RuleBook): readonly string[] {
   const of = (operation: Operation, query = ''): string =>
     requestOf(book, {
       method: operation.method,
-      target: `${book.from}${pathOf(operation)}${query}`,
+      target: `${book.from}${pathOf(operation)}${queryOf(operation, query)}`,
       body: hasNoBody(operation.method) ? '' : JSON.stringify(bodyFor(book, operation)),
     });
   const operations: string[] = [];
@@ -174,7 +174,7 @@ function requestsFor(book: RuleBook): readonly string[] {
     // A transform is the operator's program: it runs only for clients.
     if (count >= MAX_OPERATIONS || operation.transform !== undefined) continue;
     operations.push(of(operation));
-    if (count < MAX_ERRORS) failing.push(of(operation, `?${NAME}`));
+    if (count < MAX_ERRORS) failing.push(of(operation, NAME));
   }
   const unknown = `${book.from}/${NAME}`;
   const passed = { target: `${book.to}/1`, release: book.version };
@@ -213,6 +213,12 @@ function requestOf(book: RuleBook, { method, target, body, release }: PlayedRequ
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ];
   return `${method} ${target} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`;
+}
+
+function queryOf({ query = [] }: Operation, more: string): string {
+  const own = query.map(({ name, value }) => `${name}=${value.before === '' ? '1' : value.before}`);
+  const parts = more === '' ? own : [...own, more];
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
 function pathOf({ template }: Operation): string {

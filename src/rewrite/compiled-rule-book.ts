@@ -126,9 +126,9 @@ export class CompiledRuleBook {
     return version === undefined ? undefined : versionField?.query;
   }
 
-  /** Returns the operation for a method and a raw path below V1's prefix; undefined if the rule book has none. */
-  match(method: string, path: string): Operation | undefined {
-    return this.operations.match(method, path);
+  /** Returns the operation for a method, a raw path below V1's prefix and a raw query; undefined if the rule book has none. */
+  match(method: string, path: string, query?: string): Operation | undefined {
+    return this.operations.match(method, path, query);
   }
 
   /** True if request rules apply to the bodies of such requests: POST, PATCH, and those of an operation that has any. */

@@ -1,5 +1,5 @@
-import { decodeQueryText, queryParts, valueOf } from '../http/target.ts';
-import type { Destination, PatternText } from '../rules/move.ts';
+import { decodeQueryText, queryParts, valueOf, valuesInQuery, withValueInQuery } from '../http/target.ts';
+import { type Destination, parametersOf, type ParameterStep, type PatternText } from '../rules/move.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { looseSpelling, plainSpelling, readTemplate } from '../rules/rule.ts';
 import type { EditRecord } from './records.ts';
@@ -58,9 +58,17 @@ export class Moves {
     const captured = capture(template, path) ?? capture(template, looseSpelling(path));
     if (captured === undefined) return undefined;
     const named = valuesByName(operation.template, captured.values);
+    let left = query;
+    for (const { name, value } of operation.query ?? []) {
+      const decoded = decodeQueryText(name);
+      if (value.parameter !== undefined)
+        named.set(value.parameter, encodeURIComponent(valuesInQuery(left, decoded)[0] ?? ''));
+      left = withValueInQuery(left, decoded, undefined);
+    }
+    if (to.steps?.every((step) => convert(named, step, false)) === false) return undefined;
     const segments = to.path.map((segment) => filled(segment, named, asIs));
     const parts = to.query.map(({ name, value }) => `${name}=${filled(value, named, inQuery)}`);
-    const rest = withoutOwn(query, to);
+    const rest = withoutOwn(left, to);
     if (rest.query !== '') parts.push(rest.query);
     return {
       path: `/${segments.join('/')}${captured.suffix}`,
@@ -131,9 +139,36 @@ function splitSuffix(path: string): { readonly body: string; readonly suffix: st
   return { body: whole.slice(0, at) + raw.slice(0, -'.json'.length), suffix: `.json${slash}` };
 }
 
-function valuesByName(template: string, values: readonly string[]): ReadonlyMap<string, string> {
+function valuesByName(template: string, values: readonly string[]): Map<string, string> {
   const names = template.split('/').filter((segment) => segment.startsWith('{'));
   return new Map(names.map((name, at) => [name.slice(1, -1), values[at] ?? '']));
+}
+
+/** Converts a raw parameter for `to`, or back for a link; false where a segment of a path could not have it. */
+function convert(named: Map<string, string>, step: ParameterStep, isBack: boolean): boolean {
+  const set = (name: string, text: string): boolean => {
+    named.set(name, encodeURIComponent(text));
+    return !/^\.{0,2}$/.test(text);
+  };
+  const textOf = (name: string): string => decodeQueryText((named.get(name) ?? '').replaceAll('+', '%2B'));
+  const { rule, parameter } = step;
+  const text = textOf(parameter);
+  if (rule === 'split') {
+    if (isBack) return set(parameter, step.to.map(textOf).join(step.with));
+    const parts = text.split(step.with);
+    const extra = parts.length - step.to.length;
+    if (extra < 0) return false;
+    // Separators that are too many stay in one part: the first where the last ones split, and the other way round.
+    const at = step.at === 'last' ? 0 : step.to.length - 1;
+    parts.splice(at, extra + 1, parts.slice(at, at + extra + 1).join(step.with));
+    return parts.every((part, index) => set(step.to[index] ?? '', part));
+  }
+  if (rule === 'map') {
+    const found = step.values.find(({ from, to }) => (isBack ? to : from) === text);
+    return found === undefined || set(parameter, isBack ? found.from : found.to);
+  }
+  if ((rule === 'prefix') !== isBack) return set(parameter, step.with + text);
+  return !text.startsWith(step.with) || set(parameter, text.slice(step.with.length));
 }
 
 function filled(
@@ -218,8 +253,10 @@ function addLink(root: LinkBranch, operation: Operation): void {
     branch = parameter === undefined ? literalBelow(branch, before) : patternBelow(branch, before, after);
   }
   const known = new Set([...names, ...(to?.query ?? []).map(({ value }) => value.parameter)]);
-  // A link to it lacks a part of V1's path.
-  const isWhole = template.split('/').every((part) => !part.startsWith('{') || known.has(part.slice(1, -1)));
+  for (const step of to?.steps?.toReversed() ?? [])
+    if (step.rule === 'split' && step.to.every((name) => known.has(name))) known.add(step.parameter);
+  // A link to it lacks a part of V1's path or query.
+  const isWhole = parametersOf(operation).every((name) => known.has(name));
   if (isWhole && namesWhatItReads(operation, segments)) branch.ends.push({ operation, names });
 }
 
@@ -299,7 +336,7 @@ function inside(segment: string, before: string, after: string): string | undefi
 
 function ledBack(
   { operation, names }: LinkEnd,
-  { query: own }: Destination,
+  { query: own, steps = [] }: Destination,
   values: readonly string[],
   query: string,
 ): LedBack | undefined {
@@ -328,7 +365,9 @@ function ledBack(
     if (segment === undefined) return undefined;
     named.set(value.parameter, segment);
   }
+  if (!steps.toReversed().every((step) => convert(named, step, true))) return undefined;
   const path = operation.template.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => named.get(name) ?? '');
-  const rest = left.map(({ raw }) => raw).join('&');
+  const asked = (operation.query ?? []).map(({ name, value }) => `${name}=${filled(value, named, inQuery)}`);
+  const rest = [...asked, ...left.map(({ raw }) => raw)].join('&');
   return { operation, path: path === '/' ? '' : path, query: rest === '' ? '' : `?${rest}` };
 }

@@ -14,10 +14,15 @@ import { inverseValues } from './kinds/map.ts';
 import {
   destinationFaults,
   destinationShape,
-  parametersIn,
+  matchQueryFault,
+  matchQueryShape,
+  parametersOf,
+  type ParameterStep,
+  partsOf,
   printDestination,
   readDestination,
   type StatusMapping,
+  stepFaults,
 } from './move.ts';
 import { fieldFault } from './field-names.ts';
 import type { RefusalForm } from './refusal-form.ts';
@@ -398,7 +403,7 @@ export function checkOperations(
   for (const [id, declared] of Object.entries(source)) {
     const entry: OperationEntry = typeof declared === 'string' ? { match: declared } : declared;
     const { match, assumed = false, resource, transform } = entry;
-    const [method = '', template = ''] = match.split(' ');
+    const { method, path: template, query: written } = partsOf(match);
     const path = typeof declared === 'string' ? ['operations', id] : ['operations', id, 'match'];
     const embeds = Object.entries(entry.embeds ?? {});
     for (const [at, writer] of embeds) {
@@ -406,17 +411,20 @@ export function checkOperations(
       const message = `operation "${id}": "${writer}" ${unknownOperation(writer, ids)}`;
       faults.push({ path: ['operations', id, 'embeds', at], message });
     }
-    const fault = templateFault(template, prefixes);
+    const inPath = templateFault(template, prefixes);
+    const fault = inPath ?? (written === undefined ? undefined : matchQueryFault(written, template));
     if (fault !== undefined) {
-      faults.push({ path, message: `operation "${id}": the path ${JSON.stringify(template)} ${fault}` });
+      const what = inPath === undefined ? match.slice(method.length + 1) : template;
+      faults.push({ path, message: `operation "${id}": the path ${JSON.stringify(what)} ${fault}` });
       continue;
     }
-    const moved = moveOf(id, entry, { method, template }, prefixes.v2);
+    const { query } = readDestination(match);
+    const moved = moveOf(id, entry, { method, template, query }, prefixes.v2);
     faults.push(...moved.faults, ...goneFaults(id, entry));
-    const shape = `${method} ${templateShape(template)}`;
+    const shape = `${method} ${templateShape(template)} ${matchQueryShape(query)}`;
     const other = shapes.get(shape);
     if (other !== undefined) {
-      const message = `operation "${id}": ${method} ${template} matches the same requests as "${other}"; remove one of them`;
+      const message = `operation "${id}": ${match} matches the same requests as "${other}"; remove one of them`;
       faults.push({ path, message });
       continue;
     }
@@ -425,6 +433,7 @@ export function checkOperations(
       id,
       method,
       template,
+      ...(query.length === 0 ? {} : { query }),
       assumed,
       ...moved.move,
       ...(entry.gone === undefined ? {} : { gone: entry.gone }),
@@ -443,7 +452,7 @@ type OperationEntry = Exclude<NonNullable<RuleBookSource['operations']>[string],
 /** What an operation that V2 does not have cannot have either. */
 function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
   if (entry.gone === undefined) return [];
-  return (['to', 'status', 'resource', 'embeds', 'transform'] as const).flatMap((key) =>
+  return (['to', 'parameters', 'status', 'resource', 'embeds', 'transform'] as const).flatMap((key) =>
     entry[key] === undefined
       ? []
       : [
@@ -459,12 +468,22 @@ function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
 /** Where V2 has an operation, and its statuses; a faulty part is left out. */
 function moveOf(
   id: string,
-  { to, status }: OperationEntry,
-  match: { readonly method: string; readonly template: string },
+  { to, status, parameters = [] }: OperationEntry,
+  match: Pick<Operation, 'method' | 'template'> & Required<Pick<Operation, 'query'>>,
   prefix: string,
 ): { readonly move: Pick<Operation, 'to' | 'status'>; readonly faults: readonly SourceFault[] } {
   const faults: SourceFault[] = [];
-  const wrong = to === undefined ? [] : destinationFaults(to, match, prefix);
+  const steps = parameters.map(readStep);
+  const stepsAt = ['operations', id, 'parameters'];
+  if (to === undefined && steps.length > 0)
+    faults.push({
+      path: stepsAt,
+      blame: 'key',
+      message: `operation "${id}": parameters has no effect without to; add to, or remove it`,
+    });
+  for (const [at, fault] of stepFaults(steps, parametersOf(match)))
+    faults.push({ path: [...stepsAt, at], message: `operation "${id}": parameters[${at}] ${fault}` });
+  const wrong = to === undefined ? [] : destinationFaults(to, { ...match, steps }, prefix);
   for (const fault of wrong) {
     const message = `operation "${id}": to ${JSON.stringify(to)} ${fault}`;
     faults.push({ path: ['operations', id, 'to'], message });
@@ -478,11 +497,27 @@ function moveOf(
   }
   return {
     move: {
-      ...(to === undefined || wrong.length > 0 ? {} : { to: readDestination(to) }),
+      ...(to === undefined || wrong.length > 0
+        ? {}
+        : { to: { ...readDestination(to), ...(steps.length === 0 ? {} : { steps }) } }),
       ...(mappings.length === 0 ? {} : { status: mappings }),
     },
     faults,
   };
+}
+
+function readStep(source: NonNullable<OperationEntry['parameters']>[number]): ParameterStep {
+  if ('split' in source) {
+    const { split: parameter, to, with: separator, at = 'last' } = source;
+    return { rule: 'split', parameter, to, with: separator, at };
+  }
+  if ('map' in source) {
+    const values = Object.entries(source.map).map(([from, to]) => ({ from, to }));
+    return { rule: 'map', parameter: source.of, values };
+  }
+  return 'prefix' in source
+    ? { rule: 'prefix', parameter: source.prefix, with: source.with }
+    : { rule: 'unprefix', parameter: source.unprefix, with: source.with };
 }
 
 function statusFault({ from, to }: StatusMapping): string | undefined {
@@ -619,7 +654,7 @@ function versionWarnings(book: RuleBook): readonly string[] {
 /** What clients may notice of moved operations: bodies that V2 does not read, and links that lead elsewhere, or nowhere. */
 function moveWarnings(operations: readonly Operation[]): readonly string[] {
   const byShape = new Map<string, string>();
-  return operations.flatMap(({ id, method, template, to }) => {
+  return operations.flatMap(({ id, method, template, query, to }) => {
     if (to === undefined) return [];
     const printed = printDestination(to);
     const warnings: string[] = [];
@@ -633,7 +668,11 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
     const used = new Set(
       [...to.path, ...to.query.map(({ value }) => value)].map(({ parameter }) => parameter),
     );
-    const lost = parametersIn(template).filter((name) => !used.has(name));
+    for (const step of to.steps?.toReversed() ?? [])
+      if (step.rule === 'split' && step.to.every((name) => used.has(name))) used.add(step.parameter);
+    const lost = parametersOf({ template, ...(query === undefined ? {} : { query }) }).filter(
+      (name) => !used.has(name),
+    );
     if (lost.length > 0)
       warnings.push(
         `operation "${id}": ${printed} lacks ${lost.map((name) => `{${name}}`).join(' and ')}: links to it cannot lead back to ${method} ${template}`,

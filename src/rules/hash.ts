@@ -56,7 +56,9 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
 }
 
 /** The names of parameters have a meaning here: they say which goes where. */
-function moveMeaning({ template, to, status }: Operation): readonly unknown[] {
+function moveMeaning({ template, query, to, status }: Operation): readonly unknown[] {
+  // With a query or steps, names stand in several places.
+  if (query !== undefined || to?.steps !== undefined) return [{ template, query, to, status }];
   if (to === undefined && status === undefined) return [];
   const names = parametersIn(template);
   const places =

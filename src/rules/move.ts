@@ -14,6 +14,23 @@ export interface DestinationParameter {
   readonly value: PatternText;
 }
 
+/** What a parameter of `match` becomes for `to`; links turn it back. */
+export type ParameterStep =
+  | {
+      readonly rule: 'split';
+      readonly parameter: string;
+      /** The parameters that `to` has instead, in the order of the parts. */
+      readonly to: readonly string[];
+      readonly with: string;
+      readonly at: 'first' | 'last';
+    }
+  | {
+      readonly rule: 'map';
+      readonly parameter: string;
+      readonly values: readonly { readonly from: string; readonly to: string }[];
+    }
+  | { readonly rule: 'prefix' | 'unprefix'; readonly parameter: string; readonly with: string };
+
 /** The place at V2 of a V1 operation that moved: `PATCH /invoices/inv_{id}`, or `GET /lines?invoice={id}`. */
 export interface Destination {
   readonly method: string;
@@ -21,6 +38,8 @@ export interface Destination {
   readonly template: string;
   readonly path: readonly PatternText[];
   readonly query: readonly DestinationParameter[];
+  /** What parameters become first, in order; absent for none. */
+  readonly steps?: readonly ParameterStep[];
 }
 
 /** A status of V2, and the one that V1 clients get instead. */
@@ -37,7 +56,7 @@ export function readDestination(text: string): Destination {
     method,
     template: path,
     path: segments.map(readPattern),
-    query: parametersOf(query).map(({ name, value }) => ({ name, value: readPattern(value) })),
+    query: partsOfQuery(query).map(({ name, value }) => ({ name, value: readPattern(value) })),
   };
 }
 
@@ -56,6 +75,28 @@ export function destinationShape({ method, path, query }: Destination): string {
     path.map(shape),
     query.map(({ name, value }) => `${plainName(name)}=${shape(value)}`).sort(),
   ]);
+}
+
+/** Prints the `match` of an operation as a rule book writes it. */
+export function printMatch({
+  method,
+  template,
+  query = [],
+}: {
+  readonly method: string;
+  readonly template: string;
+  readonly query?: readonly DestinationParameter[];
+}): string {
+  return printDestination({ method, template, query, path: [] });
+}
+
+/** A key that is equal for the queries of matches that the same requests have. */
+export function matchQueryShape(query: readonly DestinationParameter[]): string {
+  const parts = query.map(
+    ({ name, value }) =>
+      `${plainName(name)}=${value.parameter === undefined ? plainSpelling(value.before) : '{}'}`,
+  );
+  return parts.sort().join('&');
 }
 
 /** One spelling of the name of a query parameter. */
@@ -80,12 +121,79 @@ export function parametersIn(template: string): readonly string[] {
   return template.split('/').flatMap((segment) => (segment.startsWith('{') ? [segment.slice(1, -1)] : []));
 }
 
-/** Returns what is wrong with the `to` of an operation and how to fix it; a valid one has no faults. */
-export function destinationFaults(
-  text: string,
-  match: { readonly method: string; readonly template: string },
-  prefix: string,
+/** The names of the parameters of an operation, of its path and then of its query. */
+export function parametersOf({
+  template,
+  query = [],
+}: {
+  readonly template: string;
+  readonly query?: readonly DestinationParameter[];
+}): readonly string[] {
+  return [...parametersIn(template), ...query.flatMap(({ value }) => value.parameter ?? [])];
+}
+
+/** The names that `to` can have, once the steps are done. */
+export function parametersAfter(
+  names: readonly string[],
+  steps: readonly ParameterStep[],
 ): readonly string[] {
+  return steps.reduce(
+    (known, step) =>
+      step.rule === 'split' ? [...known.filter((name) => name !== step.parameter), ...step.to] : known,
+    names,
+  );
+}
+
+/** Returns what is wrong with the query of a `match`, and how to fix it; undefined without any fault. */
+export function matchQueryFault(query: string, template: string): string | undefined {
+  if (!PARAMETER.test(query))
+    return 'contains a query or a fragment; only the path is matched, so leave it out';
+  const names = new Set<string>();
+  const parameters = [...parametersIn(template)];
+  for (const { name, value } of partsOfQuery(query)) {
+    const { before, parameter, after } = readPattern(value);
+    const decoded = plainName(name);
+    if (name === '' || value === '')
+      return 'has a query that is not made of name=value; write GET /runs?project_id={id}, for example';
+    if (parameter === undefined ? /[{}]/.test(value) : before + after !== '')
+      return `has "${value}" in its query; a value there is a whole parameter, such as {id}, or has none`;
+    const fault = queryFault(name) ?? (parameter === undefined ? queryFault(value) : undefined);
+    if (fault !== undefined) return fault;
+    if (names.has(decoded)) return `has the query parameter ${decoded} twice; write it once`;
+    names.add(decoded);
+    if (parameter !== undefined && parameters.includes(parameter))
+      return `has the parameter {${parameter}} twice; use it once`;
+    if (parameter !== undefined) parameters.push(parameter);
+  }
+  return undefined;
+}
+
+/** Returns what is wrong with the steps of parameters, by position. */
+export function stepFaults(
+  steps: readonly ParameterStep[],
+  parameters: readonly string[],
+): readonly (readonly [at: number, fault: string])[] {
+  let known = parameters;
+  return steps.flatMap((step, at): (readonly [number, string])[] => {
+    const before = known;
+    known = parametersAfter(known, [step]);
+    if (!before.includes(step.parameter))
+      return [
+        [
+          at,
+          `has no parameter {${step.parameter}} there: it has ${before.map((name) => `{${name}}`).join(', ') || 'none'}`,
+        ],
+      ];
+    const twice =
+      step.rule === 'split'
+        ? step.to.find((name) => name !== step.parameter && before.includes(name))
+        : undefined;
+    return twice === undefined ? [] : [[at, `has the parameter {${twice}} already; call the part otherwise`]];
+  });
+}
+
+/** Returns what is wrong with the `to` of an operation and how to fix it; a valid one has no faults. */
+export function destinationFaults(text: string, match: MatchedRequest, prefix: string): readonly string[] {
   const { method, path, query } = partsOf(text);
   const faults: string[] = [];
   if (method === 'HEAD' && match.method !== 'HEAD')
@@ -93,7 +201,7 @@ export function destinationFaults(
   if (text.includes('#')) return [...faults, 'contains a fragment, which is never sent; leave it out'];
   const fault = pathFault(path, prefix);
   if (fault !== undefined) return [...faults, fault];
-  for (const { name, value } of parametersOf(query)) {
+  for (const { name, value } of partsOfQuery(query)) {
     if (name === '' || value === undefined)
       return [...faults, `has a query that is not made of name=value; write ${path}?name={id}, for example`];
     const inQuery = textFault(value) ?? queryFault(name) ?? queryFault(value);
@@ -103,11 +211,16 @@ export function destinationFaults(
   return [...faults, ...parameterFaults(readDestination(text), match)];
 }
 
-function parameterFaults(
-  destination: Destination,
-  match: { readonly method: string; readonly template: string },
-): readonly string[] {
-  const known = parametersIn(match.template);
+/** What of an operation a destination is for. */
+interface MatchedRequest {
+  readonly method: string;
+  readonly template: string;
+  readonly query: readonly DestinationParameter[];
+  readonly steps: readonly ParameterStep[];
+}
+
+function parameterFaults(destination: Destination, match: MatchedRequest): readonly string[] {
+  const known = parametersAfter(parametersOf(match), match.steps);
   const used = new Set<string>();
   const faults: string[] = [];
   for (const { parameter } of [...destination.path, ...destination.query.map(({ value }) => value)]) {
@@ -128,7 +241,7 @@ function parameterFaults(
   }
   const isSame =
     destination.method === match.method &&
-    destination.query.length === 0 &&
+    destination.query.length + match.query.length + match.steps.length === 0 &&
     destination.path.length === readTemplate(match.template).length &&
     `/${destination.path.map(printPattern).join('/')}` === match.template;
   if (isSame) faults.push('leads where the operation goes anyway; leave it out');
@@ -179,7 +292,8 @@ interface DestinationParts {
   readonly query: string | undefined;
 }
 
-function partsOf(text: string): DestinationParts {
+/** The parts of a method with a target. */
+export function partsOf(text: string): DestinationParts {
   const [method = '', target = ''] = text.split(' ');
   const mark = target.indexOf('?');
   return mark === -1
@@ -187,7 +301,7 @@ function partsOf(text: string): DestinationParts {
     : { method, path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
-function parametersOf(
+function partsOfQuery(
   query: string | undefined,
 ): readonly { readonly name: string; readonly value: string }[] {
   if (query === undefined) return [];

@@ -556,13 +556,47 @@ const assumed = optional(
   'True when neither the specification nor the documentation shows this; check lists it.',
 );
 
+const parameterName = z
+  .string()
+  .regex(/^[A-Za-z_][\w-]*$/, 'must be the name of a parameter, without braces');
+
 const match = z
   .string()
   .regex(
     /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
     'must be a method and a path, such as "POST /clients"',
   )
-  .describe("A method and a path template below V1's prefix, such as PATCH /properties/{id}.");
+  .describe(
+    "A method and a path template below V1's prefix, such as PATCH /properties/{id}; with a query, only requests that have it: GET /runs?project_id={id}.",
+  );
+
+const stepped = {
+  with: text.describe('The text between the parts.'),
+  at: optional(
+    z.enum(['first', 'last']),
+    'Which separators split a value that has too many; last when absent.',
+  ),
+};
+
+const parameterSteps = optional(
+  z
+    .array(
+      z.union(
+        [
+          strict({ split: parameterName, to: z.array(parameterName).min(2), ...stepped }),
+          strict({ map: z.record(z.string(), z.string()), of: parameterName }),
+          strict({ prefix: parameterName, with: text }),
+          strict({ unprefix: parameterName, with: text }),
+        ],
+        {
+          error:
+            'a step, such as { split: name, with: /, to: [project, repo] } or { map: { a: b }, of: kind }',
+        },
+      ),
+    )
+    .min(1),
+  'What parameters of match become before to has them: split, map, prefix and unprefix; links turn them back.',
+);
 
 const destination = optional(
   z
@@ -954,6 +988,7 @@ export const ruleBookSource = strict({
             assumed,
             embeds,
             to: destination,
+            parameters: parameterSteps,
             status: statusMap,
             gone: optional(
               text,

@@ -1,5 +1,6 @@
+import { decodeQueryText, valuesInQuery } from '../http/target.ts';
 import type { RulePolicies } from '../edits/run.ts';
-import type { Destination, StatusMapping } from './move.ts';
+import type { Destination, DestinationParameter, StatusMapping } from './move.ts';
 import type { RefusalForm } from './refusal-form.ts';
 import type { Rollout } from './rollout.ts';
 import {
@@ -20,6 +21,8 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
+  /** Parameters of the query that a request must have to be this operation; absent for none. */
+  readonly query?: readonly DestinationParameter[];
   /** Where V2 has it, if it moved; absent when V2 has it at the same path. */
   readonly to?: Destination;
   /** Statuses that V1 clients get instead of V2's; absent for none. */
@@ -205,7 +208,8 @@ export class OperationTable {
       let branch = this.roots.get(operation.method) ?? newBranch();
       this.roots.set(operation.method, branch);
       for (const segment of readTemplate(operation.template)) branch = addSegment(branch, segment);
-      branch.operation = operation;
+      if (operation.query === undefined) branch.operation = operation;
+      else branch.byQuery = [...(branch.byQuery ?? []), operation].toSorted(moreOfQuery);
     }
   }
 
@@ -213,24 +217,24 @@ export class OperationTable {
    * Returns the operation for `method` and the raw path below V1's prefix. Ignores one trailing slash, a `.json` suffix of the
    * last segment and the encoding of unreserved characters, so that no spelling evades a rule. If a path matches no operation as
    * sent, it is matched again as read by a service that decodes or merges slashes or drops path parameters. A literal segment of
-   * a template takes precedence over a parameter.
+   * a template takes precedence over a parameter, and an operation that names more of the raw query over one that names less.
    */
-  match(method: string, path: string): Operation | undefined {
+  match(method: string, path: string, query = ''): Operation | undefined {
     const root = this.roots.get(method);
     if (root === undefined) return undefined;
     const plain = plainSpelling(path);
-    const found = matchPlain(root, plain);
+    const found = matchPlain(root, plain, query);
     if (found !== undefined) return found;
     const loose = looseSpelling(plain);
-    return loose === plain ? undefined : matchPlain(root, loose);
+    return loose === plain ? undefined : matchPlain(root, loose, query);
   }
 }
 
-function matchPlain(root: Branch, plain: string): Operation | undefined {
+function matchPlain(root: Branch, plain: string, query: string): Operation | undefined {
   let end = plain.length;
   if (plain.charCodeAt(end - 1) === SLASH) end -= 1;
   if (plain.endsWith('.json', end)) end -= '.json'.length;
-  return findBelow(root, plain, 0, end);
+  return findBelow(root, plain, 0, end, query);
 }
 
 interface Branch {
@@ -238,10 +242,25 @@ interface Branch {
   literals: Map<string, Branch> | undefined;
   parameter: Branch | undefined;
   operation: Operation | undefined;
+  /** Operations that name parameters of the query, those with most of them first. */
+  byQuery: readonly Operation[] | undefined;
+}
+
+function moreOfQuery(one: Operation, other: Operation): number {
+  return (other.query?.length ?? 0) - (one.query?.length ?? 0);
+}
+
+/** True for a query that has each parameter of an operation once, with its value, or one that a segment of a path can be. */
+function isAsked({ query = [] }: Operation, received: string): boolean {
+  return query.every(({ name, value }) => {
+    const [text, other] = valuesInQuery(received, decodeQueryText(name));
+    if (text === undefined || other !== undefined) return false;
+    return value.parameter === undefined ? text === decodeQueryText(value.before) : !/^\.{0,2}$/.test(text);
+  });
 }
 
 function newBranch(): Branch {
-  return { literals: undefined, parameter: undefined, operation: undefined };
+  return { literals: undefined, parameter: undefined, operation: undefined, byQuery: undefined };
 }
 
 function addSegment(branch: Branch, segment: string | undefined): Branch {
@@ -253,16 +272,22 @@ function addSegment(branch: Branch, segment: string | undefined): Branch {
 }
 
 /** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
-function findBelow(branch: Branch, path: string, at: number, end: number): Operation | undefined {
-  if (at >= end) return branch.operation;
+function findBelow(
+  branch: Branch,
+  path: string,
+  at: number,
+  end: number,
+  query: string,
+): Operation | undefined {
+  if (at >= end) return branch.byQuery?.find((one) => isAsked(one, query)) ?? branch.operation;
   if (path.charCodeAt(at) !== SLASH) return undefined;
   const slash = path.indexOf('/', at + 1);
   const next = slash === -1 || slash > end ? end : slash;
   if (next === at + 1) return undefined;
   const literal = branch.literals?.get(path.slice(at + 1, next));
-  const found = literal === undefined ? undefined : findBelow(literal, path, next, end);
+  const found = literal === undefined ? undefined : findBelow(literal, path, next, end, query);
   if (found !== undefined || branch.parameter === undefined) return found;
-  return findBelow(branch.parameter, path, next, end);
+  return findBelow(branch.parameter, path, next, end, query);
 }
 
 /** Finds the changes that apply to an operation. The cost grows with their number, not with the size of the rule book. */

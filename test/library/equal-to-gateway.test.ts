@@ -81,7 +81,13 @@ test('the gateway makes of one exchange of each kind what is expected', async ()
 });
 
 /** Folders of cases whose rule books decide which requests are V1's: an entry passes all others on to its service. */
-const WHAT_IS_V1 = ['root/root', 'root/below/below', 'release/media/media', 'release/query/query'];
+const WHAT_IS_V1 = [
+  'root/root',
+  'root/below/below',
+  'release/media/media',
+  'release/query/query',
+  'parameters/parameters',
+];
 
 const ofFolders = new Map<string, ReadonlyMap<string, Played>>();
 

@@ -287,7 +287,7 @@ limits: { depth: 0 }
       '1:10 version "2025-02-30" must be a real day, not before 2025-01-01',
       '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, link-fields, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, zone, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
-      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, status, gone, deprecation, links, sunset, resource, transform',
+      '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, parameters, status, gone, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, scale, quote, unquote, prefix, unprefix, date, list, join or split; did you mean "strip"?',
@@ -537,6 +537,46 @@ limits: { depth: 0 }
     [
       'operations: { a: { match: POST /a, gone: No. } }\nchanges: [{ id: c, summary: S., on: [a], request: [{ strip: x }] }]',
       'change "c": operation "a" is gone, so that no rule concerns it; remove it',
+    ],
+    ...(
+      [
+        [
+          "{ match: 'GET /a?b={c}&b=x' }",
+          'the path "/a?b={c}&b=x" has the query parameter b twice; write it once',
+        ],
+        ["{ match: 'GET /a/{c}?b={c}' }", 'the path "/a/{c}?b={c}" has the parameter {c} twice; use it once'],
+        [
+          "{ match: 'GET /a?b=x{c}' }",
+          'the path "/a?b=x{c}" has "x{c}" in its query; a value there is a whole parameter, such as {id}, or has none',
+        ],
+        [
+          "{ match: 'GET /a?{c}' }",
+          'the path "/a?{c}" has a query that is not made of name=value; write GET /runs?project_id={id}, for example',
+        ],
+        [
+          "{ match: 'GET /a?b={c}', to: 'GET /a/{d}' }",
+          'to "GET /a/{d}" has the parameter {d}, which /a lacks: it has {c}',
+        ],
+        [
+          "{ match: 'GET /a/{c}', parameters: [{ prefix: c, with: x }] }",
+          'parameters has no effect without to; add to, or remove it',
+        ],
+        [
+          "{ match: 'GET /a/{c}', to: 'GET /b/{c}', parameters: [{ prefix: d, with: x }] }",
+          'parameters[0] has no parameter {d} there: it has {c}',
+        ],
+        [
+          "{ match: 'GET /a/{c}/{d}', to: 'GET /b/{d}/{e}', parameters: [{ split: c, with: x, to: [d, e] }] }",
+          'parameters[0] has the parameter {d} already; call the part otherwise',
+        ],
+      ] as const
+    ).map(([operation, message]): [string, string] => [
+      `operations: { a: ${operation} }`,
+      `operation "a": ${message}`,
+    ]),
+    [
+      "operations: { a: 'GET /a?b={c}', b: 'GET /a?b={d}' }",
+      'operation "b": GET /a?b={d} matches the same requests as "a"; remove one of them',
     ],
     ['from: 7', 'from must be a path prefix, such as /api/v1, or a list of them, not 7'],
     ['from: []', 'from is an empty list; name at least one, or leave the line out'],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Change, ChangeIndex, type Operation, OperationTable } from '../../src/rules/rule-book.ts';
 import { templateFault, templateShape } from '../../src/rules/rule.ts';
+import { bookIn } from './reading.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 function change(id: string, on: Change['on']): Change {
@@ -185,3 +186,36 @@ function operation(id: string, match: string): Operation {
   const [method = '', template = ''] = match.split(' ');
   return { id, method, template, assumed: false };
 }
+
+describe('operations that name parameters of the query', () => {
+  const table = async () => {
+    const { operations } = await bookIn(`operations:
+  all: GET /runs
+  of: 'GET /runs?p={id}'
+  open: 'GET /runs?s=open&p={id}'
+  one: 'GET /{kind}?q={id}'
+changes: []`);
+    return new OperationTable(operations);
+  };
+
+  test.each([
+    ['/runs', '', 'all'],
+    ['/runs', '?', 'all'],
+    ['/runs', '?p=7', 'of'],
+    ['/runs/', '?x&%70=7&y', 'of'],
+    ['/runs.json', '?p=7&s=open', 'open'],
+    ['/runs', '?s=op%65n&p=7', 'open'],
+    ['/runs', '?s=closed&p=7', 'of'],
+    ['/runs', '?s=open', 'all'],
+    ['/runs', '?p=', 'all'],
+    ['/runs', '?p=..', 'all'],
+    ['/runs', '?p=1&p=2', 'all'],
+    ['/runs', '?p=1&p=%31', 'of'],
+    ['/runs', '?P=1', 'all'],
+    ['/tags', '?q=1', 'one'],
+    ['/runs', '?q=1', 'all'],
+    ['/tags', '', undefined],
+  ])('%s%s is %s', async (path, query, id) => {
+    expect((await table()).match('GET', path, query)?.id).toBe(id);
+  });
+});

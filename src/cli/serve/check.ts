@@ -3,7 +3,7 @@ import { printPrefix } from '../../rules/rule.ts';
 import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.ts';
 import { shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
-import { printDestination } from '../../rules/move.ts';
+import { printDestination, printMatch } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
 import { counted, jsonText } from '../../report/text.ts';
 import type { Settings } from '../../settings/read-settings.ts';
@@ -121,8 +121,12 @@ function content(book: RuleBook, warnings: readonly string[]): object {
     from: printPrefix(book.from),
     ...(book.alsoFrom === undefined ? {} : { alsoFrom: book.alsoFrom.map(printPrefix) }),
     to: printPrefix(book.to),
-    operations: book.operations.map(({ id, method, template, to, gone, assumed }) => {
-      const moved = to && { to: printDestination(to) };
+    operations: book.operations.map((operation) => {
+      const { id, method, template, query, to, gone, assumed } = operation;
+      const moved = {
+        ...(query && { match: printMatch(operation) }),
+        ...(to && { to: printDestination(to) }),
+      };
       return { id, method, path: template, ...moved, ...(gone !== undefined && { gone }), assumed };
     }),
     changes: book.changes.map((change) => {
@@ -141,9 +145,11 @@ function content(book: RuleBook, warnings: readonly string[]): object {
 
 function describe(book: RuleBook, warnings: readonly string[]): string {
   const width = Math.max(24, ...book.operations.map(({ id }) => id.length));
-  const operations = book.operations.map(({ id, method, template, to, gone, assumed }) => {
+  const operations = book.operations.map((operation) => {
+    const { id, method, to, gone, assumed } = operation;
+    const path = printMatch(operation).slice(method.length + 1);
     const moved = to === undefined ? (gone === undefined ? '' : ' (gone)') : ` → ${printDestination(to)}`;
-    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${template}${moved}${assumed ? '  (assumed)' : ''}`;
+    return `  ${id.padEnd(width)} ${method.padEnd(6)} ${path}${moved}${assumed ? '  (assumed)' : ''}`;
   });
   const changes = book.changes.flatMap((change) => describeChange(change));
   const policies = Object.entries(book.policies).map(([name, value]) => `${name}: ${value}`);

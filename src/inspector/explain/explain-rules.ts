@@ -8,6 +8,7 @@ import { UNMAPPED } from '../../rewrite/query-plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
 import { conversionWords } from '../../rules/kinds/conversion.ts';
+import { printMatch } from '../../rules/move.ts';
 import {
   type Change,
   ChangeIndex,
@@ -545,7 +546,8 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
   const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
   const named = ruleBook.operations.map((operation): OperationView => {
-    const { id, method, template, gone, assumed } = operation;
+    const { id, method, gone, assumed } = operation;
+    const template = printMatch(operation).slice(method.length + 1);
     const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
     const told = gone === undefined ? {} : { gone };
     return { id, method, template, ...told, assumed, changes, ...hits(uses.operations, id) };

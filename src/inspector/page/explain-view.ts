@@ -65,7 +65,9 @@ export function ExplainView(props: ExplainViewProps): VNode {
     const target =
       query === '' || named === undefined
         ? {}
-        : { target: `${props.rules?.from ?? ''}${named.template}?${query.replace(/^\?/, '')}` };
+        : {
+            target: `${props.rules?.from ?? ''}${named.template}${named.template.includes('?') ? '&' : '?'}${query.replace(/^\?/, '')}`,
+          };
     const sent: ExplainRequest = source ?? { operation: chosen, ...target };
     // A body that is not text can only be sent unedited.
     const { bodyBase64, ...others } = sent;

@@ -95,7 +95,7 @@ export function deriveV1(
       onApplied,
     });
   };
-  const elsewhere: { path: string; method: string; operation: JsonObject }[] = [];
+  const elsewhere: { path: string; method: string; operation: JsonObject; isPart?: boolean }[] = [];
   const paths = editMembers(objectIn(v2, 'paths'), (path, declared) => {
     const item = followed(v2, declared);
     if (!isObject(item)) return [[path, declared]];
@@ -110,6 +110,7 @@ export function deriveV1(
         const operation = derive(mover.method, mover, value);
         const place = { path: at, shared: shared['parameters'], description: v2 };
         elsewhere.push({
+          isPart: mover.query !== undefined,
           path: `${rest === undefined ? '' : rules.from}${mover.template}`,
           method: mover.method,
           operation: movedOperation(operation, mover, place),
@@ -158,7 +159,7 @@ class OperationFinder {
   constructor(operations: readonly Operation[]) {
     this.byShape = new Map(
       operations.flatMap((operation) =>
-        operation.to === undefined
+        operation.to === undefined && operation.query === undefined
           ? [[`${operation.method} ${templateShape(operation.template)}`, operation]]
           : [],
       ),
@@ -604,7 +605,7 @@ export class MovedOperations {
  */
 export function movedOperation(
   operation: JsonObject,
-  { template, to, status = [] }: Operation,
+  { template, query = [], to, status = [] }: Operation,
   place: { readonly path: string; readonly shared: unknown; readonly description: Description },
 ): JsonObject {
   const { path, shared, description } = place;
@@ -617,7 +618,13 @@ export function movedOperation(
     const known = where === 'path' ? names : where === 'query' ? own : undefined;
     if (known === undefined || (where === 'query' && !known.has(name))) return [declared];
     const inV1 = known.get(name);
-    return inV1 === undefined ? [] : [{ ...parameter, name: inV1, in: 'path', required: true }];
+    if (inV1 === undefined) return [];
+    const asked = query.find(({ value }) => value.parameter === inV1);
+    if (asked !== undefined)
+      return [{ ...parameter, name: decoded(asked.name), in: 'query', required: true }];
+    return parametersIn(template).includes(inV1)
+      ? [{ ...parameter, name: inV1, in: 'path', required: true }]
+      : [];
   });
   const there = new Set(
     parameters.map((parameter) =>
@@ -657,11 +664,18 @@ function decoded(name: string): string {
 /** Adds operations to the paths of a description, beside those that a path has already. */
 export function withOperations(
   paths: JsonObject,
-  added: readonly { readonly path: string; readonly method: string; readonly operation: JsonObject }[],
+  added: readonly {
+    readonly path: string;
+    readonly method: string;
+    readonly operation: JsonObject;
+    /** True for requests with some queries only: an operation for all of them stays. */
+    readonly isPart?: boolean;
+  }[],
 ): JsonObject {
   const merged = new Map(Object.entries(paths));
-  for (const { path, method, operation } of added) {
+  for (const { path, method, operation, isPart } of added) {
     const item = merged.get(path);
+    if (isPart === true && memberOf(item, method.toLowerCase()) !== undefined) continue;
     merged.set(path, { ...(isObject(item) ? item : {}), [method.toLowerCase()]: operation });
   }
   return Object.fromEntries(merged);

@@ -236,6 +236,26 @@ test('referenced bodies, parameters, responses and headers are followed', async 
   expect(Object.keys(v1.components)).toEqual(['parameters']);
 });
 
+test("a parameter of a path is one of V1's query, and parts of one become it again", async () => {
+  const operations = `{
+    of: { match: 'GET /runs?project_id={id}', to: 'GET /things/{id}' },
+    split: { match: 'GET /names/{name}', to: 'GET /teams/{team}/names/{own}', parameters: [{ split: name, with: /, to: [team, own] }] } }`;
+  const integer = { type: 'integer' };
+  const description = v2(text);
+  const named = (...names: readonly string[]) =>
+    names.map((name) => ({ name, in: 'path', required: true, schema: integer }));
+  description.paths['/api/v2/things/{thing}'].get.parameters = named('thing');
+  description.paths['/api/v2/teams/{a}/names/{b}'] = { get: { parameters: named('a', 'b'), responses: {} } };
+  const book = await bookIn(`{ operations: ${operations}, changes: [] }`);
+  const { paths } = (deriveV1(description, book) as any).description;
+  expect(paths['/api/v1/runs'].get.parameters).toEqual([
+    { name: 'project_id', in: 'query', required: true, schema: integer },
+  ]);
+  expect(paths['/api/v1/names/{name}'].get.parameters).toEqual([
+    { name: 'name', in: 'path', required: true, schema: { type: 'string' } },
+  ]);
+});
+
 test('an operation that is gone is told with its sentence, whatever V2 has there', async () => {
   const operations =
     "{ create: { match: POST /things, gone: Use it. }, old: { match: 'GET /old/{id}', gone: Gone. } }";
