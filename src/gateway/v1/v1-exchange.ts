@@ -4,10 +4,7 @@ import type { ResponseHead } from '../../http/response-head.ts';
 import type { MigrateDecision } from '../../migrate/decision.ts';
 import { Failure } from '../../migrate/failure.ts';
 import {
-  headerPlanOf,
   hasContent,
-  hasLinks,
-  isRepresentationRead,
   mappedHead,
   type ResponseNote,
   type KeptBody,
@@ -15,7 +12,6 @@ import {
 } from '../../migrate/migrated.ts';
 import {
   FEW_VALUES,
-  fieldsForV1,
   type MigratedMessage,
   type PatchValues,
   RequestMigration,
@@ -35,7 +31,7 @@ import { type Mode, ProxiedExchange } from '../proxied-exchange.ts';
 import { ResponseCopy } from '../response-copy.ts';
 import type { UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 import type { DryRun } from './dry-run.ts';
-import { linksInBodies, linksInFields, translateLinks } from './link-places.ts';
+import { changesFields, fieldsFromV2, linksInBodies, translateLinks } from './response-head.ts';
 import { addFindings, keptForFindings } from './response-findings.ts';
 import { beginSpan, withSpan } from './span.ts';
 
@@ -286,28 +282,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   // The head of the response.
 
   protected override headForClient(head: ResponseHead): ResponseHead {
-    return this.changesFields(head) ? this.editedHead(head) : super.headForClient(head);
-  }
-
-  /** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag then depends on the rules. */
-  private get marksTags(): boolean {
-    return !this.hasOwnTag && isRepresentationRead(this.migration.facts, this.rules);
-  }
-
-  /** False where no field of V2's response changes but those of the hop. */
-  private changesFields({ status, headers, lines }: ResponseHead): boolean {
-    const isContentless = this.received.exchange.method === 'HEAD' || status === 304;
-    const isSignalled =
-      this.gateway
-        .signals(this.rules.ruleBook)
-        ?.mayConcern(this.decision.operation?.id, this.entry.newcomer) === true;
-    if (this.decision.preflight !== undefined) return true;
-    if (isContentless || isSignalled || lines === undefined || lines.kinds.includes('link')) return true;
-    const { linkFields, namesRelease } = this.rules;
-    if (namesRelease && this.isFromV2) return true;
-    if (linkFields !== undefined && hasLinks(headers, linkFields)) return true;
-    if (lines.kinds.includes('etag') && this.isFromV2 && this.marksTags) return true;
-    return headerPlanOf(this.migration.facts, this.rules)?.hasResponseRules === true;
+    return changesFields(this, head) ? this.editedHead(head) : super.headForClient(head);
   }
 
   protected override responseHeaders(received: HeaderList): string[] {
@@ -326,15 +301,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
 
   /** The fields of V2's response in V1's words; logs what header rules did. */
   private fieldsFromV2(received: HeaderList): string[] {
-    const { rules, migration, marksTags } = this;
-    const { headers, records } = fieldsForV1(this.v2Status, received, {
-      rules,
-      facts: migration.facts,
-      preflight: migration.decision.preflight,
-      places: () => linksInFields(this),
-      keepsCoding: (coding) => this.keepsCoding(coding),
-      marksTags,
-    });
+    const { headers, records } = fieldsFromV2(this, this.v2Status, received);
     if (records.length > 0) this.noteResponseRecords(records);
     return headers;
   }
