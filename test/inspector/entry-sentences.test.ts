@@ -1,3 +1,4 @@
+import { requestRuleWords } from '../../src/rules/kinds/words.ts';
 import { describe, expect, test } from 'vitest';
 import {
   accountOf,
@@ -12,11 +13,7 @@ import {
 import { entryRow } from '../../src/cli/entry-row.ts';
 import { whyMissing } from '../../src/inspector/page/entry/perspective-view.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
-import {
-  editReason,
-  requestRuleWords,
-  responseRuleWords,
-} from '../../src/inspector/explain/explain-rules.ts';
+import { editReason, anyResponseRuleWords } from '../../src/inspector/explain/explain-rules.ts';
 import { type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import type { Comparison } from '../../src/rollout/rollout-tally.ts';
@@ -401,7 +398,7 @@ describe('the reason of an edit', () => {
 
   test('and a rule, in words', () => {
     expect(requestRuleWords({ rule: 'only', members: ['a', 'b'], in: [] })).toBe('keep only a, b');
-    expect(responseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
+    expect(anyResponseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
   });
 });
 

@@ -26,7 +26,7 @@ import type {
   RequestRuleName,
   ResponseRule,
 } from '../../rules/rule.ts';
-import { namedMembers } from '../../rules/kinds/words.ts';
+import { doneWords, noEffectWords, requestRuleWords, responseRuleWords } from '../../rules/kinds/words.ts';
 import { changesValue } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,
@@ -288,13 +288,7 @@ function whyNot(
   if (rule.in.length > 0 && !names.members.has(pointer) && !isThere(rule.in, names))
     return `There is no ${place}.`;
   if (names.notObjects.has(pointer)) return `${place} is not an object.`;
-  if (rule.rule === 'rename') return `${place} has no member ${rule.member}.`;
-  if (rule.rule === 'map') return `${place} has no ${rule.member} with one of these values.`;
-  if (rule.rule === 'default') return `${place} has ${rule.member} already.`;
-  if (rule.rule === 'move') return `${place} has no ${rule.from.join('.')}.`;
-  if ('conversion' in rule) return `${place} has no ${rule.member} to convert.`;
-  if (rule.rule === 'only') return `${place} has no other members.`;
-  return `${place} has none of ${namedMembers(rule).flat().join(', ')}.`;
+  return noEffectWords(rule, place);
 }
 
 /** True for JSON that is an object: its first byte other than white space (RFC 8259 §2) is a brace. */
@@ -329,82 +323,14 @@ export function policyViews(
   }));
 }
 
-/** A request rule in words, such as `nest street_address, suburb in property under address`. */
-export function requestRuleWords(rule: RequestRule): string {
-  if ('conversion' in rule) return conversionWords(rule.conversion, `${rule.member}${within(rule.in)}`);
-  switch (rule.rule) {
-    case 'unwrap':
-      return `unwrap ${rule.member}`;
-    case 'nest':
-      return `nest ${rule.members.join(', ')}${within(rule.in)} under ${rule.under}`;
-    case 'rename':
-      return `rename ${rule.member} to ${rule.to}${within(rule.in)}`;
-    case 'strip':
-      return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${within(rule.in)}`;
-    case 'only':
-      return `keep only ${rule.members.join(', ')}${within(rule.in)}`;
-    case 'map':
-      return `map ${rule.member}${within(rule.in)}: ${valueWords(rule.values)}`;
-    case 'set':
-      return `set ${rule.member}${within(rule.in)} to ${rule.json}`;
-    case 'default':
-      return `set ${rule.member}${within(rule.in)} to ${rule.json} where it is absent`;
-    case 'move':
-      return `move ${[...rule.in, ...rule.from].join('.')} to ${[...rule.in, ...rule.to].join('.')}`;
-    case 'list':
-      return `make ${rule.member}${within(rule.in)} a list, ${rule.to}`;
-    case 'join':
-      return `join ${rule.members.join(', ')}${within(rule.in)} to ${rule.to}`;
-    case 'split':
-      return `split ${rule.member}${within(rule.in)} into ${rule.to.join(', ')}`;
-  }
-}
-
-function within(path: Path): string {
-  return path.length === 0 ? '' : ` in ${path.join('.')}`;
-}
-
 function valueWords(values: readonly MappedValue[]): string {
   return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
 }
 
-/** A response rule in words. */
-export function responseRuleWords(rule: ResponseRule): string {
-  if ('conversion' in rule) return conversionWords(rule.conversion, rule.path.join('.'));
-  switch (rule.rule) {
-    case 'alias':
-      return `alias ${rule.path.join('.')} as ${rule.as}`;
-    case 'flatten':
-      return `flatten ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
-    case 'deprecations':
-      return `list the deprecated attributes at ${rule.path.join('.')}`;
-    case 'rename':
-      return `rename ${rule.path.join('.')} to ${rule.to}`;
-    case 'unnest':
-      return `unnest ${rule.path.join('.')}${rule.members === undefined ? '' : `: ${rule.members.join(', ')}`}`;
-    case 'errors':
-      return 'name members in errors as V1 does';
-    case 'inverse':
-      return `undo the request rules${rule.members === undefined ? '' : ', with null for what V2 leaves out of a nest'}`;
-    case 'map':
-      return `map ${rule.path.join('.')}: ${valueWords(rule.values)}`;
-    case 'set':
-      return `set ${rule.path.join('.')} to ${rule.json}`;
-    case 'default':
-      return `set ${rule.path.join('.')} to ${rule.json} where it is absent`;
-    case 'strip':
-      return `strip ${rule.path.join('.')}`;
-    case 'list':
-      return `make ${rule.path.join('.')} a list, ${rule.to}`;
-    case 'first':
-      return `take the first of ${rule.path.join('.')} as ${rule.to}`;
-    case 'join':
-      return `join ${rule.members.join(', ')}${within(rule.path)} to ${rule.to}`;
-    case 'split':
-      return `split ${rule.path.join('.')} into ${rule.to.join(', ')}`;
-    case 'move':
-      return `move ${[...rule.path, ...rule.from].join('.')} to ${[...rule.path, ...rule.to].join('.')}`;
-  }
+/** A response rule in words, or the word `inverse`. */
+export function anyResponseRuleWords(rule: ResponseRule): string {
+  if (rule.rule !== 'inverse') return responseRuleWords(rule);
+  return `undo the request rules${rule.members === undefined ? '' : ', with null for what V2 leaves out of a nest'}`;
 }
 
 /** The effect of an edit and the reason for it, in one or two sentences for display. */
@@ -428,43 +354,15 @@ function doneBy(edit: EditRecord): string {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
   }
   const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
-  switch (rule) {
-    case 'unwrap':
-      return `The wrapper ${name} goes.`;
-    case 'nest':
-      return `${name} moves into ${nameOf(parentOf(path))}.${conflictNote}`;
-    case 'rename':
-      return `${name} is now called ${nameOf(path)}.${conflictNote}`;
-    case 'strip':
-      return `${name} goes.`;
-    case 'only':
-      return `${name} is not an attribute that V2 accepts; it goes.`;
-    case 'map':
-      return `The value of ${name} becomes the one that V2 has for it.`;
-    case 'set':
-      return from === undefined
-        ? `${nameOf(path)} is added: V1 has no such attribute.`
-        : `${name} gets the value that V2 needs.`;
-    case 'default':
-      return `${nameOf(path)} is added, because it is absent.`;
-    case 'move':
-      return `${name} moves to ${dottedPlace(path)}.${conflictNote}`;
-    case 'list':
-      return `${name} becomes a list: ${nameOf(path)}.`;
-    case 'join':
-      return `${name} becomes a part of ${nameOf(path)}.`;
-    case 'split':
-      return `A part of ${name} becomes ${nameOf(path)}.`;
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date':
-      return `The value of ${name} is written as V2 has it (${rule}).`;
-    case 'transform':
-      return 'The module of the operation made another body.';
-  }
+  if (rule === 'transform') return 'The module of the operation made another body.';
+  const done = doneWords(rule, {
+    name,
+    to: nameOf(path),
+    around: nameOf(parentOf(path)),
+    place: dottedPlace(path),
+    isAdded: from === undefined,
+  });
+  return done + conflictNote;
 }
 
 /** The names of a pointer, joined by dots. */
@@ -603,7 +501,7 @@ function changeView(change: Change, uses: Uses): ChangeView {
       ),
     ],
     response: [
-      ...change.response.map((rule) => ({ rule: rule.rule, text: responseRuleWords(rule) })),
+      ...change.response.map((rule) => ({ rule: rule.rule, text: anyResponseRuleWords(rule) })),
       ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),
     ],
     ...hits(uses.changes, id),

@@ -15,7 +15,10 @@ export interface AliasRule {
 export const kind: ResponseKind<AliasRule> = { compile };
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<AliasRule> = {
+  of: 'responses',
+  say: ({ as }, name) => `alias ${name} as ${as}`,
+};
 
 /** Adds the V1 name beside the V2 name, unless the response already has it. */
 function compile(rule: AliasRule, base: RuleBase, names: NameTable): CompiledRule {

@@ -8,6 +8,7 @@ import {
   expectedBy,
   inverseConversion,
   textConverterOf,
+  conversionWords,
 } from './conversion.ts';
 import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
 
@@ -43,9 +44,12 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<ConvertRule> = {
+export const words: Words<ConvertRule, ResponseConvertRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
+  say: ({ conversion }, name, where) => conversionWords(conversion, `${name}${where}`),
+  none: ({ member }, place) => `${place} has no ${member} to convert.`,
+  done: ({ name, rule }) => `The value of ${name} is written as V2 has it (${rule}).`,
 };
 
 /** Converts the value of the named member; null is no value, and stays. */

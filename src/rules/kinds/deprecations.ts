@@ -17,7 +17,10 @@ export interface DeprecationsRule {
 export const kind: ResponseKind<DeprecationsRule> = { compile };
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<DeprecationsRule> = {
+  of: 'responses',
+  say: (_, name) => `list the deprecated attributes at ${name}`,
+};
 
 /**
  * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing

@@ -34,4 +34,7 @@ export const ERROR_FORMS = {
 } as const satisfies Record<string, ErrorForm>;
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<ErrorsRule> = {
+  of: 'responses',
+  say: () => 'name members in errors as V1 does',
+};

@@ -18,7 +18,10 @@ const encoder = new TextEncoder();
 export const kind: ResponseKind<ResponseListRule> = { compile, changesValue: true };
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<ResponseListRule> = {
+  of: 'responses',
+  say: ({ to }, name) => `take the first of ${name} as ${to}`,
+};
 
 /** Puts the first element of the list in the named member in its place: null for an empty list; another value stays. */
 function compile({ path, to: name }: ResponseListRule, base: RuleBase, names: NameTable): CompiledRule {

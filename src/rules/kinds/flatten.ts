@@ -15,7 +15,10 @@ export interface FlattenRule {
 export const kind: ResponseKind<FlattenRule> = { compile };
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<FlattenRule> = {
+  of: 'responses',
+  say: ({ members }, name) => `flatten ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
+};
 
 /** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */
 function compile(rule: FlattenRule, base: RuleBase, names: NameTable): CompiledRule {

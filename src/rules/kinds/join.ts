@@ -50,9 +50,11 @@ export const lens: Lens<JoinRule, ResponseSplitRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<JoinRule> = {
+export const words: Words<JoinRule, ResponseJoinRule> = {
   of: 'both',
   named: ({ members }) => members.map((member) => [member]),
+  say: ({ members, to }, _, where) => `join ${members.join(', ')}${where} to ${to}`,
+  done: ({ name, to }) => `${name} becomes a part of ${to}.`,
 };
 
 /** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */

@@ -5,7 +5,7 @@ import type { NameTable } from '../../json/names.ts';
 export type StatusPattern = number | '2xx' | '4xx' | '5xx';
 
 /** Whether rules of a kind give a member another value, because V2's values differ from V1's. */
-interface ChangesValue {
+export interface ChangesValue {
   readonly changesValue?: true;
 }
 
@@ -42,15 +42,34 @@ export interface Lens<Rule, Undo> extends ChangesValue {
 export type Undone<Rule> = Rule extends unknown ? Omit<Rule, 'status'> : never;
 
 /** What people read of a rule for responses. */
-export interface ResponseWords {
+export interface ResponseWords<Rule> {
   /** Where a rule book has rules of this kind. */
   readonly of: 'requests' | 'responses' | 'both';
+  /** The rule in words: `rename name to title`. `name` is its member, `where` the place of its objects: ` in property`, or nothing. */
+  say(rule: Rule, name: string, where: string): string;
 }
 
-/** What people read of a rule of one kind. No bundle that only migrates has it. */
-export interface Words<Rule> extends ResponseWords {
+/** What people read of a rule of one kind; `Back` is the same for responses. No bundle that only migrates has it. */
+export interface Words<Rule, Back = never> extends ResponseWords<Rule | Back> {
   /** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
   named(rule: Rule): readonly Path[];
+  /** Why a rule had no effect on an object, which is called `place`; when absent, that it has none of the members. */
+  none?(rule: Rule, place: string): string;
+  /** What an edit did, in one sentence. */
+  done(edit: EditPlaces): string;
+}
+
+/** The places of an edit, as people read them. */
+export interface EditPlaces {
+  readonly rule: string;
+  /** The name before, and after. */
+  readonly name: string;
+  readonly to: string;
+  /** The name of the object around the member after, and the member's path. */
+  readonly around: string;
+  readonly place: string;
+  /** True for a member that the client did not send. */
+  readonly isAdded: boolean;
 }
 
 /** Why no rule undoes another. */

@@ -33,7 +33,14 @@ import * as unnest from './unnest.ts';
 import type { UnnestRule } from './unnest.ts';
 import * as unwrap from './unwrap.ts';
 import type { UnwrapRule } from './unwrap.ts';
-import { type Kind, type Lens, memberAt, type ResponseKind, type StatusPattern } from './kind.ts';
+import {
+  type ChangesValue,
+  type Kind,
+  type Lens,
+  memberAt,
+  type ResponseKind,
+  type StatusPattern,
+} from './kind.ts';
 
 /*
  * The tables of kinds: with those of `words.ts` the only list of them. A kind has a row in each table that concerns it, and everything
@@ -142,11 +149,11 @@ export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule>
 
 /** True for a rule that gives a member another value, because V2's values differ from V1's. */
 export function changesValue(rule: string): boolean {
-  const kinds: Readonly<Record<string, { readonly changesValue?: true } | undefined>> = {
-    ...LENSES,
-    first: first.kind,
-  };
-  return isConversionName(rule) || kinds[rule]?.changesValue === true;
+  if (isConversionName(rule)) return true;
+  const kinds: Readonly<Record<string, ChangesValue | undefined>> = Object.hasOwn(LENSES, rule)
+    ? LENSES
+    : RESPONSE_KINDS;
+  return kinds[rule]?.changesValue === true;
 }
 
 /** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */

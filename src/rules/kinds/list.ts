@@ -54,7 +54,12 @@ export const back: ResponseKind<ResponseListRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<ListRule> = { of: 'both', named: ({ member }) => [[member]] };
+export const words: Words<ListRule, ResponseListRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ to }, name, where) => `make ${name}${where} a list, ${to}`,
+  done: ({ name, to }) => `${name} becomes a list: ${to}.`,
+};
 
 /** Makes the value of the named member the one element of a list; null is no value, and becomes an empty one. */
 function compile(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule {

@@ -35,7 +35,13 @@ export const lens: Lens<MapRule, ResponseMapRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<MapRule> = { of: 'both', named: ({ member }) => [[member]] };
+export const words: Words<MapRule, ResponseMapRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ values }, name, where) => `map ${name}${where}: ${mappedWords(values)}`,
+  none: ({ member }, place) => `${place} has no ${member} with one of these values.`,
+  done: ({ name }) => `The value of ${name} becomes the one that V2 has for it.`,
+};
 
 /**
  * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out and
@@ -62,4 +68,8 @@ function compile(rule: MapRule, base: RuleBase, names: NameTable): CompiledRule 
     run.recorder?.replace(base, member, values.value(position) ?? null);
     return undefined;
   });
+}
+
+function mappedWords(values: readonly MappedValue[]): string {
+  return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
 }

@@ -68,7 +68,16 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<MoveRule> = { of: 'both', named: ({ from }) => [from] };
+export const words: Words<MoveRule, ResponseMoveRule> = {
+  of: 'both',
+  named: ({ from }) => [from],
+  say: (rule) => {
+    const objects = 'in' in rule ? rule.in : rule.path;
+    return `move ${[...objects, ...rule.from].join('.')} to ${[...objects, ...rule.to].join('.')}`;
+  },
+  none: ({ from }, place) => `${place} has no ${from.join('.')}.`,
+  done: ({ name, place }) => `${name} moves to ${place}.`,
+};
 
 /** What a move reads: both of its paths, and the moved member by its old name as by its new one. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {

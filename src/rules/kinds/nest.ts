@@ -46,6 +46,8 @@ export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
 export const words: Words<NestRule> = {
   of: 'requests',
   named: ({ members }) => members.map((member) => [member]),
+  say: ({ members, under }, _, where) => `nest ${members.join(', ')}${where} under ${under}`,
+  done: ({ name, around }) => `${name} moves into ${around}.`,
 };
 
 /** A `nest` rule while it applies. */

@@ -29,9 +29,12 @@ export const lens: Lens<RenameRule, RenameBackRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<RenameRule> = {
+export const words: Words<RenameRule, RenameBackRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
+  say: ({ to }, name, where) => `rename ${name} to ${to}${where}`,
+  none: ({ member }, place) => `${place} has no member ${member}.`,
+  done: ({ name, to }) => `${name} is now called ${to}.`,
 };
 
 /** Renames the named member; an existing member with the new name is dropped, because each side has only one such attribute. */

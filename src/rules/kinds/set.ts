@@ -45,7 +45,22 @@ export const lens: Lens<SetRule, ResponseStripRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<SetRule> = { of: 'both', named: ({ member }) => [[member]] };
+export const words: Words<SetRule, ResponseSetRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ json }, name, where) => `set ${name}${where} to ${json}`,
+  done: ({ name, to, isAdded }) =>
+    isAdded ? `${to} is added: V1 has no such attribute.` : `${name} gets the value that V2 needs.`,
+};
+
+/** What people read of `default`. */
+export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ json }, name, where) => `set ${name}${where} to ${json} where it is absent`,
+  none: ({ member }, place) => `${place} has ${member} already.`,
+  done: ({ to }) => `${to} is added, because it is absent.`,
+};
 
 /** The value of a `default`; undefined for an object or a list. */
 function scalarOf({ json, value }: SetRule): JsonScalar | undefined {

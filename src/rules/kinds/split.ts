@@ -3,7 +3,7 @@ import { addLast, type DraftMember, type DraftObject } from '../../edits/draft.t
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
 import { splitString } from './conversion.ts';
-import type { JoinRule, ResponseJoinRule } from './join.ts';
+import type { JoinRule, ResponseJoinRule, ResponseSplitRule } from './join.ts';
 import type { Kind, Words, Lens } from './kind.ts';
 
 /** Splits the string in the member `member` of each object at `in` into the members `to`. */
@@ -29,7 +29,12 @@ export const lens: Lens<SplitRule, ResponseJoinRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<SplitRule> = { of: 'both', named: ({ member }) => [[member]] };
+export const words: Words<SplitRule, ResponseSplitRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ to }, name, where) => `split ${name}${where} into ${to.join(', ')}`,
+  done: ({ name, to }) => `A part of ${name} becomes ${to}.`,
+};
 
 /** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
 function compile(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRule {

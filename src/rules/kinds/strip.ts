@@ -57,10 +57,24 @@ export const back: ResponseKind<ResponseStripRule> = {
 };
 
 /** What people read of it. */
-export const words: Words<StripRule> = { of: 'both', named };
+export const words: Words<StripRule, ResponseStripRule> = {
+  of: 'both',
+  named,
+  say: (rule, name, where) => {
+    if (!('members' in rule)) return `strip ${name}`;
+    return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${where}`;
+  },
+  done: ({ name }) => `${name} goes.`,
+};
 
 /** What people read of `only`, which no response has. */
-export const wordsOfOnly: Words<OnlyRule> = { of: 'requests', named };
+export const wordsOfOnly: Words<OnlyRule> = {
+  of: 'requests',
+  named,
+  say: ({ members }, _, where) => `keep only ${members.join(', ')}${where}`,
+  none: (_, place) => `${place} has no other members.`,
+  done: ({ name }) => `${name} is not an attribute that V2 accepts; it goes.`,
+};
 
 function named({ members }: StripRule | OnlyRule): readonly Path[] {
   return members.map((member) => [member]);

@@ -35,7 +35,10 @@ export interface UnnestRule {
 export const kind: ResponseKind<UnnestRule> = { compile };
 
 /** What people read of it. */
-export const words: ResponseWords = { of: 'responses' };
+export const words: ResponseWords<UnnestRule> = {
+  of: 'responses',
+  say: ({ members }, name) => `unnest ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
+};
 
 /** An `unnest` rule while it applies. */
 interface Unnest extends RuleBase {

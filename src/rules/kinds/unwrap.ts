@@ -33,6 +33,9 @@ export const lens: Lens<UnwrapRule, never> = {
 export const words: Words<UnwrapRule> = {
   of: 'requests',
   named: ({ member }) => [[member]],
+  say: ({ member }) => `unwrap ${member}`,
+  none: ({ member }) => `There is no member ${member}: the body is already flat.`,
+  done: ({ name }) => `The wrapper ${name} goes.`,
 };
 
 /** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */

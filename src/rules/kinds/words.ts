@@ -18,12 +18,15 @@ import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
 import * as unwrap from './unwrap.ts';
-import type { NoInverse, ResponseWords, Words } from './kind.ts';
+import type { EditPlaces, NoInverse, ResponseWords, Words } from './kind.ts';
 import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
 
 /** What people read of each kind of rule. */
-const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule>> &
-  ByName<Exclude<ExplicitResponseRule, ResponseConvertRule>, ResponseWords> = {
+const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, ExplicitResponseRule>> &
+  ByName<
+    Exclude<ExplicitResponseRule, ResponseConvertRule>,
+    ResponseWords<RequestRule | ExplicitResponseRule>
+  > = {
   unwrap: unwrap.words,
   nest: nest.words,
   rename: rename.words,
@@ -36,7 +39,7 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule>> &
   only: strip.wordsOfOnly,
   map: map.words,
   set: set.words,
-  default: set.words,
+  default: set.wordsOfDefault,
   move: move.words,
   list: list.words,
   first: first.words,
@@ -85,8 +88,41 @@ function isNamed(text: string): text is keyof typeof WORDS {
 
 /** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
 export function namedMembers(rule: RequestRule): readonly Path[] {
-  const words: Words<RequestRule> = 'conversion' in rule ? convert.words : WORDS[rule.rule];
-  return words.named(rule);
+  return wordsOf(rule).named(rule);
+}
+
+function wordsOf(rule: RequestRule): Words<RequestRule, ExplicitResponseRule> {
+  return 'conversion' in rule ? convert.words : WORDS[rule.rule];
+}
+
+/** A request rule in words, such as `nest street_address, suburb in property under address`. */
+export function requestRuleWords(rule: RequestRule): string {
+  const name = 'member' in rule ? rule.member : '';
+  return wordsOf(rule).say(rule, name, 'in' in rule ? within(rule.in) : '');
+}
+
+/** A response rule in words. */
+export function responseRuleWords(rule: ExplicitResponseRule): string {
+  const words: ResponseWords<RequestRule | ExplicitResponseRule> =
+    'conversion' in rule ? convert.words : WORDS[rule.rule];
+  const path = 'path' in rule ? rule.path : [];
+  return words.say(rule, path.join('.'), 'members' in rule ? within(path) : '');
+}
+
+function within(path: Path): string {
+  return path.length === 0 ? '' : ` in ${path.join('.')}`;
+}
+
+/** Why a rule had no effect on the objects that are called `place`. */
+export function noEffectWords(rule: RequestRule, place: string): string {
+  const names = namedMembers(rule).flat().join(', ');
+  return wordsOf(rule).none?.(rule, place) ?? `${place} has none of ${names}.`;
+}
+
+/** What an edit of a body did, in one sentence. */
+export function doneWords(rule: RequestRuleName, places: Omit<EditPlaces, 'rule'>): string {
+  const words = isConversionName(rule) ? convert.words : WORDS[rule];
+  return words.done({ rule, ...places });
 }
 
 /** Why a rule has no inverse: what goes on after "since". */
