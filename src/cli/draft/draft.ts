@@ -13,6 +13,7 @@ import {
   type Description,
   printJsonText,
   readJsonText,
+  templateOf,
 } from '../../openapi/description.ts';
 import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
 import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
@@ -23,6 +24,7 @@ import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { OperationTable } from '../../rules/rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import { prefixFault, readPrefix } from '../../rules/rule.ts';
 import {
@@ -155,7 +157,63 @@ async function bookOf(
   const v1 = await readDescription(source);
   if (isFault(v1)) return v1;
   const wishes = wishesOf(options, v1, v2);
-  return isFault(wishes) ? wishes : soundDraft(proposeRuleBook(v1, v2, { ...wishes, said }));
+  if (isFault(wishes)) return wishes;
+  const used = usedWishes(wishes, v1, v2, requests);
+  if (used.left !== undefined) process.stderr.write(`${used.left}\n`);
+  return withLeft(await soundDraft(proposeRuleBook(v1, v2, { ...used.wishes, said })), used);
+}
+
+/** What a draft is to have, and a sentence about what it leaves. */
+export interface UsedWishes {
+  readonly wishes: DraftWishes;
+  readonly left: string | undefined;
+}
+
+/** Limits a draft to the operations that recorded requests are for, unless a person names some, or no request is for any. */
+export function usedWishes(
+  wishes: DraftWishes,
+  v1: Description,
+  v2: Description,
+  requests: readonly NamedRequest[],
+): UsedWishes {
+  if (wishes.isWanted !== undefined || requests.length === 0) return { wishes, left: undefined };
+  const { from = DEFAULT_PREFIXES.v1, v1: operations } = describedVersions(v1, v2, wishes);
+  const prefix = from.replace(/\/$/, '');
+  const table = new OperationTable(
+    operations.flatMap((operation, at) => {
+      const template = templateOf(operation);
+      const { method } = operation;
+      return template === undefined ? [] : [{ id: String(at), method, template, assumed: false }];
+    }),
+  );
+  const used = new Set(
+    requests.flatMap(({ request: { method = 'GET', target = '' } }) => {
+      const [path = ''] = target.split('?', 1);
+      const isBelow = path.startsWith(`${prefix}/`);
+      const id = isBelow ? table.match(method, path.slice(prefix.length))?.id : undefined;
+      const operation = id === undefined ? undefined : operations[Number(id)];
+      return operation === undefined ? [] : [keyOf(operation)];
+    }),
+  );
+  const left = operations.length - used.size;
+  if (used.size === 0 || left === 0) return { wishes, left: undefined };
+  return {
+    wishes: { ...wishes, isWanted: (operation) => used.has(keyOf(operation)) },
+    left: `${counted(left, 'operation')} of V1 that no recorded request is for ${left === 1 ? 'was' : 'were'} left out; draft without recorded requests for all of them.`,
+  };
+}
+
+function keyOf({ method, rest }: DescribedOperation): string {
+  return `${method} ${rest}`;
+}
+
+/** The draft with the sentence about what it leaves. */
+export function withLeft(book: ProposedRuleBook, { left }: UsedWishes): ProposedRuleBook {
+  return left === undefined ? book : { ...book, origin: [...book.origin, sentenceOf(left)] };
+}
+
+function sentenceOf(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** What a person wishes of a draft of two descriptions. */

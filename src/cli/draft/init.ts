@@ -27,7 +27,7 @@ import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fau
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { sampleOf } from './coverage.ts';
 import { readDescription } from './description-file.ts';
-import { type DraftParts, draftTrial, wishesOf } from './draft.ts';
+import { type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -54,7 +54,9 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const requests = takeRead(recorded);
   const wishes = wishesOf(options, v1, v2);
   if (isFault(wishes)) return wishes;
-  const proposed = await soundDraft(proposeRuleBook(v1, v2, wishes));
+  const used = usedWishes(wishes, v1, v2, requests);
+  if (used.left !== undefined) process.stderr.write(`${used.left}\n`);
+  const proposed = withLeft(await soundDraft(proposeRuleBook(v1, v2, used.wishes)), used);
   if (proposed.operations.length === 0)
     return {
       fault:
@@ -64,7 +66,7 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
-  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, wishes.isWanted) : '';
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, used.wishes.isWanted) : '';
   const files: readonly (readonly [path: string, text: string])[] = [
     [join(dir, 'gateway.yaml'), settingsText(v2, options)],
     [rules, text],

@@ -57,6 +57,32 @@ const har = (...bodies: unknown[]): string =>
     },
   });
 
+test('recorded requests choose the operations of a draft, and what is left is told', async () => {
+  const two = (prefix: string): Record<string, unknown> => {
+    const one = Object(description(prefix, v2Body)) as { readonly paths: object };
+    const read = { get: { operationId: 'read', responses: {} } };
+    return { ...one, paths: { ...one.paths, [`${prefix}/orders/{id}`]: read, [`${prefix}/notes`]: read } };
+  };
+  const both = ['--v1', file('two1.json', two('/api/v1')), '--v2', file('two2.json', two('/api/v2'))];
+  const used = har({ count: 1 });
+  const left =
+    '2 operations of V1 that no recorded request is for were left out; draft without recorded requests for all of them.';
+  const { out, err } = await run(...both, '--har', used);
+  expect(err).toContain(`${left}\n`);
+  expect(out).toContain(`# ${left}\n`);
+  expect(out).toMatch(/operations:\n {2}order: POST \/orders\n\nchanges/);
+  // Whoever names operations gets them, and requests for none of V1 leave nothing out.
+  const named = await run(...both, '--har', used, '--only', 'GET /notes');
+  expect(named.out).toMatch(/operations:\n {2}\w+: GET \/notes\n\nchanges/);
+  expect(named.err).not.toContain('of V1 that no recorded');
+  const foreign = file('foreign.har', {
+    log: { entries: [{ request: { method: 'GET', url: 'https://api.example/elsewhere', headers: [] } }] },
+  });
+  const all = await run(...both, '--har', foreign);
+  expect(all.out).toContain('GET /notes');
+  expect(all.err).not.toContain('of V1 that no recorded');
+});
+
 test('from two descriptions, and what V2 would refuse of recorded requests', async () => {
   const inner = {
     type: 'object',
