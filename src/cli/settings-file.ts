@@ -10,6 +10,7 @@ import {
   type SettingsFile,
   type SettingSources,
 } from '../settings/read-settings.ts';
+import * as kinds from '../settings/setting-kinds.ts';
 import { goneSettings } from '../settings/setting-sentences.ts';
 import { allSettings, type Setting } from '../settings/settings.ts';
 
@@ -117,5 +118,30 @@ function withPaths(key: string, text: string, file: string): string {
   const map = (path: string): string => (isAbsolute(path) ? path : join(dirname(file), path));
   const setting = allSettings.find(({ name }) => name === key);
   // The other keys name files with secrets.
-  return setting === undefined ? map(text) : (setting.kind.mapPaths?.(text, map) ?? text);
+  if (setting === undefined) return map(text);
+  switch (setting.kind) {
+    case kinds.file:
+      return map(text);
+    case kinds.logTarget:
+      return text === 'off' ? text : map(text);
+    case kinds.description:
+      return /^https?:\/\//i.test(text) ? text : map(text);
+    case kinds.store:
+      return storeWithPaths(text, map);
+    default:
+      return text;
+  }
+}
+
+function storeWithPaths(text: string, map: (path: string) => string): string {
+  const path = kinds.pathOfFileStore(text);
+  if (path !== undefined) return `file:${map(path)}`;
+  const at = text.indexOf('?');
+  if (at < 0) return text;
+  const query = new URLSearchParams(text.slice(at + 1));
+  for (const name of ['ca', 'copy']) {
+    const file = query.get(name) ?? '';
+    if (file !== '') query.set(name, map(file));
+  }
+  return `${text.slice(0, at)}?${query.toString()}`;
 }

@@ -7,13 +7,27 @@ import {
   nominated,
   kindOfName,
 } from './fields.ts';
-import { type HeaderList, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
+import { type HeaderList, headerValue, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
 
 /** The fields of a request that are forwarded. */
 export interface ForwardedFields {
   readonly forwardedHeaders: HeaderList;
   /** The lines of these fields, in latin1; undefined where they were not received as lines that can be written again as they are. */
   readonly forwardedLines: string | undefined;
+}
+
+/** Which lines of a head are kept, and what is added behind them. */
+export interface LineChanges {
+  readonly isKept: (kind: HeaderKind) => boolean;
+  /** True where a field occurs again of which only the first line is sent on. */
+  readonly hasRepetition: () => boolean;
+  /** The field for the release, and its value; undefined where none is set. */
+  readonly versionHeader: string;
+  readonly version: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
+  /** True where the body is made by rules, and is JSON. */
+  readonly isBodyMade: boolean;
 }
 
 /** The fields of a request's header section that the gateway uses, read in one pass. */
@@ -107,7 +121,7 @@ abstract class HeadReader implements ForwardedFields {
   private readonly trusted: boolean;
   private length: string | undefined = undefined;
   private coding: string | undefined = undefined;
-  private connection: string[] | undefined = undefined;
+  protected connection: string[] | undefined = undefined;
   private forwarded: HeaderList | undefined = undefined;
 
   constructor(trusted: boolean) {
@@ -122,9 +136,6 @@ abstract class HeadReader implements ForwardedFields {
 
   /** The fields to forward, those that `Connection` lists among them. */
   protected abstract forwardedFields(): HeaderList;
-
-  /** The lines of those of these fields that are kept; undefined where they are not known as such. */
-  protected abstract linesToForward(isKept: (kind: HeaderKind) => boolean): string | undefined;
 
   /**
    * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
@@ -146,12 +157,12 @@ abstract class HeadReader implements ForwardedFields {
   }
 
   get forwardedLines(): string | undefined {
-    return this.filterLines(isAny);
+    return this.changedLines();
   }
 
-  /** Some of `forwardedLines`. */
-  filterLines(isKept: (kind: HeaderKind) => boolean): string | undefined {
-    return this.connection === undefined ? this.linesToForward(isKept) : undefined;
+  /** The lines of these fields with changes to them; undefined where the fields were not received as lines, or were with others. */
+  changedLines(_changes?: LineChanges): string | undefined {
+    return undefined;
   }
 
   read(limits: HeadLimits, targetBytes: number): void {
@@ -299,8 +310,6 @@ class HeadOfList extends HeadReader {
   protected forwardedFields(): HeaderList {
     return this.fieldsToForward(this.kinds, this.headers);
   }
-
-  protected linesToForward(): undefined {}
 }
 
 /** True for credentials that are made of the request itself: AWS, the draft before RFC 9421, OAuth 1.0 (RFC 5849), Hawk, and HMACs. */
@@ -310,10 +319,6 @@ function isSignature(authorization: string): boolean {
 
 const SIGNING_SCHEME =
   /^(?:AWS4-|(?:AWS|Signature|Hawk|MAC|HMAC[\w-]*|SharedKey(?:Lite)?) |OAuth .*oauth_signature=)/i;
-
-function isAny(): boolean {
-  return true;
-}
 
 /** Bytes that separate a name, a value and the next field. */
 const PUNCTUATION = 4;
@@ -362,9 +367,28 @@ class HeadOfLines extends HeadReader {
     return this.fieldsToForward(this.lines.kinds, this.lines.fields);
   }
 
-  protected linesToForward(isKept: (kind: HeaderKind) => boolean): string | undefined {
-    return this.lines.filter((kind) => this.isForwarded(kind) && isKept(kind));
+  override changedLines(changes?: LineChanges): string | undefined {
+    if (this.connection !== undefined) return undefined;
+    if (changes === undefined) return this.lines.filter((kind) => this.isForwarded(kind));
+    const { version, versionHeader, requestId, traceparent, isBodyMade } = changes;
+    // A field that is replaced keeps its place.
+    if (changes.hasRepetition()) return undefined;
+    if (version !== undefined && this.hasVersion(versionHeader)) return undefined;
+    if (requestId !== undefined && this.requestId !== undefined) return undefined;
+    if (traceparent !== undefined && this.traceparent !== undefined) return undefined;
+    const kept = this.lines.filter((kind) => this.isForwarded(kind) && changes.isKept(kind));
+    if (kept === undefined) return undefined;
+    return `${kept}${line('content-type', isBodyMade ? 'application/json' : undefined)}${line(versionHeader, version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
   }
+
+  private hasVersion(versionHeader: string): boolean {
+    if (versionHeader === 'x-api-version') return this.apiVersion !== undefined;
+    return headerValue(this.forwardedHeaders, versionHeader) !== undefined;
+  }
+}
+
+function line(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `${name}: ${value}\r\n`;
 }
 
 /** Methods of requests to an API. */

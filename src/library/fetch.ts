@@ -11,6 +11,7 @@ import {
   type Migration,
   type StreamedRequest,
   type StreamedResponse,
+  streamOf,
   type WebBody,
 } from './migration.ts';
 import type { MigratedRequest, RefusedRequest, ResponseVerdict } from './verdicts.ts';
@@ -84,14 +85,10 @@ async function streamRequest(
   }
   if (begun.outcome === 'whole') return { sent, body: new Uint8Array(begun.body) };
   const iterator = parts[Symbol.asyncIterator]();
-  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    pull: async (controller) => {
-      const { done, value } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(new Uint8Array(value));
-    },
-    cancel: () => iterator.return().then(() => {}),
-  });
+  const stream = streamOf(
+    async () => (await iterator.next()).value ?? undefined,
+    () => iterator.return().then(() => {}),
+  );
   return { sent, body: stream };
 }
 

@@ -702,14 +702,29 @@ export function continueStream(
   start: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return streamOf(
+    async () => (await reader.read()).value,
+    (reason) => reader.cancel(reason),
+    start,
+  );
+}
+
+/** A stream of `start` and then of what `next` resolves to, until that is undefined. */
+export function streamOf(
+  next: () => Promise<Uint8Array | undefined>,
+  cancel: (reason: unknown) => Promise<void>,
+  start?: Uint8Array,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start: (controller) => controller.enqueue(new Uint8Array(start)),
-    pull: async (controller) => {
-      const { value } = await reader.read();
-      if (value === undefined) controller.close();
-      else controller.enqueue(new Uint8Array(value));
+    start: (controller) => {
+      if (start !== undefined) controller.enqueue(new Uint8Array(start));
     },
-    cancel: (reason) => reader.cancel(reason),
+    pull: async (controller) => {
+      const part = await next();
+      if (part === undefined) controller.close();
+      else controller.enqueue(new Uint8Array(part));
+    },
+    cancel,
   });
 }
 

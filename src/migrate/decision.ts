@@ -24,7 +24,7 @@ import {
 } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
 import { type HeaderList, headerValue, headerValues, isNamed, setField } from '../http/header-list.ts';
-import { type ForwardedFields, isHost, type RequestHead } from '../http/request-head.ts';
+import { type ForwardedFields, isHost, type LineChanges, type RequestHead } from '../http/request-head.ts';
 import {
   originForm,
   prefixOf,
@@ -690,22 +690,22 @@ export interface HeadMigration {
 }
 
 /** The header fields of a migrated request. */
-export class MigratedHead implements ForwardedFields {
+export class MigratedHead implements ForwardedFields, LineChanges {
   private readonly received: RequestHead;
   private readonly ruled: HeaderList | undefined;
   private readonly isRewritten: boolean;
   private readonly isBodyDropped: boolean;
-  private readonly isBodyMade: boolean;
+  readonly isBodyMade: boolean;
   private readonly dropsOverride: boolean;
   private readonly isResponseRewritten: boolean;
   private readonly isPaged: boolean;
-  private readonly versionHeader: string;
+  readonly versionHeader: string;
   /** False where the rule book names no release, and no field for it. */
   private readonly isReleased: boolean;
   /** The fields that are set; undefined leaves one as received. */
-  private readonly version: string | undefined;
-  private readonly requestId: string | undefined;
-  private readonly traceparent: string | undefined;
+  readonly version: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
   private readonly acceptEncoding: string | undefined;
   private readonly ifMatch: string | undefined;
   private readonly ifNoneMatch: string | undefined;
@@ -754,21 +754,14 @@ export class MigratedHead implements ForwardedFields {
   }
 
   get forwardedLines(): string | undefined {
-    const { received, version, requestId, traceparent } = this;
     if (this.ruled !== undefined || this.media !== undefined) return undefined;
     // A field that is replaced keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
       return undefined;
-    if (this.hasRepetition()) return undefined;
-    if (version !== undefined && this.hasVersion()) return undefined;
-    if (requestId !== undefined && received.requestId !== undefined) return undefined;
-    if (traceparent !== undefined && received.traceparent !== undefined) return undefined;
-    const kept = received.filterLines(this.isKept);
-    if (kept === undefined) return undefined;
-    return `${kept}${line('content-type', this.isBodyMade ? JSON_TYPE : undefined)}${line(this.versionHeader, version)}${line('x-request-id', requestId)}${line('traceparent', traceparent)}`;
+    return this.received.changedLines(this);
   }
 
-  private readonly isKept = (kind: HeaderKind): boolean => {
+  readonly isKept = (kind: HeaderKind): boolean => {
     // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole); other units than bytes are paging.
     if (kind === 'range' || kind === 'if-range') return !this.isResponseRewritten || this.isPaged;
     // A date does not tell by which rules the client read the resource, and a tag of other rules says nothing about this shape of it.
@@ -784,18 +777,12 @@ export class MigratedHead implements ForwardedFields {
   };
 
   /** True where a field occurs again of which the first line counts; `RequestHead` knows only `x-api-version` for the release. */
-  private hasRepetition(): boolean {
+  hasRepetition(): boolean {
     const { versionHeader, received } = this;
     if (received.repeatsFields) return true;
     return (
       versionHeader !== VERSION_HEADER && headerValues(received.forwardedHeaders, versionHeader).length > 1
     );
-  }
-
-  private hasVersion(): boolean {
-    const { received, versionHeader } = this;
-    if (versionHeader === VERSION_HEADER) return received.apiVersion !== undefined;
-    return headerValue(received.forwardedHeaders, versionHeader) !== undefined;
   }
 
   private listed(): HeaderList {
@@ -840,10 +827,6 @@ function nameRelease(
 }
 
 const JSON_TYPE = 'application/json';
-
-function line(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `${name}: ${value}\r\n`;
-}
 
 /**
  * The release that a request names; undefined without one. Of several media types, the first that names one of V1's counts: the client

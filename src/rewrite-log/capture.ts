@@ -88,7 +88,7 @@ const NUMBER_TYPE = /* @__PURE__ */ encoder.encode('"‹number›"');
 const BOOLEAN_TYPE = /* @__PURE__ */ encoder.encode('"‹boolean›"');
 const NULL = /* @__PURE__ */ encoder.encode('null');
 
-const scanner = new Scanner({ depth: MAX_LEVELS, record: MAX_LEVELS });
+const scanner = /* @__PURE__ */ new Scanner({ depth: MAX_LEVELS, record: MAX_LEVELS });
 
 /**
  * Keeps the content of recent exchanges for the inspector, limited by number and bytes. The oldest are evicted first, failures

@@ -53,7 +53,7 @@ const USER_INFORMATION = /\/\/[^/?#\s"'<>@]*@/g;
 /** Maximum characters of a target in the log. */
 const MAX_CHARACTERS = 2048;
 
-const MASK = new TextEncoder().encode('"…"');
+const MASK = /* @__PURE__ */ new TextEncoder().encode('"…"');
 
 /** The pointers with `*` that match a path so far, after this many steps. */
 interface MaskPosition {
@@ -167,7 +167,7 @@ export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
 }
 
 /** The bytes of `…` in UTF-8. */
-const ELLIPSIS = String.fromCharCode(0xe2, 0x80, 0xa6);
+const ELLIPSIS = /* @__PURE__ */ String.fromCharCode(0xe2, 0x80, 0xa6);
 
 function maskPairs(text: string, isSecret: (name: string) => boolean, depth: number): string {
   let masked = '';

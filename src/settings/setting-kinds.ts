@@ -10,8 +10,6 @@ export interface SettingKind<Value> {
   /** Unit for tables; empty without one. */
   readonly unit: string;
   readonly read: (text: string) => { readonly value: Value } | { readonly fault: string };
-  /** Replaces each path of a file in the text, where there may be one; paths in a settings file are relative to it. */
-  readonly mapPaths?: (text: string, map: (path: string) => string) => string;
 }
 
 /** Address of a listener; port 0 is any free one. */
@@ -68,14 +66,12 @@ export const text: SettingKind<string> = {
 export const file: SettingKind<string> = {
   ...text,
   placeholder: '<file>',
-  mapPaths: (input, map) => map(input),
 };
 
 /** A file for lines, or none: `off`. A file of that name is `./off`. */
 export const logTarget: SettingKind<string> = {
   ...file,
   placeholder: '<file|off>',
-  mapPaths: (input, map) => (input === 'off' ? input : map(input)),
 };
 
 /** How a client gets its own report. */
@@ -121,7 +117,6 @@ export const description: SettingKind<string> = {
   placeholder: '<file|url>',
   read: (input) =>
     input === '-' ? { fault: 'must be a file or an address, such as openapi.json' } : text.read(input),
-  mapPaths: (input, map) => (/^https?:\/\//i.test(input) ? input : map(input)),
 };
 
 /** A whole number from 0. */
@@ -329,21 +324,10 @@ export const store: SettingKind<StoreAddress> = {
       };
     return readStoreQuery(url, input);
   },
-  mapPaths: (input, map) => {
-    const path = pathOfFileStore(input);
-    if (path !== undefined) return `file:${map(path)}`;
-    const at = input.indexOf('?');
-    if (at < 0) return input;
-    const query = new URLSearchParams(input.slice(at + 1));
-    for (const name of ['ca', 'copy']) {
-      const file = query.get(name) ?? '';
-      if (file !== '') query.set(name, map(file));
-    }
-    return `${input.slice(0, at)}?${query.toString()}`;
-  },
 };
 
-function pathOfFileStore(input: string): string | undefined {
+/** The path of a store in a file; undefined for any other store. */
+export function pathOfFileStore(input: string): string | undefined {
   return /^file:(?:\/\/(?=\/))?(.+)$/s.exec(input)?.[1];
 }
 

@@ -54,7 +54,7 @@ function mailDate(): RegExp {
 const NAME = '[A-Za-z]{3,9}';
 
 /** A blank, or one of those that do not break a line: runtimes write them before AM. */
-const BLANK = String.raw`[ \u00a0\u202f]`;
+const BLANK = '[ \\u00a0\\u202f]';
 
 /**
  * The letters of LDML (Unicode TR 35) that are read and written, with their longest run; F is a fraction as long as it has to be, for
