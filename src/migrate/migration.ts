@@ -608,17 +608,21 @@ export interface FieldsOfResponse {
 }
 
 /**
- * The type of a body names V1's release again, as the client named it, or the first that the book lists; and those who cache a response
+ * The type of an error is that of V1's, as the book says; that of any other body names V1's release again, as the client named it, or the first that the book lists; and those who cache a response
  * under a prefix of both versions learn what it was chosen by (RFC 9110 §12.5.5).
  */
-function nameReleaseOfV1(
+function nameTypesOfV1(
+  status: number,
   headers: string[],
   { release }: RequestFacts,
-  { releaseMedia, namesRelease, prefixes, ruleBook }: CompiledRuleBook,
+  { releaseMedia, namesTypes, prefixes, ruleBook }: CompiledRuleBook,
 ): void {
-  if (!namesRelease) return;
-  const type = releaseMedia && headerValue(headers, 'content-type');
-  if (releaseMedia !== undefined && type !== undefined) {
+  if (!namesTypes) return;
+  const type = headerValue(headers, 'content-type');
+  const { as } = ruleBook.errors ?? {};
+  if (as !== undefined && status >= 400 && type !== undefined && JSON_TYPE.test(type))
+    setField(headers, 'content-type', as.type);
+  else if (releaseMedia !== undefined && type !== undefined) {
     const isOfV1 = release === undefined || isReleaseOfV1(release, ruleBook);
     const named = release === undefined ? ruleBook.versionField?.v1?.[0] : release;
     if (isOfV1)
@@ -628,11 +632,14 @@ function nameReleaseOfV1(
         named ? releaseMedia.replaced(type, named) : releaseMedia.plain(type),
       );
   }
-  if (!prefixes.isShared) return;
+  const isInField = ruleBook.version !== undefined && ruleBook.versionField?.query === undefined;
+  if (!prefixes.isShared || !isInField) return;
   const place = versionPlace(ruleBook);
   const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
   if (!vary.some((name) => name.trim() === place || name.trim() === '*')) headers.push('Vary', place);
 }
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json[ \t]*(?:;|$)/i;
 
 /** Returns the fields of V2's response as a V1 client reads them, and the edits of header rules. `status` is V2's, or a transform's. */
 export function fieldsForV1(
@@ -657,7 +664,7 @@ export function fieldsForV1(
   const headers = edited === undefined ? fields : [...edited.headers];
   if (hasLinks(headers, rules.linkFields))
     rewriteLinks(headers, { ...places(), restore: (link) => restoredLink(facts, rules, link) });
-  nameReleaseOfV1(headers, facts, rules);
+  nameTypesOfV1(status, headers, facts, rules);
   if (edited === undefined) return { headers, records: NO_RECORDS };
   return { headers, records: [...(allowed?.records ?? []), ...(ruled?.records ?? [])] };
 }

@@ -64,8 +64,8 @@ export class CompiledRuleBook {
   readonly linkFields: FieldNames | undefined;
   /** The media types that name V2's release; undefined where something else does. */
   readonly releaseMedia: ReleaseMedia | undefined;
-  /** True where V2's responses name its release, or depend on the field with it. */
-  readonly namesRelease: boolean;
+  /** True where V2's responses name media types of its own, or depend on the field with its release. */
+  readonly namesTypes: boolean;
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly formPlans: FormPlans;
@@ -97,7 +97,10 @@ export class CompiledRuleBook {
     const accept = ruleBook.version === undefined ? undefined : ruleBook.versionField?.accept;
     this.releaseMedia = accept === undefined ? undefined : new ReleaseMedia(accept);
     const isInField = ruleBook.version !== undefined && ruleBook.versionField?.query === undefined;
-    this.namesRelease = this.releaseMedia !== undefined || (isInField && this.prefixes.isShared);
+    this.namesTypes =
+      this.releaseMedia !== undefined ||
+      ruleBook.errors?.as !== undefined ||
+      (isInField && this.prefixes.isShared);
     this.operations = new OperationTable(ruleBook.operations);
     this.requestPlans = compilePlans(ruleBook);
     this.formPlans = compileForms(ruleBook);

@@ -532,9 +532,11 @@ function statusFault({ from, to }: StatusMapping): string | undefined {
 export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | undefined {
   if (source === undefined) return undefined;
   if (typeof source === 'string') return ERROR_FORMS[source];
+  const as = source.as === undefined ? {} : { as: source.as };
+  if ('form' in source) return { ...ERROR_FORMS[source.form], ...as };
   const { list, pointer, text = [] } = source;
   const names = text.map((name) => readPath(name)[0] ?? '');
-  return { list: readPath(list), pointer: readPath(pointer), text: names, about: [] };
+  return { list: readPath(list), pointer: readPath(pointer), text: names, about: [], ...as };
 }
 
 /** Reads the form of the gateway's own errors; undefined for that of a book that names none. */

@@ -881,6 +881,11 @@ const version = z.union(
   { error: 'a day, such as 2025-01-01, or a mapping with header, value, form and v1' },
 );
 
+const errorsAs = optional(
+  strict({ type: mediaType.describe('Their media type at V1.') }),
+  "What V2's errors are for V1's clients.",
+);
+
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */
 export const ruleBookSource = strict({
   $schema: optional(z.string(), 'The JSON Schema, for editors.'),
@@ -927,7 +932,9 @@ export const ruleBookSource = strict({
           list: path.describe('The path to the list of errors.'),
           pointer: path.describe('The path from an error to the pointer or name of the faulty member.'),
           text: optional(z.array(name), 'Members of an error whose text may have names.'),
+          as: errorsAs,
         }),
+        strict({ form: z.enum(['json-api', 'problem', 'rails']).describe('The form of V2.'), as: errorsAs }),
       ],
       { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
     ),

@@ -28,6 +28,7 @@ const BOOKS: Readonly<Record<string, BookOf>> = {
   'root/below/': ownBook('root/below/'),
   'release/media/': ownBook('release/media/'),
   'release/query/': ownBook('release/query/'),
+  'errors/': ownBook('errors/'),
   'parameters/': ownBook('parameters/'),
   'moved/': ownBook('moved/'),
   'override/': ownBook('override/'),

@@ -87,6 +87,7 @@ const WHAT_IS_V1 = [
   'release/media/media',
   'release/query/query',
   'parameters/parameters',
+  'errors/errors',
 ];
 
 const ofFolders = new Map<string, ReadonlyMap<string, Played>>();

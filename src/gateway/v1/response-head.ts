@@ -29,10 +29,10 @@ interface AnsweredExchange {
 /** False where no field of the response changes but those of the hop. */
 export function changesFields(exchange: AnsweredExchange, { status, headers, lines }: ResponseHead): boolean {
   const { gateway, received, rules, decision, migration, entry, origin } = exchange;
-  const { ruleBook, linkFields, namesRelease } = rules;
+  const { ruleBook, linkFields, namesTypes } = rules;
   const isFromV2 = origin.version === 'v2';
   if (decision.preflight !== undefined || received.exchange.method === 'HEAD' || status === 304) return true;
-  if (lines === undefined || lines.kinds.includes('link') || (namesRelease && isFromV2)) return true;
+  if (lines === undefined || lines.kinds.includes('link') || (namesTypes && isFromV2)) return true;
   if (gateway.signals(ruleBook)?.mayConcern(decision.operation?.id, entry.newcomer) === true) return true;
   if (linkFields !== undefined && hasLinks(headers, linkFields)) return true;
   if (lines.kinds.includes('etag') && isFromV2 && marksTags(exchange)) return true;

@@ -20,6 +20,8 @@ export interface ErrorForm {
   readonly text: readonly string[];
   /** Members of the body itself whose text may have names. */
   readonly about: readonly string[];
+  /** What V1's clients get instead of V2's media type; absent where it stays. */
+  readonly as?: { readonly type: string };
   /** True where names are keys at `list`, or begin the sentences of a list there. */
   readonly isKeyed?: true;
 }
