@@ -1,7 +1,7 @@
 import { stdout } from 'node:process';
 import { parse, stringify } from 'yaml';
 import { readJsonType } from '../../http/content.ts';
-import { DEFAULT_PREFIXES, readTarget } from '../../http/target.ts';
+import { DEFAULT_PREFIXES, Prefixes, readTarget } from '../../http/target.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import type { NamedRequest } from '../../inspector/explain/curl-command.ts';
 import { inFormOf, readText } from '../../node/files.ts';
@@ -71,11 +71,14 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   if (isFault(v2)) return v2;
   const { har, postman, log, admin } = options;
   const isRecorded = [har, postman, log, admin].some((source) => source !== undefined);
-  const read = isRecorded ? await readRecordedRequests(options) : readOnly([]);
+  const v1 = options.v1 === undefined ? undefined : await readDescription(options.v1);
+  if (v1 !== undefined && isFault(v1)) return v1;
+  const prefixes = v1 && describedPrefixes(v1, v2, options);
+  const read = isRecorded ? await readRecordedRequests(options, undefined, prefixes) : readOnly([]);
   if (isFault(read)) return read;
   const requests = takeRead(read);
   const said = present && saidMoves(present.text);
-  const book = await bookOf(options, v2, requests, isRecorded, said);
+  const book = await bookOf(options, v1, v2, requests, isRecorded, said);
   if (isFault(book)) return book;
   const merged = present && mergeRuleBook(present.text, book);
   const text = merged?.text ?? printRuleBook(book);
@@ -141,26 +144,32 @@ function emptyWords({ operations, changes, questions }: ProposedRuleBook): strin
 
 async function bookOf(
   options: DraftOptions,
+  v1: Description | undefined,
   v2: Description,
   requests: readonly NamedRequest[],
   isRecorded: boolean,
   said: SaidMoves | undefined,
 ): Promise<ProposedRuleBook | CommandFault> {
-  const { v1: source, from, to, only } = options;
-  if (source === undefined) {
+  const { from, to, only } = options;
+  if (v1 === undefined) {
     if (from !== undefined || to !== undefined || only !== undefined)
       return { fault: "--from, --to and --only choose among the operations of V1's description: give --v1." };
     if (!isRecorded)
       return { fault: 'Give --v1, or one of --har, --postman, --log and --admin; see --help.' };
     return soundDraft(proposeFromTraffic(v2, requests.flatMap(recordedRequest)));
   }
-  const v1 = await readDescription(source);
-  if (isFault(v1)) return v1;
   const wishes = wishesOf(options, v1, v2);
   if (isFault(wishes)) return wishes;
   const used = usedWishes(wishes, v1, v2, requests);
   if (used.left !== undefined) process.stderr.write(`${used.left}\n`);
   return withLeft(await soundDraft(proposeRuleBook(v1, v2, { ...used.wishes, said })), used);
+}
+
+/** The prefixes that two descriptions tell, or a person does: recorded requests are below V1's. */
+export function describedPrefixes(v1: Description, v2: Description, { from, to }: DraftParts): Prefixes {
+  const said = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const found = describedVersions(v1, v2, said);
+  return new Prefixes(found.from ?? DEFAULT_PREFIXES.v1, found.to ?? DEFAULT_PREFIXES.v2);
 }
 
 /** What a draft is to have, and a sentence about what it leaves. */

@@ -27,7 +27,7 @@ import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fau
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { sampleOf } from './coverage.ts';
 import { readDescription } from './description-file.ts';
-import { type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
+import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -49,7 +49,10 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const [v1, v2] = [await readDescription(options.v1), await readDescription(options.v2)];
   if (isFault(v1)) return v1;
   if (isFault(v2)) return v2;
-  const recorded = har === undefined ? readOnly([]) : await readRecordedRequests({ har });
+  const recorded =
+    har === undefined
+      ? readOnly([])
+      : await readRecordedRequests({ har }, undefined, describedPrefixes(v1, v2, options));
   if (isFault(recorded)) return recorded;
   const requests = takeRead(recorded);
   const wishes = wishesOf(options, v1, v2);

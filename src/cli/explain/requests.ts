@@ -41,17 +41,18 @@ export interface RecordingSource {
 
 /**
  * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that will judge
- * them; a log may come from others.
+ * them; a log may come from others. `prefixes` are those of an API that has no rules yet.
  */
 export async function readRecordedRequests(
   { har, postman, postmanEnv, log, admin, config }: RecordingSource,
   rules?: CompiledRuleBook,
+  prefixes = rules?.prefixes,
 ): Promise<ReadRequests | CommandFault> {
   const book = rules?.ruleBook.hash;
   const sources = [har, postman, log, admin].filter((source) => source !== undefined);
   if (sources.length !== 1) return { fault: 'Give one of --har, --postman, --log and --admin.' };
   try {
-    if (har !== undefined) return readHar(readText(har), rules?.prefixes);
+    if (har !== undefined) return readHar(readText(har), prefixes);
     if (postman !== undefined) return readPostmanFiles(postman, postmanEnv);
     if (log !== undefined) return await readLogRequests(log, book);
     if (admin !== undefined) {

@@ -71,6 +71,19 @@ test('recorded requests choose the operations of a draft, and what is left is to
   expect(err).toContain(`${left}\n`);
   expect(out).toContain(`# ${left}\n`);
   expect(out).toMatch(/operations:\n {2}order: POST \/orders\n\nchanges/);
+  // They are below the prefix that the descriptions tell.
+  const legacy = [
+    '--v1',
+    file('legacy1.json', two('/legacy/v1')),
+    '--v2',
+    file('legacy2.json', two('/legacy/v2')),
+  ];
+  const below = file('legacy.har', {
+    log: {
+      entries: [{ request: { method: 'GET', url: 'https://api.example/legacy/v1/notes', headers: [] } }],
+    },
+  });
+  expect((await run(...legacy, '--har', below)).out).toMatch(/operations:\n {2}\w+: GET \/notes\n\nchanges/);
   // Whoever names operations gets them, and requests for none of V1 leave nothing out.
   const named = await run(...both, '--har', used, '--only', 'GET /notes');
   expect(named.out).toMatch(/operations:\n {2}\w+: GET \/notes\n\nchanges/);
