@@ -1,0 +1,106 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { CONVERSION_NAMES } from '../../../src/rules/kinds/conversion.ts';
+import type { NoInverse } from '../../../src/rules/kinds/kind.ts';
+import { changesValue } from '../../../src/rules/kinds/kinds.ts';
+import { doneWords, REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../../src/rules/kinds/words.ts';
+import { whyNoInverse } from '../../../src/rules/inverse.ts';
+import type { RequestRule } from '../../../src/rules/rule.ts';
+
+const src = fileURLToPath(new URL('../../../src/', import.meta.url));
+
+/** The most places of each file that ask a rule for the name of its kind. They move into the modules of the kinds: no number may grow. */
+const ASKING: Readonly<Record<string, number>> = {
+  'inspector/diff/diff.ts': 4,
+  'inspector/explain/explain-rules.ts': 19,
+  'openapi/derive/derive-v1.ts': 12,
+  'openapi/derive/name-components.ts': 14,
+  'openapi/derive/schema-edits.ts': 34,
+  'report/census.ts': 9,
+  'report/guide/guide.ts': 10,
+  'report/tally/outcomes.ts': 2,
+  'rewrite/client-key.ts': 2,
+  'rewrite/form.ts': 4,
+  'rewrite/header-plan.ts': 16,
+  'rewrite/json-patch.ts': 3,
+  'rewrite/moves.ts': 4,
+  'rewrite/name-spellings.ts': 30,
+  'rewrite/plan.ts': 1,
+  'rewrite/query-plan.ts': 16,
+  'rewrite/records.ts': 7,
+  'rewrite/response-plan.ts': 6,
+  'rules/body-knowledge.ts': 24,
+  'rules/check-rule-book.ts': 34,
+  'rules/hash.ts': 7,
+  'rules/header-rules.ts': 12,
+  'rules/inverse.ts': 2,
+  'rules/move.ts': 2,
+  'rules/stale-rules.ts': 36,
+};
+
+const FOLDERS = ['edits', 'rules', 'rewrite', 'migrate', 'inspector', 'report', 'openapi/derive'];
+
+test('only the modules of kinds, and places on their way there, know a kind by its name', () => {
+  const names = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])].join('|');
+  const asked = new RegExp(String.raw`case '(?:${names})':|\brule [!=]== '(?:${names})'`, 'g');
+  const found = FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: src }))
+    .filter((file) => !file.startsWith('rules/kinds/'))
+    .map((file) => [file, readFileSync(src + file, 'utf8').match(asked)?.length ?? 0] as const)
+    .filter(([, times]) => times > 0);
+  const grown = found.filter(([file, times]) => times > (ASKING[file] ?? 0));
+  expect(grown).toEqual([]);
+});
+
+test('the names of rules are those of the tables', () => {
+  expect(REQUEST_RULE_NAMES).toEqual(expect.arrayContaining(['unwrap', 'only', 'default', 'date']));
+  expect(REQUEST_RULE_NAMES).not.toContain('first');
+  expect(RESPONSE_RULE_NAMES).toEqual(expect.arrayContaining(['unnest', 'errors', 'first', 'date']));
+  expect(RESPONSE_RULE_NAMES).not.toContain('nest');
+});
+
+test.each<readonly [string, boolean]>([
+  ['rename', false],
+  ['strip', false],
+  ['unnest', false],
+  ['errors', false],
+  ['map', true],
+  ['default', true],
+  ['first', true],
+  ['split', true],
+  ...CONVERSION_NAMES.map((name) => [name, true] as const),
+  ['transform', false],
+])('%s gives a member another value: %s', (name, isChange) => {
+  expect(changesValue(name)).toBe(isChange);
+});
+
+const value = { isString: true, text: 'x' };
+
+test.each<[RequestRule, NoInverse['reason'] | undefined]>([
+  [{ rule: 'unwrap', member: 'p' }, 'wrapped'],
+  [{ rule: 'strip', members: ['a'], in: [] }, 'lost'],
+  [{ rule: 'only', members: ['a'], in: [] }, 'lost'],
+  [{ rule: 'set', member: 'a', in: [], json: '{}', value: {} }, undefined],
+  [{ rule: 'default', member: 'a', in: [], json: '{}', value: {} }, 'compound'],
+  [{ rule: 'default', member: 'a', in: [], json: '"x"', value: 'x' }, undefined],
+  [
+    {
+      rule: 'map',
+      member: 'a',
+      in: [],
+      values: [
+        { from: { isString: true, text: 'a' }, to: value },
+        { from: { isString: true, text: 'b' }, to: value },
+      ],
+    },
+    'shared',
+  ],
+  [{ rule: 'rename', member: 'a', in: [], to: 'b' }, undefined],
+])('%j has no inverse: %s', (rule, reason) => {
+  expect(whyNoInverse(rule)).toBe(reason);
+});
+
+test('every kind of request rule says what an edit did', () => {
+  const places = { name: 'a', to: 'b', around: 'o', place: 'o.b', isAdded: false };
+  for (const name of REQUEST_RULE_NAMES) expect(doneWords(name, places)).toMatch(/^.*\b[abo]\b.*\.$/);
+});
