@@ -427,7 +427,9 @@ function cloneValue(
 }
 
 function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
-  const clone = new DraftMember(member.id, member.node, member.place, member.hasDelimiter, holder);
+  // Its bytes came from where those of the member did.
+  const clone = new DraftMember(member.id, member.node, member.place, member.hasDelimiter, member.home);
+  clone.holder = holder;
   clone.last = member.last;
   clone.hasLead = member.hasLead;
   clone.isRenamed = member.isRenamed;

@@ -241,7 +241,7 @@ function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
 /** Returns the members that a rule reads, except for conversions, which need strings of a certain form. */
 function placesOf(rule: RequestRule): readonly Path[] {
   if (rule.rule === 'unwrap' || 'conversion' in rule) return [];
-  if (rule.rule === 'move') return [[...rule.in, ...rule.from]];
+  if ('from' in rule) return [[...rule.in, ...rule.from]];
   const members = 'members' in rule ? rule.members : [rule.member];
   return members.map((member) => [...rule.in, member]);
 }

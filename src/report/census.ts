@@ -270,11 +270,12 @@ function handlerOf(
         if (!rule.members.includes(name)) return handled;
         continue;
       }
-      const from = rule.rule === 'move' ? rule.from : [name];
+      const from = 'from' in rule ? rule.from : [name];
       const members = 'members' in rule ? rule.members : 'member' in rule ? [rule.member] : [name];
       if (!members.includes(name) || from.some((step, at) => step !== [name, ...below][at])) continue;
       const rest = [name, ...below].slice(from.length);
       if (rest.length === 0 || rule.rule === 'strip') return handled;
+      if (rule.rule === 'copy') continue;
       if (rule.rule === 'nest') path = [...rule.in, rule.under, name, ...rest];
       else if ('to' in rule) path = [...rule.in, ...[rule.to].flat(), ...rest];
     }

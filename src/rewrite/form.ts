@@ -940,9 +940,14 @@ class DraftFields {
 
   /** Puts a field where `steps` lead, with the parts of its name behind `part`. */
   private place(field: number, steps: readonly Step[], part: number, value: string | undefined): void {
-    this.last = field;
     const names = this.fields[field]?.name ?? [];
     const name = [...steps.map((step) => namePart(step, names)), ...names.slice(part + 1)];
+    if (this.result[field] !== 'removed') {
+      // A rule copied it: the field has its place already.
+      this.added.push({ after: this.last, name, value: value ?? this.fields[field]?.value ?? '' });
+      return;
+    }
+    this.last = field;
     const isSame = isSameName(name, names);
     this.result[field] =
       isSame && value === undefined ? 'unchanged' : { name: isSame ? undefined : name, value };

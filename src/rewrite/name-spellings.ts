@@ -262,6 +262,7 @@ function plainRule(rule: RequestRule): RequestRule {
     case 'nest':
       return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
     case 'move':
+    case 'copy':
       return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
     case 'join':
       return { ...rule, in: inside, members: rule.members.map(plainName), to: plainName(rule.to) };
@@ -477,7 +478,7 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
 
 /** A rule as moves, where that is what it does to names: a list has its one element, joined and split texts each of their parts. */
 function movesOf(rule: RequestRule): readonly NameMove[] {
-  if (rule.rule === 'move') return [rule];
+  if (rule.rule === 'move' || rule.rule === 'copy') return [rule];
   if (rule.rule === 'list') {
     const { in: inside, member, to } = rule;
     return [[to, '0'], [to]].map((path) => ({ in: inside, from: [member], to: path }));

@@ -3,6 +3,7 @@ import { type Path, printPath, type RequestRule } from './rule.ts';
 import { namedMembers } from './kinds/words.ts';
 import type { ConvertRule } from './kinds/convert.ts';
 import type { MapRule } from './kinds/map.ts';
+import type { CopyRule } from './kinds/copy.ts';
 import type { MoveRule } from './kinds/move.ts';
 import type { NestRule } from './kinds/nest.ts';
 import type { OnlyRule, StripRule } from './kinds/strip.ts';
@@ -111,6 +112,8 @@ export class BodyKnowledge {
         return this.learnSet(rule);
       case 'move':
         return this.learnMove(rule, change);
+      case 'copy':
+        return this.learnCopy(rule, change);
       case 'list':
         return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
       case 'join':
@@ -224,8 +227,19 @@ export class BodyKnowledge {
     const moved = factsOf(from, name);
     const now = rule.to;
     from.members.set(name, lost({ how: 'move', change, now, up: rule.from.length - 1 }));
+    this.learnPlace(base, rule.to, moved, change);
+  }
+
+  private learnCopy(rule: CopyRule, change: string): void {
+    const base = reach(this.root, rule.in);
+    if (obstacleOn(base, rule.from) !== undefined) return;
+    this.learnPlace(base, rule.to, unknown(), change);
+  }
+
+  /** A member with what is `known` of it is at `to` of the objects `base`. */
+  private learnPlace(base: Facts, to: Path, placed: Facts | undefined, change: string): void {
     let target = base;
-    for (const step of rule.to.slice(0, -1)) {
+    for (const step of to.slice(0, -1)) {
       const known = factsOf(target, step);
       const next: Facts =
         known?.loss === undefined
@@ -234,8 +248,8 @@ export class BodyKnowledge {
       target.members.set(step, next);
       target = next;
     }
-    const last = rule.to.at(-1) ?? '';
-    target.members.set(last, either(moved, factsOf(target, last)));
+    const last = to.at(-1) ?? '';
+    target.members.set(last, either(placed, factsOf(target, last)));
   }
 
   private put(path: Path, facts: Facts): void {

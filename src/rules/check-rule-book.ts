@@ -10,7 +10,9 @@ import {
   operationContexts,
 } from './declared-change.ts';
 import { inverseHeaderRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
+import type { CopyRule } from './kinds/copy.ts';
 import { inverseValues } from './kinds/map.ts';
+import type { MoveRule } from './kinds/move.ts';
 import {
   destinationFaults,
   destinationShape,
@@ -69,6 +71,7 @@ const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>
   set: [],
   default: [],
   move: ['conflict'],
+  copy: ['conflict'],
   scale: ['value'],
   quote: ['value'],
   unquote: ['value'],
@@ -132,7 +135,7 @@ export function checkChanges(
 
 /** A list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
-  if (rule.rule === 'move') checkMove(change, rule, at, fault);
+  if (rule.rule === 'move' || rule.rule === 'copy') checkPlaces(change, rule, at, fault);
   if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
@@ -313,8 +316,9 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
     }
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
+  if (rule.rule === 'copy') checkPlaces(change, rule, inside.slice(0, -1), fault);
   if (rule.rule === 'move') {
-    checkMove(change, rule, inside.slice(0, -1), fault);
+    checkPlaces(change, rule, inside.slice(0, -1), fault);
     if (isBeginning(rule.to, rule.from) && rule.to.length < rule.from.length) {
       const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
       fault(
@@ -325,17 +329,24 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
   }
 }
 
-/** The paths of a move meet the same elements of arrays, and are not the same. */
-function checkMove(
+/** The paths of a move or a copy meet the same elements of arrays, and are not the same. No member can be copied into itself. */
+function checkPlaces(
   change: string,
-  { from, to }: { readonly from: Path; readonly to: Path },
+  { rule, from, to }: Pick<MoveRule | CopyRule, 'rule' | 'from' | 'to'>,
   at: SourcePath,
   fault: Report,
 ): void {
   if (from.includes('*') || to.includes('*')) {
-    fault([...at, 'to'], `change "${change}": each * of to must be that of move, at the same place`);
+    fault([...at, 'to'], `change "${change}": each * of to must be that of ${rule}, at the same place`);
   } else if (from.length === to.length && isBeginning(from, to)) {
-    fault([...at, 'to'], `change "${change}": move leaves the member where it is; write another path`);
+    const effect = rule === 'move' ? 'leaves the member where it is' : 'puts the copy where the member is';
+    fault([...at, 'to'], `change "${change}": ${rule} ${effect}; write another path`);
+  } else if (rule === 'copy' && (isBeginning(from, to) || isBeginning(to, from))) {
+    const outer = printPath(from.length < to.length ? from : to);
+    fault(
+      [...at, 'to'],
+      `change "${change}": copy needs two places of which none is in the other, and both are in ${outer}; write another path`,
+    );
   }
 }
 
@@ -843,6 +854,7 @@ const GIVING: Readonly<Partial<Record<RequestRuleName, string>>> = {
   list: 'put',
   join: 'joined',
   split: 'split',
+  copy: 'copied',
 };
 
 /** What a rule does to the member at `path`; undefined when it leaves the name to it. */
@@ -856,7 +868,7 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
   }
   const placed = placedMembers(rule).map((name) => [...rule.in, ...name]);
   const [to] = placed;
-  if (isNamed) {
+  if (isNamed && rule.rule !== 'copy') {
     if (rule.rule === 'nest') return `then nests under ${printPath([...rule.in, rule.under])}`;
     if (rule.rule === 'rename') return `then renames to "${rule.to}"`;
     if (rule.rule === 'strip') return 'then strips';
@@ -886,6 +898,7 @@ function follow(rule: RequestRule, given: readonly GivenName[]): void {
       if (at[0] === rule.member) name.at = at.slice(1);
       continue;
     }
+    if (rule.rule === 'copy') continue;
     for (const [index, path] of namedMembers(rule).entries()) {
       const from = [...rule.in, ...path];
       const placed = placedMembers(rule);

@@ -160,13 +160,14 @@ function declareRule(source: RequestSource, path: SourcePath, written: Written):
       };
     });
   }
-  if ('move' in source) {
+  if ('move' in source || 'copy' in source) {
+    const rule = 'move' in source ? 'move' : 'copy';
     const { path: inside, ...ends } = commonPlace(
-      [...base, ...readPath(source.move)],
+      [...base, ...readPath('move' in source ? source.move : source.copy)],
       [...base, ...readPath(source.to)],
     );
-    const at = [...path, 'move'];
-    return [{ rule: { rule: 'move', in: inside, ...ends }, inside: at, members: [at] }];
+    const at = [...path, rule];
+    return [{ rule: { rule, in: inside, ...ends }, inside: at, members: [at] }];
   }
   if (isConversion(source)) {
     const [of, conversion] = conversionOf(source);
@@ -486,6 +487,8 @@ function responseRule(
     };
   if ('move' in source)
     return { rule: 'move', ...commonPlace(readPath(source.move), readPath(source.to)), status };
+  if ('copy' in source)
+    return { rule: 'copy', ...commonPlace(readPath(source.copy), readPath(source.to)), status };
   if (isConversion(source)) {
     const [member, conversion] = conversionOf(source);
     return { rule: conversion.rule, path: readPath(member), conversion, status };

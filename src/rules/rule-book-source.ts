@@ -299,6 +299,14 @@ const move = strict({
   to: memberPath.describe('The path that it moves to; makes objects on the way. Each * is the one in move.'),
 }).describe('Moves a member to another object; its value keeps its bytes.');
 
+const copyPlace = memberPath.describe(
+  'The path of the copy; makes objects on the way. Each * is the one in copy.',
+);
+
+const copy = strict({ copy: memberPath, in: inside, to: copyPlace }).describe(
+  'Copies a member to another name or another object; both have the same bytes.',
+);
+
 const factor = z
   .number()
   .refine(
@@ -536,6 +544,10 @@ const responseMove = strict({
   status,
 }).describe('Moves a member of a response to another object; an object that this empties goes.');
 
+const responseCopy = strict({ copy: memberPath, to: copyPlace, status }).describe(
+  'Copies a member of a response to another name or another object.',
+);
+
 const responseConversions = [
   strict({ scale: memberPath, by: factor, digits, status }).describe(DESCRIPTIONS.scale),
   strict({ quote: memberPath, status }).describe(DESCRIPTIONS.quote),
@@ -707,6 +719,7 @@ const requestForms = [
   set,
   setDefault,
   move,
+  copy,
   ...conversions,
   join,
   splitRule,
@@ -726,6 +739,7 @@ const responseForms = [
   responseDefault,
   responseStrip,
   responseMove,
+  responseCopy,
   ...responseConversions,
   responseHeaders,
   inverseWith,

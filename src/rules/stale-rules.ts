@@ -295,13 +295,14 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   if (rule.rule === 'inverse' || rule.rule === 'errors') return false;
   // A deprecations rule adds the objects that it names, a set and a default the member.
   if (rule.rule === 'deprecations' || rule.rule === 'set' || rule.rule === 'default') return false;
-  const path = rule.rule === 'move' ? [...rule.path, ...rule.from] : rule.path;
+  const path = 'from' in rule ? [...rule.path, ...rule.from] : rule.path;
   if (inverted.rule === 'move') return beginsWith(path, [...inverted.path, ...inverted.from]);
   if (inverted.rule === 'join')
     return inverted.members.some(
       (member) => member !== inverted.to && beginsWith(path, [...inverted.path, member]),
     );
   if (inverted.rule === 'map' || inverted.rule === 'set' || inverted.rule === 'default') return false;
+  if (inverted.rule === 'copy') return false;
   if ('conversion' in inverted || !beginsWith(path, inverted.path)) return false;
   if (inverted.rule === 'strip') return inverted.only === undefined;
   const name = inverted.path.at(-1);
@@ -324,6 +325,7 @@ function effectKey(rule: Exclude<ExplicitResponseRule, ResponseConvertRule>): st
   const { rule: word, path } = rule;
   if (rule.rule === 'set') return JSON.stringify([word, path, rule.json]);
   if ('as' in rule) return JSON.stringify([word, path, rule.as]);
+  if (rule.rule === 'copy') return JSON.stringify([word, path, rule.from, rule.to]);
   if ('from' in rule) return JSON.stringify([word, path, rule.from]);
   if (!('members' in rule)) return JSON.stringify([word, path]);
   return JSON.stringify([word, path, word === 'join' ? rule.members : rule.members?.toSorted()]);
@@ -342,6 +344,7 @@ const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after
   default: ['gives ', ' a value'],
   strip: ['strips '],
   move: ['moves '],
+  copy: ['copies '],
   list: ['makes ', ' a list'],
   first: ['takes the first of '],
   join: ['joins '],
@@ -359,7 +362,7 @@ function effectText(rule: ExplicitResponseRule): string {
   if (rule.rule === 'errors') return before;
   if (rule.rule === 'join')
     return before + rule.members.map((member) => printPath([...rule.path, member])).join(' and ');
-  const rest = rule.rule === 'move' ? rule.from : [];
+  const rest = 'from' in rule ? rule.from : [];
   const path = rule.rule === 'alias' ? [...rule.path.slice(0, -1), rule.as] : [...rule.path, ...rest];
   return before + printPath(path) + after;
 }
@@ -409,7 +412,7 @@ function concernSame(one: Change, other: Change): boolean {
 /** The paths that a rule takes members away from. */
 function movedFrom(rule: RequestRule): readonly Path[] {
   const placed = placedMembers(rule).map((path) => path.join('.'));
-  if (placed.length === 0) return [];
+  if (placed.length === 0 || rule.rule === 'copy') return [];
   return namedMembers(rule)
     .filter((path) => !placed.includes(path.join('.')))
     .map((path) => [...rulePath(rule), ...path]);

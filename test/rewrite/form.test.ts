@@ -357,6 +357,12 @@ describe('rules for values take and write texts', () => {
     [convert({ rule: 'prefix', with: 'inv_' }), 'a=7', 'a=inv_7'],
     [convert(dateConversion('DD/MM/YYYY', 'epoch')), 'a=31%2F01%2F2025', 'a=1738281600'],
     [{ rule: 'move', in: [], from: ['a'], to: ['b', 'c'] }, 'a=%41&x=1', 'b[c]=%41&x=1'],
+    [{ rule: 'copy', in: [], from: ['a'], to: ['b', 'c'] }, 'a=%41&x=1', 'a=%41&x=1&b[c]=A'],
+    [
+      { rule: 'copy', in: [], from: ['a', 'b'], to: ['c'] },
+      'a[b][]=1&a[b][]=2&c=0&a[x]=3',
+      'a[b][]=1&a[b][]=2&a[x]=3&c[]=1&c[]=2',
+    ],
     [{ rule: 'join', members: ['a', 'b'], in: [], to: 'c', with: ' ', at: 'last' }, 'a=1&b=2', 'c=1+2'],
     [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=1+2', 'b=1&c=2'],
     [{ rule: 'split', member: 'a', in: [], to: ['b', 'c'], with: ' ', at: 'last' }, 'a=', 'b=&c='],

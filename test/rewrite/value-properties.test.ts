@@ -55,6 +55,9 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
   convertRule,
   convertRule,
   ruleOf('move', { in: inside, from: path, to: path }).filter(({ from, to }) => !startsWith(from, to)),
+  ruleOf('copy', { in: inside, from: path, to: path }).filter(
+    ({ from, to }) => !startsWith(from, to) && !startsWith(to, from),
+  ),
   ruleOf('rename', { member: name, in: inside, to: name }).filter(({ member, to }) => member !== to),
   ruleOf('list', { member: name, in: inside, to: name }),
   ruleOf('unwrap', { member: name }),
@@ -383,6 +386,11 @@ const undoneRule = (k: number): fc.Arbitrary<RequestRule> =>
       in: inside,
       from: path,
       to: fc.constantFrom([`N${k}`], [`N${k}`, 'x'], ['N', `N${k}`], ['N', 'M', `N${k}`]),
+    }),
+    ruleOf('copy', {
+      in: inside,
+      from: path,
+      to: fc.constantFrom([`C${k}`], [`C${k}`, 'x'], ['C', 'M', `C${k}`]),
     }),
     ruleOf('list', { member: name, in: inside, to: fc.constant(`L${k}`) }),
     ruleOf('split', { member: name, in: inside, to: fc.constant([`F${k}`, `G${k}`]), ...separated }),

@@ -88,6 +88,36 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
   ['{ move: n, to: c.n }', '{"n":1,"c":{},"c":{}}', 'refused 400 duplicate-member /c'],
   ['{ move: n, to: c.n }, { rename: n, in: c, to: m }', '{"n":1}', '{"c":{"m":1}}'],
   ['{ move: a.b, to: c }, { strip: c.d.e }', '{"a":{"b":{"d":{"e":1,"f":2}}}}', '{"a":{},"c":{"d":{"f":2}}}'],
+  // copy
+  [
+    '{ copy: b.id, to: bId }',
+    '{ "b" : {"id" : "1", "x":0}, "y":1 }',
+    '{ "b" : {"id" : "1", "x":0}, "y":1,"bId" : "1" }',
+  ],
+  ['{ copy: a, to: b }', '{"a": [1.50, {"x":null}]}', '{"a": [1.50, {"x":null}],"b": [1.50, {"x":null}]}'],
+  ['{ copy: a, to: b }', '{"a":null}', '{"a":null,"b":null}'],
+  ['{ copy: a, to: b }', '{"x":1}', '{"x":1}'],
+  ['{ copy: a, to: b }', '{}', '{}'],
+  ['{ copy: a, to: b }', '[{"a":1}]', '[{"a":1}]'],
+  ['{ copy: a, to: b }', '{"b":0,"a":1}', '{"a":1,"b":1}'],
+  ['{ copy: a, to: b }', '{"\\u0061":"\\u0062"}', '{"\\u0061":"\\u0062","b":"\\u0062"}'],
+  ['{ copy: a, to: b }', '{"a":1,"a":2}', 'refused 400 duplicate-member /a'],
+  ['{ copy: a, to: b }', '{"a":1,"b":2,"b":3}', 'refused 400 duplicate-member /b'],
+  ['{ copy: a.b, to: c }', '{"a":5}', '{"a":5}'],
+  ['{ copy: a.b, to: c }', '{"a":[{"b":1}]}', '{"a":[{"b":1}]}'],
+  ['{ copy: a.b, to: c }', '{"a":{"b":1},"a":{}}', 'refused 400 duplicate-member /a'],
+  ['{ copy: a, to: c.d.e }', '{"a":1}', '{"a":1,"c":{"d":{"e":1}}}'],
+  ['{ copy: a, to: c.d }', '{"c":{ },"a":1}', '{"c":{"d":1 },"a":1}'],
+  ['{ copy: a, to: c.d }', '{"c":{"x":0,"d":0},"a":1}', '{"c":{"x":0,"d":1},"a":1}'],
+  ['{ copy: a, to: c.d }', '{"c":null,"a":1}', '{"a":1,"c":{"d":1}}'],
+  ['{ copy: a, to: c.d }', '{"a":1,"c":{},"c":{}}', 'refused 400 duplicate-member /c'],
+  ['{ copy: l.*.a, to: l.*.b.c }', '{"l":[{"a":1},2,{"x":0}]}', '{"l":[{"a":1,"b":{"c":1}},2,{"x":0}]}'],
+  ['{ copy: "*.a", to: "*.b" }', '[{"a":1}]', '[{"a":1,"b":1}]'],
+  ['{ copy: a, to: b }, { quote: b }', '{"a":1}', '{"a":1,"b":"1"}'],
+  ['{ copy: a, to: b }, { rename: x, to: y, in: b }', '{"a":{"x":1}}', '{"a":{"x":1},"b":{"y":1}}'],
+  ['{ copy: a, to: b }, { rename: x, to: y, in: a }', '{"a":{"x":1}}', '{"a":{"y":1},"b":{"x":1}}'],
+  ['{ rename: x, to: y, in: a }, { copy: a, to: b }', '{"a":{"x":1}}', '{"a":{"y":1},"b":{"y":1}}'],
+  ['{ copy: a, to: b }, { copy: a, to: c }, { strip: a }', '{"a":{"x":1}}', '{"b":{"x":1},"c":{"x":1}}'],
   // scale
   ['{ scale: a, by: 100 }', '{ "a" : 10.50 }', '{ "a" : 1050 }'],
   ['{ scale: a, by: 0.01, digits: 2 }', '{"a":1050}', '{"a":10.50}'],
@@ -170,6 +200,8 @@ describe('requests', () => {
   test.each([
     ['{ move: n, to: c.name }', 'refuse', 'refused 422 conflicting-members /c/name'],
     ['{ move: n, to: c.name }', 'forward', '{"c":{"name":1},"n":2}'],
+    ['{ copy: n, to: c.name }', 'refuse', 'refused 422 conflicting-members /c/name'],
+    ['{ copy: n, to: c.name }', 'forward', '{"c":{"name":1},"n":2}'],
   ])('%s under the policy conflict: %s', async (rules, policy, outcome) => {
     expect(await sent(rules, '{"c":{"name":1},"n":2}', `{ conflict: ${policy} }`)).toBe(outcome);
   });
@@ -202,6 +234,17 @@ describe('requests', () => {
       'move /n -> /c/name (conflict)',
     ]);
   });
+
+  test('are logged by the place that a copy is of, whatever later rules do with it', async () => {
+    const book = await bookWith('{ copy: a.b, to: c.d }, { quote: c.d }, { rename: d, to: e, in: c }');
+    const plan = compilePlans(book).of(book.operations[0]);
+    expect(recordsOf(plan, '{"a":{"b":1},"c":0}')).toEqual([
+      'copy /c ->  (conflict)',
+      'copy /a/b -> /c/e',
+      'quote /a/b -> /c/e',
+      'rename /a/b -> /c/e',
+    ]);
+  });
 });
 
 const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
@@ -232,6 +275,14 @@ const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
   ['{ move: n, to: n.first }', '{"n":{"first":1,"more":2},"x":0}', '{"n":1,"x":0}'],
   ['{ move: n, to: n.a.b }', '{"n":{"z":1,"a":{"b":3,"y":2}}}', '{"n":3}'],
   ['{ move: l.*.a, to: l.*.b.c }', '{"l":[{"b":{"c":1}},{}]}', '{"l":[{"a":1},{}]}'],
+  ['{ copy: b.id, to: bId }', '{"b":{"id":1},"bId":2,"x":3}', '{"b":{"id":1},"x":3}'],
+  ['{ copy: b.id, to: bId }', '{"bId":null}', '{}'],
+  ['{ copy: b.id, to: bId }', '{"b":{"id":1}}', '{"b":{"id":1}}'],
+  ['{ copy: a, to: c.d.e }', '{"a":1,"c":{"d":{"e":1}}}', '{"a":1}'],
+  ['{ copy: a, to: c.d.e }', '{"a":1,"c":{"d":{"e":1},"x":2}}', '{"a":1,"c":{"x":2}}'],
+  ['{ copy: a, to: c.d }', '{"a":1,"c":{}}', '{"a":1,"c":{}}'],
+  ['{ copy: a, to: c.d }', '{"a":1,"c":null}', '{"a":1,"c":null}'],
+  ['{ copy: l.*.a, to: l.*.b.c }', '{"l":[{"a":1,"b":{"c":1}},{}]}', '{"l":[{"a":1},{}]}'],
   ['{ scale: a, by: 100, digits: 2 }', '{"a":1050}', '{"a":10.50}'],
   ['{ scale: a, by: 100 }', '{"a":1050}', '{"a":10.5}'],
   ['{ scale: a, by: 100, digits: 2 }', '{"a":1050.5}', '{"a":10.505}'],
@@ -262,6 +313,12 @@ test.each([
   ['{ default: { a: 1 } }', /default of "a" is not exact/],
   ['{ default: { a: {} } }, { rename: b, to: c }', /default of "a" has no inverse/],
   ['{ move: a, to: b }, { move: b, to: c }', /"a" is moved to "b", which change "change" then moves to "c"/],
+  ['{ copy: a.b, to: c }, { copy: a.b, to: d }', undefined],
+  ['{ copy: a, to: b }, { rename: a, to: c }', undefined],
+  [
+    '{ copy: a, to: b }, { rename: b, to: c }',
+    /"a" is copied to "b", which change "change" then renames to "c"/,
+  ],
   ['{ list: a, to: b }, { strip: b }', /"a" is put to "b", which change "change" then strips/],
 ])('check says which inverse is not exact: %s', async (rules, warning) => {
   const warnings = ruleBookWarnings(await bookWith(rules)).filter(
@@ -297,7 +354,7 @@ describe('responses', () => {
       const outcome = plan.rewrite(bytesOf(text), { status: 200, deprecated: [], isWrapped: true });
       if (outcome.verdict !== 'rewritten' || textOf(outcome.body) === text) continue;
       // A list and its first element have no value in their patch.
-      expect(outcome.patch.length > 0).toBe(/^\{ (?:list|move|set|default)/.test(rules));
+      expect(outcome.patch.length > 0).toBe(/^\{ (?:list|move|copy|set|default)/.test(rules));
       if (outcome.patch.length === 0) continue;
       const patch = structuredClone(outcome.patch) as fastJsonPatch.Operation[];
       const { newDocument } = fastJsonPatch.applyPatch(JSON.parse(text), patch, true, true, false);

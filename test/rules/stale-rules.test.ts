@@ -41,6 +41,8 @@ describe('a request rule is stale', () => {
       this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it
     move, then strip → { move: p.x, to: q.y }, strip: p.x
       strip of "p.x" has no effect: change "one" moves "p.x" already: "p.x" is now "q.y"; name that, or put this rule before change "one"
+    rename, then copy → { rename: x, to: y }, { copy: x, to: z }
+      copy of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
     before unwrap, beside the wrapper → strip: x, unwrap: data
       strip of "x" has no effect: change "two" unwraps "data" after it and drops the members beside it; name "data.x", or put the rule after that one
     before unwrap, beside the wrapper, deeper → { rename: p.x, to: y }, unwrap: data
@@ -194,6 +196,7 @@ describe('a response rule is stale', () => {
           'splits "d.x"',
         ],
         ['{ move: a.b, to: c }, { move: a.b, to: d }', 'move', 'moves "a.b"'],
+        ['{ copy: a.b, to: c }, { copy: a.b, to: c }', 'copy', 'copies "a.b"'],
         ['{ rename: d.x, to: y }, { rename: d.x, to: z }', 'rename', 'renames "d.x"'],
         ['{ strip: d.x }, { strip: d.x }', 'strip', 'strips "d.x"'],
         ['{ set: { d.x: 1 } }, { set: { d.x: 1 } }', 'set', 'gives "d.x" a value'],
@@ -214,6 +217,7 @@ describe('a response rule is stale', () => {
     ['{ set: { d.x: 1 } }, { set: { d.x: 2 } }'],
     ["{ join: [a, b], to: c, with: ' ' }, { join: [b, a], to: d, with: ' ' }"],
     ['{ move: a.b, to: c }, { move: a.c, to: d }'],
+    ['{ copy: a.b, to: c }, { copy: a.b, to: d }'],
   ])('but not: %s', async (rules) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([]);
   });

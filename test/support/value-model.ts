@@ -119,6 +119,10 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
       const moved = taken(object, rule.from);
       return moved === undefined ? object : put(moved.rest, rule.to, moved.value);
     }
+    case 'copy': {
+      const copied = taken(object, rule.from);
+      return copied === undefined ? object : put(object, rule.to, copied.value);
+    }
     case 'list':
       if (!has(rule.member)) return object;
       return new Map([

@@ -102,6 +102,8 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
       return at(makeOptional(change, rule.member));
     case 'move':
       return at(moveMember(change, rule.to, rule.from), `move of ${of(...rule.from)} to ${of(...rule.to)}`);
+    case 'copy':
+      return at(removeAt(change, rule.to), `copy of ${of(...rule.from)} to ${of(...rule.to)}`);
   }
 }
 
@@ -130,7 +132,7 @@ function leavesOut(rule: RequestRule): boolean {
 
 function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
   if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
-  const isOfHolder = rule.rule === 'move' || rule.rule === 'join';
+  const isOfHolder = 'from' in rule || rule.rule === 'join';
   const [path, name] = isOfHolder ? [rule.path, ''] : [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
   const of = (...names: Path): string => [...path, ...names].join('.');
   const at = (
@@ -141,6 +143,8 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
   switch (rule.rule) {
     case 'move':
       return at(moveMember(change, rule.from, rule.to), `move of ${of(...rule.from)} in responses`);
+    case 'copy':
+      return at(copyTo(change, rule.from, rule.to), `copy of ${of(...rule.from)} in responses`);
     case 'join':
       return at(replaceMembers(change, rule.members, [rule.to]), `join to ${of(rule.to)} in responses`);
     case 'rename':
@@ -167,6 +171,13 @@ function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[
       return anyway(rule.value === null ? [...added, ...at(orNull(change, name))] : added);
     }
     case 'strip':
+      if (rule.around !== undefined) {
+        const end = rule.path.length - 1 - rule.around;
+        return at(removeAt(change, rule.path.slice(end))).map((edit) => ({
+          ...edit,
+          path: rule.path.slice(0, end),
+        }));
+      }
       // The value that it removes is one of many.
       return rule.only === undefined ? at(removeMembers(change, [name])) : [];
     case 'list':
@@ -512,6 +523,33 @@ function moveMember(change: string, from: Path, to: Path): SchemaEdit {
       const moved = valueAt(value, from);
       return moved === undefined ? value : withValueAt(withoutValueAt(value, from), to, moved.value);
     },
+  };
+}
+
+/** Adds at the path `to` of an object what it has at `from`. */
+function copyTo(change: string, from: Path, to: Path): SchemaEdit {
+  return {
+    key: JSON.stringify(['copy', change, from, to]),
+    schema: (schema, components) => {
+      if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
+      const member = describedAt(schema, from, components);
+      if (member === undefined) return schema;
+      const copy = { ...member, schema: marked(member.schema, change) };
+      return withDescribed(schema, to, { member: copy, change, components });
+    },
+    value: (value) => {
+      const copied = valueAt(value, from);
+      return copied === undefined ? value : withValueAt(value, to, copied.value);
+    },
+  };
+}
+
+/** Removes the member at a path of an object; an object that it leaves without members goes. */
+function removeAt(change: string, path: Path): SchemaEdit {
+  return {
+    key: JSON.stringify(['remove', change, path, 'around']),
+    schema: (schema, components) => withoutDescribed(schema, path, change, components),
+    value: (value) => (valueAt(value, path) === undefined ? value : withoutValueAt(value, path)),
   };
 }
 

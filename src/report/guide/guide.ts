@@ -85,6 +85,7 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
   ['unprefix', 'the text begins differently'],
   ['date', 'the date is written in another form'],
   ['list', 'now a list of one'],
+  ['copy', 'V2 needs it in both places'],
   ['join', 'now a part of a joined text'],
   ['split', 'a part of the text'],
   ['value', 'this value could not be converted'],

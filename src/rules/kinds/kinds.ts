@@ -5,6 +5,8 @@ import type { AliasRule } from './alias.ts';
 import { isConversionName } from './conversion.ts';
 import * as convert from './convert.ts';
 import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import * as copy from './copy.ts';
+import type { CopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
 import type { DeprecationsRule } from './deprecations.ts';
 import type { ErrorsRule } from './errors.ts';
@@ -57,6 +59,7 @@ export type RequestRule =
   | MapRule
   | SetRule
   | MoveRule
+  | CopyRule
   | ConvertRule
   | ListRule
   | JoinRule
@@ -74,6 +77,7 @@ export type ExplicitResponseRule =
   | ResponseSetRule
   | ResponseStripRule
   | ResponseMoveRule
+  | ResponseCopyRule
   | ResponseConvertRule
   | ResponseListRule
   | ResponseJoinRule
@@ -96,6 +100,7 @@ const REQUEST_KINDS: ByName<Exclude<RequestRule, ConvertRule>, Kind<RequestRule>
   set: set.kind,
   default: set.kind,
   move: move.kind,
+  copy: copy.kind,
   list: list.kind,
   join: join.kind,
   split: split.kind,
@@ -112,6 +117,7 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
   set: set.lens,
   default: set.lens,
   move: move.lens,
+  copy: copy.lens,
   list: list.lens,
   join: join.lens,
   split: split.lens,

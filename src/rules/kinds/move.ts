@@ -2,6 +2,7 @@ import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import {
   addLast,
+  copyOf,
   type Draft,
   DraftMember,
   DraftObject,
@@ -51,7 +52,7 @@ export interface ResponseMoveRule {
 }
 
 /** Its work on the bytes of requests. */
-export const kind: Kind<MoveRule> = { compile };
+export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
 /** The member moves back. Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
 export const lens: Lens<MoveRule, ResponseMoveRule> = {
@@ -79,7 +80,7 @@ export const words: Words<MoveRule, ResponseMoveRule> = {
   done: ({ name, place }) => `${name} moves to ${place}.`,
 };
 
-/** What a move reads: both of its paths, and the moved member by its old name as by its new one. */
+/** What a move or a copy reads: both of its paths, and the member by its old name as by its new one. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {
   return {
     path,
@@ -97,10 +98,14 @@ function readsOfMove(path: readonly number[], from: readonly number[], to: reado
 }
 
 /**
- * Moves the member to its place in another object; the objects on the way there are made. The other side had none of the objects that a
+ * Moves the member, or a copy of it, to its place in another object; the objects on the way there are made. The other side had none of the objects that a
  * response is left with empty, or null: they go.
  */
-function compile(rule: MoveRule, base: RuleBase, names: NameTable): CompiledRule {
+export function compilePlaced(
+  rule: Pick<MoveRule, 'in' | 'from' | 'to'>,
+  base: RuleBase,
+  names: NameTable,
+): CompiledRule {
   const [from, to] = [pathIds(rule.from, names), pathIds(rule.to, names)];
   const reads = readsOfMove(pathIds(rule.in, names), from, to);
   return { ...base, ...reads, apply: (run, object) => move(base, from, to, run, object) };
@@ -114,7 +119,8 @@ function move(
   object: DraftObject,
 ): Stop | undefined {
   const { draft, recorder } = run;
-  const isBack = run.response !== undefined;
+  const isCopy = rule.rule === 'copy';
+  const isBack = run.response !== undefined && !isCopy;
   let shared = 0;
   while (shared < from.length - 1 && from[shared] === to[shared]) shared += 1;
   const around: DraftMember[] = [];
@@ -145,9 +151,13 @@ function move(
     }
     let before = run.pointerOf(member);
     let isConflict = false;
+    // A copy comes from an object that nobody sees.
+    const home = isCopy ? new DraftObject(-1, undefined) : holder;
+    const placed = isCopy ? copyOf(home, member, member, 0) : member;
+    if (isCopy) home.members.push(placed);
     const stopped = place<Stop>(
       draft,
-      { object, holder, member, to },
+      { object, holder: home, member: placed, to },
       {
         repeated: (other) => run.settleRepeated(rule, other.id, other),
         inTheWay: (other) => {
@@ -166,7 +176,8 @@ function move(
     );
     if (stopped !== undefined) return stopped;
     run.step(rule.code + PLAIN);
-    recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
+    if (isCopy) recorder?.copy(rule, placed, member);
+    else recorder?.move(rule, member, before, isConflict ? 'conflict' : undefined);
   }
   if (isBack) dropEmptied(rule, run, around.slice(shared), member === undefined);
   return undefined;

@@ -1,5 +1,5 @@
 import type { JsonScalar, NameTable } from '../../json/names.ts';
-import { type DraftMember, find } from '../../edits/draft.ts';
+import { DraftMember, find } from '../../edits/draft.ts';
 import { MappedValues } from '../../edits/mapped-values.ts';
 import {
   type CompiledRule,
@@ -32,6 +32,8 @@ export interface ResponseStripRule {
   readonly path: Path;
   /** The only value that is removed; any, when absent. */
   readonly only?: JsonScalar;
+  /** How many of the objects around it go as well, where it leaves them empty; none when absent. */
+  readonly around?: number;
   readonly status: readonly StatusPattern[];
 }
 
@@ -49,10 +51,11 @@ export const lens: Lens<StripRule | OnlyRule, never> = {
 
 /** The bytes of responses. */
 export const back: ResponseKind<ResponseStripRule> = {
-  compile: ({ path, only }, base, names) => {
+  compile: ({ path, only, around = 0 }, base, names) => {
     if (only !== undefined) return compileValue({ path, only }, base, names);
     const { member, in: inside } = memberAt(path);
-    return compile({ rule: 'strip', members: [member], in: inside }, base, names);
+    const stripped = compile({ rule: 'strip', members: [member], in: inside }, base, names);
+    return around === 0 ? stripped : withObjectsAround(stripped, base, around);
   },
 };
 
@@ -108,6 +111,26 @@ function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): 
     return undefined;
   };
   return { ...base, path: pathIds(rule.in, names), apply };
+}
+
+/** Removes the objects around what a rule removes as well, where nothing else is in them. */
+function withObjectsAround(rule: CompiledRule, base: RuleBase, around: number): CompiledRule {
+  return {
+    ...rule,
+    apply: (run, object) => {
+      const before = object.members.length;
+      const stop = rule.apply(run, object);
+      if (object.members.length === before) return stop;
+      let emptied = object;
+      for (let level = 0; level < around && emptied.members.length === 0; level += 1) {
+        const { up } = emptied;
+        if (!(up instanceof DraftMember) || up.holder === undefined) break;
+        emptied = up.holder;
+        run.drop(base, emptied, [up]);
+      }
+      return stop;
+    },
+  };
 }
 
 /** Removes the named member where it has one value: what undoes a `default`. */

@@ -3,6 +3,7 @@ import * as alias from './alias.ts';
 import { CONVERSION_NAMES, isConversionName } from './conversion.ts';
 import * as convert from './convert.ts';
 import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import * as copy from './copy.ts';
 import * as deprecations from './deprecations.ts';
 import * as errors from './errors.ts';
 import * as first from './first.ts';
@@ -41,6 +42,7 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   set: set.words,
   default: set.wordsOfDefault,
   move: move.words,
+  copy: copy.words,
   list: list.words,
   first: first.words,
   join: join.words,

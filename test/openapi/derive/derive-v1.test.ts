@@ -612,3 +612,22 @@ test('the values that a discriminator chooses by are those of V1', async () => {
   const { discriminator } = await v1Body(body, on('{ map: { cat: feline }, of: kind }'), { Cat: text });
   expect(discriminator.mapping).toEqual({ cat: '#/components/schemas/Cat' });
 });
+
+test('a copy is in V2 alone, and one that a response rule makes in V1 alone', async () => {
+  const agent = { type: 'object', required: ['id'], properties: { id: text } };
+  const object = (properties: object): object => ({ type: 'object', properties });
+  const v1 = await v1Body(
+    object({ agent, agentId: text, meta: object({ agent: text }) }),
+    on('{ copy: agent.id, to: agentId }, { copy: agent.id, to: meta.agent }'),
+  );
+  expect(v1).toEqual(object({ agent }));
+  const book = `{ id: c, summary: s, on: [create], request: [{ copy: agent.id, to: meta.agent }], response: inverse },
+    { id: d, summary: s, on: [read], response: [{ copy: data.agent.id, to: data.agentId }] }`;
+  const { paths } = await derived(v2(object({ agent, meta: object({ agent: text }) })), book);
+  const read = paths['/api/v1/things/{thing}'].get.responses[200].content['application/json'].schema;
+  expect(read.properties.data).toEqual({
+    type: 'object',
+    required: ['agentId'],
+    properties: { agent, agentId: { ...text, 'x-change': ['d'] } },
+  });
+});

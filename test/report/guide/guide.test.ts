@@ -61,6 +61,7 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
     ['/a > /a: write the date as epoch, not as date, such as 1798070400, not "2026-12-24"'],
   ],
   ['{ list: a, to: b }', '{"a":1}', ['/a > /b: now a list of one']],
+  ['{ copy: a.b, to: c }', '{"a":{"b":1}}', ['/a/b > /c: V2 needs it in both places']],
   [
     '{ join: [a, b], to: c, with: " " }',
     '{"a":"x","b":"y"}',
