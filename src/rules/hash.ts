@@ -2,7 +2,7 @@ import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import type { Conversion } from './kinds/conversion.ts';
 import { parametersIn } from './move.ts';
-import type { Change, Operation, Policies, RuleBook } from './rule-book.ts';
+import { type Change, movesLinks, type Operation, type Policies, type RuleBook } from './rule-book.ts';
 import {
   type HeaderRule,
   type MappedValue,
@@ -87,7 +87,10 @@ function targetMeaning({
   // Which operation a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
   const drops = override === 'drop' ? [{ override }] : [];
-  const links = followsBodyLinks === (order !== false) ? [] : [{ followsBodyLinks }];
+  const links =
+    followsBodyLinks === movesLinks({ from, to, operations, ...(alsoFrom.length > 0 && { alsoFrom }) })
+      ? []
+      : [{ followsBodyLinks }];
   return [
     ...drops,
     ...links,

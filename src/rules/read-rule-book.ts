@@ -22,13 +22,7 @@ import {
 import type * as sourceForm from './rule-book-source.ts';
 import type { RuleBookSource, ValidSubset } from './rule-book-source.ts';
 import type * as sourceDocument from './source-document.ts';
-import {
-  type Operation,
-  type Policies,
-  type RuleBook,
-  type RuleBookLimits,
-  versionPlace,
-} from './rule-book.ts';
+import { movesLinks, type Policies, type RuleBook, type RuleBookLimits, versionPlace } from './rule-book.ts';
 import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
 
 /** A rule book, or all of its faults. */
@@ -108,16 +102,6 @@ function checkMeaning(
   return { faults: [...faults, ...check(rest.data, subset, written).faults], meaning: undefined };
 }
 
-/**
- * If nothing moved, links in bodies are as they always were: only their prefix differs, and the service may have written V1's.
- */
-function followsBodyLinks(
-  { 'body-links': links }: RuleBookSource,
-  operations: readonly Operation[],
-): boolean {
-  return links === undefined ? operations.some(({ to }) => to !== undefined) : links === 'follow';
-}
-
 /** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, written: Written): Findings {
   const { other = 'refuse', override = 'follow' } = source;
@@ -160,7 +144,10 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
     to,
     other,
     override,
-    followsBodyLinks: followsBodyLinks(source, operations),
+    followsBodyLinks:
+      source['body-links'] === undefined
+        ? movesLinks({ ...v1, to, operations })
+        : source['body-links'] === 'follow',
     ...(source['link-fields'] === undefined ? {} : { linkFields: source['link-fields'] }),
     version,
     ...field,

@@ -918,7 +918,7 @@ export const ruleBookSource = strict({
   ),
   'body-links': optional(
     z.enum(['follow', 'leave']),
-    'Links in bodies of responses: follow (back to V1) or leave; follow when absent and an operation has to, leave otherwise.',
+    'Links in bodies of responses: follow (back to V1) or leave; when absent, follow where the prefix or a path of V2 is another one.',
   ),
   'link-fields': optional(
     z

@@ -148,6 +148,16 @@ export interface VersionField {
 /** The place of a client's key in V1 requests: a header field, as the book spells it, or a query parameter, decoded. */
 export type ClientField = { readonly header: string } | { readonly query: string };
 
+/** True where V2's links are not V1's: the prefix or a path changes. */
+export function movesLinks({
+  from,
+  alsoFrom,
+  to,
+  operations,
+}: Pick<RuleBook, 'from' | 'alsoFrom' | 'to' | 'operations'>): boolean {
+  return from !== to || alsoFrom !== undefined || operations.some((operation) => operation.to !== undefined);
+}
+
 /** A complete, checked rule book: every declaration in it can take effect. */
 export interface RuleBook {
   /** V1's prefix, such as `/api/v1`, the first of several: no slash at its end, and empty at the root. */

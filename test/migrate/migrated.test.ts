@@ -254,6 +254,7 @@ test.each([
 const JSON_TYPE = 'application/json';
 
 const THREE_READS = `
+body-links: leave
 operations:
   renamed: GET /renamed
   other: GET /other

@@ -124,7 +124,7 @@ describe('goes when the meaning does', () => {
     ['operations:', 'to: /v2\noperations:'],
     ['operations:', 'other: pass\noperations:'],
     ['operations:', 'override: drop\noperations:'],
-    ['operations:', 'body-links: follow\noperations:'],
+    ['operations:', 'body-links: leave\noperations:'],
     ['operations:', 'link-fields: [X-Poll-Url]\noperations:'],
     ['a: POST /a', 'a: { match: POST /a, to: POST /aa }'],
     ['a: POST /a', 'a: { match: POST /a, status: { 204: 200 } }'],

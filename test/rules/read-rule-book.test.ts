@@ -860,3 +860,31 @@ describe('properties', () => {
     );
   });
 });
+
+test.each([
+  ['the usual prefixes', '', 'GET /a', true],
+  ['another prefix of V2', 'from: /v3\nto: /v4\n', 'GET /a', true],
+  ['V1 at the root', 'from: /\nto: /v2\n', 'GET /a', true],
+  [
+    'several prefixes of V1',
+    "from: [/v1, /api]\nto: /v1\nversion: { header: X-Version, value: '2', form: text }\n",
+    'GET /a',
+    true,
+  ],
+  [
+    'one prefix for both',
+    "from: /v1\nto: /v1\nversion: { header: X-Version, value: '2', form: text }\n",
+    'GET /a',
+    false,
+  ],
+  [
+    'a moved operation',
+    "from: /v1\nto: /v1\nversion: { header: X-Version, value: '2', form: text }\n",
+    '{ match: GET /a, to: GET /b }',
+    true,
+  ],
+  ['none that is wanted', 'body-links: leave\n', 'GET /a', false],
+])('links in bodies lead back where the prefix or a path changes: %s', async (_, top, operation, follows) => {
+  const book = await bookIn(`${top}operations:\n  a: ${operation}\nchanges: []\n`);
+  expect(book.followsBodyLinks).toBe(follows);
+});
