@@ -255,15 +255,14 @@ function plainName(name: string): string {
 
 function plainRule(rule: RequestRule): RequestRule {
   const inside = 'in' in rule ? rule.in.map(plainName) : [];
+  if ('from' in rule)
+    return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
   switch (rule.rule) {
     case 'rename':
     case 'list':
       return { ...rule, in: inside, member: plainName(rule.member), to: plainName(rule.to) };
     case 'nest':
       return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
-    case 'move':
-    case 'copy':
-      return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
     case 'join':
       return { ...rule, in: inside, members: rule.members.map(plainName), to: plainName(rule.to) };
     case 'split':
@@ -478,7 +477,7 @@ function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolea
 
 /** A rule as moves, where that is what it does to names: a list has its one element, joined and split texts each of their parts. */
 function movesOf(rule: RequestRule): readonly NameMove[] {
-  if (rule.rule === 'move' || rule.rule === 'copy') return [rule];
+  if ('from' in rule) return [rule];
   if (rule.rule === 'list') {
     const { in: inside, member, to } = rule;
     return [[to, '0'], [to]].map((path) => ({ in: inside, from: [member], to: path }));

@@ -1,6 +1,6 @@
 import { printScalar } from '../json/names.ts';
 import { type Path, printPath, type RequestRule } from './rule.ts';
-import { namedMembers } from './kinds/words.ts';
+import { keepsMember, namedMembers } from './kinds/words.ts';
 import type { ConvertRule } from './kinds/convert.ts';
 import type { MapRule } from './kinds/map.ts';
 import type { CopyRule } from './kinds/copy.ts';
@@ -94,6 +94,7 @@ export class BodyKnowledge {
   }
 
   private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
+    if ('from' in rule) return this.learnMove(rule, change);
     switch (rule.rule) {
       case 'unwrap':
         return this.learnUnwrap(rule, change, migratesFlat);
@@ -110,10 +111,6 @@ export class BodyKnowledge {
       case 'set':
       case 'default':
         return this.learnSet(rule);
-      case 'move':
-        return this.learnMove(rule, change);
-      case 'copy':
-        return this.learnCopy(rule, change);
       case 'list':
         return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
       case 'join':
@@ -219,9 +216,10 @@ export class BodyKnowledge {
     if (factsOf(holder, member)?.loss === undefined) holder.members.set(member, unknown());
   }
 
-  private learnMove(rule: MoveRule, change: string): void {
+  private learnMove(rule: MoveRule | CopyRule, change: string): void {
     const base = reach(this.root, rule.in);
     if (obstacleOn(base, rule.from) !== undefined) return;
+    if (keepsMember(rule.rule)) return this.learnPlace(base, rule.to, unknown(), change);
     const name = rule.from.at(-1) ?? '';
     const from = reach(base, rule.from.slice(0, -1));
     const moved = factsOf(from, name);
@@ -230,13 +228,7 @@ export class BodyKnowledge {
     this.learnPlace(base, rule.to, moved, change);
   }
 
-  private learnCopy(rule: CopyRule, change: string): void {
-    const base = reach(this.root, rule.in);
-    if (obstacleOn(base, rule.from) !== undefined) return;
-    this.learnPlace(base, rule.to, unknown(), change);
-  }
-
-  /** A member with what is `known` of it is at `to` of the objects `base`. */
+  /** A member with what is known of it, `placed`, is at `to` of the objects `base`. */
   private learnPlace(base: Facts, to: Path, placed: Facts | undefined, change: string): void {
     let target = base;
     for (const step of to.slice(0, -1)) {

@@ -57,7 +57,7 @@ import {
 } from './rule.ts';
 import { placedMembers } from './kinds/kinds.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
-import { namedMembers, REQUEST_RULE_NAMES, WHY_NO_INVERSE } from './kinds/words.ts';
+import { keepsMember, namedMembers, REQUEST_RULE_NAMES, WHY_NO_INVERSE } from './kinds/words.ts';
 import type { NoInverse } from './kinds/kind.ts';
 
 /** The policies that a request rule has; any rule has `duplicate`. */
@@ -135,7 +135,7 @@ export function checkChanges(
 
 /** A list that the gateway creates has exactly one place. */
 function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
-  if (rule.rule === 'move' || rule.rule === 'copy') checkPlaces(change, rule, at, fault);
+  if ('from' in rule) checkPlaces(change, rule, at, fault);
   if (rule.rule === 'deprecations' && rule.path.includes('*')) {
     fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
   }
@@ -316,9 +316,8 @@ function checkRule(change: string, { rule, inside, members }: DeclaredRule, faul
     }
   }
   if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
-  if (rule.rule === 'copy') checkPlaces(change, rule, inside.slice(0, -1), fault);
+  if ('from' in rule) checkPlaces(change, rule, inside.slice(0, -1), fault);
   if (rule.rule === 'move') {
-    checkPlaces(change, rule, inside.slice(0, -1), fault);
     if (isBeginning(rule.to, rule.from) && rule.to.length < rule.from.length) {
       const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
       fault(
@@ -339,13 +338,13 @@ function checkPlaces(
   if (from.includes('*') || to.includes('*')) {
     fault([...at, 'to'], `change "${change}": each * of to must be that of ${rule}, at the same place`);
   } else if (from.length === to.length && isBeginning(from, to)) {
-    const effect = rule === 'move' ? 'leaves the member where it is' : 'puts the copy where the member is';
+    const effect = keepsMember(rule) ? 'puts the copy where the member is' : 'leaves the member where it is';
     fault([...at, 'to'], `change "${change}": ${rule} ${effect}; write another path`);
-  } else if (rule === 'copy' && (isBeginning(from, to) || isBeginning(to, from))) {
+  } else if (keepsMember(rule) && (isBeginning(from, to) || isBeginning(to, from))) {
     const outer = printPath(from.length < to.length ? from : to);
     fault(
       [...at, 'to'],
-      `change "${change}": copy needs two places of which none is in the other, and both are in ${outer}; write another path`,
+      `change "${change}": ${rule} needs two places of which none is in the other, and both are in ${outer}; write another path`,
     );
   }
 }
@@ -868,7 +867,7 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
   }
   const placed = placedMembers(rule).map((name) => [...rule.in, ...name]);
   const [to] = placed;
-  if (isNamed && rule.rule !== 'copy') {
+  if (isNamed && !keepsMember(rule.rule)) {
     if (rule.rule === 'nest') return `then nests under ${printPath([...rule.in, rule.under])}`;
     if (rule.rule === 'rename') return `then renames to "${rule.to}"`;
     if (rule.rule === 'strip') return 'then strips';
@@ -898,7 +897,7 @@ function follow(rule: RequestRule, given: readonly GivenName[]): void {
       if (at[0] === rule.member) name.at = at.slice(1);
       continue;
     }
-    if (rule.rule === 'copy') continue;
+    if (keepsMember(rule.rule)) continue;
     for (const [index, path] of namedMembers(rule).entries()) {
       const from = [...rule.in, ...path];
       const placed = placedMembers(rule);

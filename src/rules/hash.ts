@@ -165,8 +165,7 @@ function partsOf(
 }
 
 function requestMeaning(rule: RequestRule): unknown {
-  if (rule.rule === 'move' || rule.rule === 'copy')
-    return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
+  if ('from' in rule) return [rule.rule, [...rule.in, ...rule.from], [...rule.in, ...rule.to]];
   return partsOf(rule, REQUEST_PARTS);
 }
 
@@ -191,7 +190,7 @@ function responseMeaning(rule: ResponseRule): unknown {
   if (rule.rule === 'errors') return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
   if (rule.rule === 'inverse')
     return [rule.rule, rule.status, ...(rule.members === undefined ? [] : [rule.members])];
-  if (rule.rule === 'move' || rule.rule === 'copy')
+  if ('from' in rule)
     return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
   if (rule.rule === 'join')
     return [rule.rule, rule.members, rule.path, rule.to, rule.with, rule.at, rule.status];

@@ -22,7 +22,7 @@ import {
   type StatusPattern,
 } from './rule.ts';
 import { placedMembers } from './kinds/kinds.ts';
-import { namedMembers } from './kinds/words.ts';
+import { keepsMember, namedMembers } from './kinds/words.ts';
 import type { ResponseConvertRule } from './kinds/convert.ts';
 
 /**
@@ -296,13 +296,13 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   // A deprecations rule adds the objects that it names, a set and a default the member.
   if (rule.rule === 'deprecations' || rule.rule === 'set' || rule.rule === 'default') return false;
   const path = 'from' in rule ? [...rule.path, ...rule.from] : rule.path;
-  if (inverted.rule === 'move') return beginsWith(path, [...inverted.path, ...inverted.from]);
+  if ('from' in inverted)
+    return !keepsMember(inverted.rule) && beginsWith(path, [...inverted.path, ...inverted.from]);
   if (inverted.rule === 'join')
     return inverted.members.some(
       (member) => member !== inverted.to && beginsWith(path, [...inverted.path, member]),
     );
   if (inverted.rule === 'map' || inverted.rule === 'set' || inverted.rule === 'default') return false;
-  if (inverted.rule === 'copy') return false;
   if ('conversion' in inverted || !beginsWith(path, inverted.path)) return false;
   if (inverted.rule === 'strip') return inverted.only === undefined;
   const name = inverted.path.at(-1);
@@ -325,8 +325,7 @@ function effectKey(rule: Exclude<ExplicitResponseRule, ResponseConvertRule>): st
   const { rule: word, path } = rule;
   if (rule.rule === 'set') return JSON.stringify([word, path, rule.json]);
   if ('as' in rule) return JSON.stringify([word, path, rule.as]);
-  if (rule.rule === 'copy') return JSON.stringify([word, path, rule.from, rule.to]);
-  if ('from' in rule) return JSON.stringify([word, path, rule.from]);
+  if ('from' in rule) return JSON.stringify([word, path, rule.from, ...(keepsMember(word) ? [rule.to] : [])]);
   if (!('members' in rule)) return JSON.stringify([word, path]);
   return JSON.stringify([word, path, word === 'join' ? rule.members : rule.members?.toSorted()]);
 }
@@ -412,7 +411,7 @@ function concernSame(one: Change, other: Change): boolean {
 /** The paths that a rule takes members away from. */
 function movedFrom(rule: RequestRule): readonly Path[] {
   const placed = placedMembers(rule).map((path) => path.join('.'));
-  if (placed.length === 0 || rule.rule === 'copy') return [];
+  if (placed.length === 0 || keepsMember(rule.rule)) return [];
   return namedMembers(rule)
     .filter((path) => !placed.includes(path.join('.')))
     .map((path) => [...rulePath(rule), ...path]);

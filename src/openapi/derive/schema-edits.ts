@@ -1,5 +1,6 @@
 import { scalarValue } from '../../json/names.ts';
 import { type Conversion, inverseConversion } from '../../rules/kinds/conversion.ts';
+import { keepsMember } from '../../rules/kinds/words.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
@@ -77,6 +78,10 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
     const edit = convertMember(change, rule.member, inverseConversion(rule.conversion));
     return at(edit, `${rule.rule} of ${of(rule.member)}`);
   }
+  if ('from' in rule) {
+    const edit = keepsMember(rule.rule) ? removeAt(change, rule.to) : moveMember(change, rule.to, rule.from);
+    return at(edit, `${rule.rule} of ${of(...rule.from)} to ${of(...rule.to)}`);
+  }
   switch (rule.rule) {
     case 'unwrap':
       return at({ wrapper: rule.member });
@@ -100,10 +105,6 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
       return at(removeMembers(change, [rule.member]));
     case 'default':
       return at(makeOptional(change, rule.member));
-    case 'move':
-      return at(moveMember(change, rule.to, rule.from), `move of ${of(...rule.from)} to ${of(...rule.to)}`);
-    case 'copy':
-      return at(removeAt(change, rule.to), `copy of ${of(...rule.from)} to ${of(...rule.to)}`);
   }
 }
 

@@ -41,6 +41,7 @@ export const lens: Lens<CopyRule, ResponseStripRule> = {
 /** What people read of it. */
 export const words: Words<CopyRule, ResponseCopyRule> = {
   of: 'both',
+  keeps: true,
   named: ({ from }) => [from],
   say: (rule) => {
     const objects = 'in' in rule ? rule.in : rule.path;

@@ -43,6 +43,8 @@ export type Undone<Rule> = Rule extends unknown ? Omit<Rule, 'status'> : never;
 
 /** What people read of a rule for responses. */
 export interface ResponseWords<Rule> {
+  /** Whether the member that a rule gives a place stays where it is as well. */
+  readonly keeps?: true;
   /** Where a rule book has rules of this kind. */
   readonly of: 'requests' | 'responses' | 'both';
   /** The rule in words: `rename name to title`. `name` is its member, `where` the place of its objects: ` in property`, or nothing. */

@@ -127,6 +127,12 @@ export function doneWords(rule: RequestRuleName, places: Omit<EditPlaces, 'rule'
   return words.done({ rule, ...places });
 }
 
+/** True for a kind whose rules leave a member that they give a place where it is as well. */
+export function keepsMember(rule: string): boolean {
+  const words: Readonly<Record<string, { readonly keeps?: true } | undefined>> = WORDS;
+  return words[rule]?.keeps === true;
+}
+
 /** Why a rule has no inverse: what goes on after "since". */
 export const WHY_NO_INVERSE: Readonly<Record<NoInverse['reason'], string>> = {
   wrapped: 'a response always has its wrapper',
