@@ -1,6 +1,5 @@
 import { scalarValue } from '../../json/names.ts';
 import { type Conversion, inverseConversion } from '../../rules/kinds/conversion.ts';
-import { keepsMember } from '../../rules/kinds/words.ts';
 import type { InvertedRule } from '../../rules/inverse.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
@@ -79,7 +78,7 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
     return at(edit, `${rule.rule} of ${of(rule.member)}`);
   }
   if ('from' in rule) {
-    const edit = keepsMember(rule.rule) ? removeAt(change, rule.to) : moveMember(change, rule.to, rule.from);
+    const edit = rule.rule === 'copy' ? removeAt(change, rule.to) : moveMember(change, rule.to, rule.from);
     return at(edit, `${rule.rule} of ${of(...rule.from)} to ${of(...rule.to)}`);
   }
   switch (rule.rule) {
