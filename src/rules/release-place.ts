@@ -40,6 +40,7 @@ export class ReleaseMedia {
     const [type = '', parameter] = before.split(String.raw`\;`);
     const name = parameter?.replaceAll(/\\[ =]/g, '');
     const start = name === undefined ? type : String.raw`${type}(?=[ \t;])[^]*?;[ \t]*${name}[ \t]*=[ \t]*"?`;
+    // Not proven linear: what repeats stands between semicolons, which only the lazy part passes, and a field has 64 KiB at most.
     this.named = new RegExp(String.raw`^([ \t]*${start})([\w.-]+?)${after}"?(?=[ \t;]|$)`, 'i');
   }
 

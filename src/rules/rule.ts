@@ -8,7 +8,6 @@ import type { ExplicitResponseRule } from './kinds/kinds.ts';
 export type { MappedValue } from '../edits/mapped-values.ts';
 export type { Path } from '../edits/run.ts';
 export type { StatusPattern } from './kinds/kind.ts';
-export type { ErrorForm, ErrorsRule } from './kinds/errors.ts';
 export type { ExplicitResponseRule, RequestRule } from './kinds/kinds.ts';
 export type { RequestRuleName, ResponseRuleName } from './kinds/words.ts';
 
