@@ -32,18 +32,18 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 83_000,
+    limit: 84_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 85_000,
+    limit: 87_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 86_000,
+    limit: 88_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -58,13 +58,13 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker before its first request, with the rule book that ships',
     source: EDGE_WORKER,
     modules: 'first',
-    limit: 153_000,
+    limit: 154_000,
   },
   {
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 175_000,
+    limit: 177_000,
   },
 ];
 
