@@ -94,11 +94,12 @@ test('clients and rollout print what the gateway says, and fit their tables', as
       [
         ['clients', 'list', ...admin],
         ['rollout', ...admin],
+        ['status', ...admin],
       ],
       { columns },
     );
     for (const [at, { out }] of fitted.entries()) {
-      const words = (at === 0 ? clients : rollout).text.split(/\s+/);
+      const words = ([clients, rollout, status][at]?.text ?? '').split(/\s+/);
       expect(out.split('\n').filter((line) => line.length > columns)).toEqual([]);
       expect(out.split(/\s+/).toSorted()).toEqual(words.toSorted());
     }

@@ -84,7 +84,7 @@ const commandsOf = (): Readonly<Record<string, readonly string[]>> => ({
 });
 
 /**
- * Commands that print a document, one sentence, or are tried elsewhere: `twin` by its text below, `clients list` and `rollout` with
+ * Commands that print a document, one sentence, or are tried elsewhere: `twin` by its text below, `clients list`, `status` and `rollout` with
  * a gateway (json-output.test.ts).
  */
 const OTHERS: ReadonlySet<string> = new Set([
@@ -96,6 +96,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   'clients name',
   'twin',
   'clients list',
+  'status',
   ...['show', 'observe', 'shadow', 'migrate', 'canary', 'verify', 'clear'].map((mode) => `rollout ${mode}`),
 ]);
 
