@@ -1211,6 +1211,13 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
       { found: listed, confidence: 0.5, evidence: 'the types tell it', doubt: why, old: work.old },
       work,
     );
+    // What is in the element and in the single object differs as well.
+    const inside = { ...work, doubt: work.doubt ?? `it holds only with the rule for ${pathText(at)}` };
+    const isList = listed.rule === 'list';
+    compareInside(v1.shape.element ?? v1.shape, v2.shape.element ?? v2.shape, isList ? [...at, '*'] : at, {
+      ...inside,
+      old: isList ? work.old : [...work.old, '*'],
+    });
     return;
   } else if (!isCompatible(v1.shape, v2.shape)) {
     if (isListedAlike(v1.shape, v2.shape)) {

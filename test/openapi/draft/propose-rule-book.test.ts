@@ -984,3 +984,43 @@ test('a member that becomes a list of one, a key that moves, and members of seve
   expect(draft).toContain('{ query: token, to: x-token }');
   expect(draft.match(/TODO/g)).toHaveLength(3);
 });
+
+test.each<
+  [what: string, v1: (one: unknown) => unknown, v2: (one: unknown) => unknown, rules: readonly string[]]
+>([
+  [
+    'V1 has a list of one',
+    listOf,
+    (one) => one,
+    ['{ rename: data.id, to: txid }', '{ list: data, to: data }'],
+  ],
+  [
+    'V2 has a list of one',
+    (one) => one,
+    listOf,
+    ['{ rename: "data.*.id", to: txid }', '{ first: data, to: data }'],
+  ],
+])(
+  'what differs within a value that is a list in one version is a rule as well: %s',
+  async (_, v1, v2, rules) => {
+    const read = (version: string, data: unknown): Record<string, unknown> => ({
+      openapi: '3.1.0',
+      info: { title: 'T', version: '1' },
+      paths: {
+        [`/api/${version}/a`]: {
+          post: {
+            operationId: 'a',
+            responses: { 200: { content: { 'application/json': { schema: objectOf({ data }) } } } },
+          },
+        },
+      },
+    });
+    const one = (id: string): unknown =>
+      objectOf({ [id]: integer, reference: text, amount: integer, date: text });
+    const draft = await soundDraft(proposeRuleBook(read('v1', v1(one('txid'))), read('v2', v2(one('id')))));
+    const unmarked = printRuleBook(draft, undefined, 'unmarked');
+    // The rule for what is inside names the place that it has in V2, and so comes first.
+    expect(rules.map((rule) => unmarked.indexOf(rule)).every((at) => at > 0)).toBe(true);
+    expect(unmarked.indexOf(rules[0] ?? '')).toBeLessThan(unmarked.indexOf(rules[1] ?? ''));
+  },
+);
