@@ -74,6 +74,9 @@ const FAILING = 50;
 
 const MINUTE_MS = 60_000;
 
+/** Milliseconds without a failure after which an operation that failed does not count as failing now. */
+const SILENT_MS = 3_600_000;
+
 /** Requests before trouble from which something is known of an operation's past. */
 const ENOUGH_BEFORE = 20;
 
@@ -158,8 +161,9 @@ function asNote(condition: Condition): Condition {
 }
 
 /** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
-function operationCondition(trouble: OperationTrouble, { names }: ConditionFacts): Condition {
-  const { operation, kind, requests, failed, isRefusal, client, since, until, before } = trouble;
+function operationCondition(trouble: OperationTrouble, { names, now }: ConditionFacts): Condition {
+  const { operation, kind, requests, failed, isRefusal, client, since, last, until, before } = trouble;
+  const isSilent = now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
   const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
   const verb = isRefusal ? 'is refused' : 'fails';
@@ -170,6 +174,7 @@ function operationCondition(trouble: OperationTrouble, { names }: ConditionFacts
   const from = new Date(since).toISOString();
   const period =
     until === undefined ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
+  const lately = until === undefined && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
   const whose = client === undefined ? '' : `, all of ${nameIn(names, client)}`;
   const earlier =
     before.requests < ENOUGH_BEFORE
@@ -177,9 +182,9 @@ function operationCondition(trouble: OperationTrouble, { names }: ConditionFacts
       : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))} failed.`;
   return {
     about: 'operation',
-    level: until !== undefined || isUnknown || !isMost ? 'note' : 'bad',
+    level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
     label: `${operation} ${words}`,
-    sentence: `${operation} ${words}: ${of} ${period}${whose}. ${earlier}`,
+    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}. ${earlier}`,
     place: {
       view: 'traffic',
       filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),

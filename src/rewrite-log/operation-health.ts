@@ -40,8 +40,9 @@ const KNOWN = 20;
 const RECENT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
-/** Milliseconds after the last failure for which trouble is told. */
+/** Milliseconds for which trouble that is over is told, and for which it is after its last failure where nothing shows that it is over. */
 const TOLD_MS = 3_600_000;
+const LASTING_MS = 86_400_000;
 
 /** Requests of the past, of which older ones count for ever less. */
 const PAST_REQUESTS = 10_000;
@@ -81,7 +82,6 @@ interface Health {
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
-  private over: number | undefined;
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number): void {
@@ -97,23 +97,29 @@ export class OperationHealth {
     }
     addToRow(health, entry, failed, time);
     const { trouble } = health;
-    if (trouble !== undefined && trouble.until === undefined) {
-      goOn(trouble, health, entry, failed, time);
-      if (trouble.until !== undefined) this.over = Math.max(trouble.until, this.over ?? 0);
-    } else if (failed) this.judge(health, time);
+    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
+    else if (failed) this.judge(health, time);
     addToMinute(health, failed, time);
   }
 
-  /** Milliseconds since 1970 at which the last trouble was over; undefined without any. */
+  /** Milliseconds since 1970 at which the last trouble was over, or was seen last; undefined without any. */
   get wellSince(): number | undefined {
-    return this.over;
+    const ends = [...this.all.values()].flatMap(({ trouble }) => trouble && (trouble.until ?? trouble.last));
+    return ends.reduce<number | undefined>(
+      (last, end) => (end === undefined ? last : Math.max(end, last ?? 0)),
+      undefined,
+    );
   }
 
   /** What troubles operations at `now`, or did so within an hour, the latest last. */
   troubles(now: number): readonly OperationTrouble[] {
     const told: OperationTrouble[] = [];
-    for (const [operation, { trouble }] of this.all)
-      if (trouble !== undefined && now - trouble.last < TOLD_MS) told.push({ operation, ...trouble });
+    for (const [operation, { trouble }] of this.all) {
+      if (trouble === undefined) continue;
+      const { until, last } = trouble;
+      if (until === undefined ? now - last < LASTING_MS : now - until < TOLD_MS)
+        told.push({ operation, ...trouble });
+    }
     return told.sort((one, other) => one.since - other.since);
   }
 

@@ -247,6 +247,28 @@ describe('the verdict', () => {
       'good: All well for 62 minutes.',
     ],
     [
+      'a fault that nothing showed to be over, hours later',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .pass(120 * MINUTE)
+          .see(5, { operation: 'read_client' })
+          .verdict(),
+      'note: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'such a fault, days later',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .pass(2 * DAY)
+          .see(5, { operation: 'read_client' })
+          .verdict(),
+      'good: All well for 2 days.',
+    ],
+    [
       'two conditions of one kind',
       (all) =>
         all
