@@ -1,4 +1,4 @@
-import { count, counted, lengthWords, nameIn } from '../report/text.ts';
+import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { HistoryMinute, OriginFailures } from '../rewrite-log/history.ts';
@@ -208,28 +208,23 @@ function endConditions(rollout: RolloutView | undefined, now: number): readonly 
   ];
 }
 
-/** Milliseconds before the end of a certificate from which it is told. */
-const CERTIFICATE_MS = 14 * 86_400_000;
-
 function certificateConditions(
   certificates: NonNullable<GatewayStats['certificates']>,
   now: number,
 ): readonly Condition[] {
-  return certificates
-    .filter(({ notAfter }) => notAfter - now <= CERTIFICATE_MS)
-    .map(({ use, notAfter }) => {
-      const name = use === 'clients' ? 'The certificate for clients' : 'The client certificate for V2';
-      const end = new Date(notAfter).toISOString();
-      const isOver = notAfter <= now;
-      return {
+  return certificates.flatMap((certificate) => {
+    const sentence = certificateSentence(certificate, now);
+    if (sentence === undefined) return [];
+    const isOver = certificate.notAfter <= now;
+    return [
+      {
         about: 'certificate',
         level: isOver ? 'bad' : 'note',
         label: isOver ? 'Certificate ended' : 'Certificate ends',
-        sentence: isOver
-          ? `${name} ended at ${end}: connections fail until its file is renewed.`
-          : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`,
-      };
-    });
+        sentence,
+      },
+    ];
+  });
 }
 
 /** The state of everything in one sentence: the same on the page, in `GET /status` and in the command `status`. */

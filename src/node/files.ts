@@ -16,6 +16,7 @@ import {
 import { lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { certificateSentence } from '../report/text.ts';
 import type { ProcessLine } from './log/process-log.ts';
 
 /** Bytes that are not valid text; the message ends a sentence. */
@@ -355,8 +356,7 @@ export interface NamedFile {
 /** Whose connections a certificate is for. */
 export type CertificateUse = 'clients' | 'v2';
 
-/** Milliseconds before a certificate's end from which the process log warns, and between two warnings. */
-const WARNING_MS = 14 * 86_400_000;
+/** Milliseconds between two warnings of the process log. */
 const REPEAT_MS = 86_400_000;
 
 /** The certificates that the gateway presents, and when they end. */
@@ -388,26 +388,19 @@ export class CertificatesInUse {
   dueLines(now: number): readonly ProcessLine[] {
     return [...this.all].flatMap(([use, certificate]) => {
       const notAfter = certificate.end.getTime();
-      if (notAfter - now > WARNING_MS || now - certificate.warnedAt < REPEAT_MS) return [];
+      const sentence = certificateSentence({ use, notAfter }, now);
+      if (sentence === undefined || now - certificate.warnedAt < REPEAT_MS) return [];
       certificate.warnedAt = now;
-      return [endLine(use, notAfter, now)];
+      return [
+        {
+          level: notAfter <= now ? 'error' : 'warn',
+          event: 'certificate-ends',
+          message: `certificate: ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`,
+          fields: { use, notAfter: certificate.end.toISOString() },
+        },
+      ];
     });
   }
-}
-
-function endLine(use: CertificateUse, notAfter: number, now: number): ProcessLine {
-  const isOver = notAfter <= now;
-  const name = use === 'clients' ? 'the certificate for clients' : 'the client certificate for V2';
-  const when = new Date(notAfter).toISOString();
-  const days = Math.ceil((notAfter - now) / 86_400_000);
-  return {
-    level: isOver ? 'error' : 'warn',
-    event: 'certificate-ends',
-    message: isOver
-      ? `certificate: ${name} ended at ${when}; connections fail until its file is renewed.`
-      : `certificate: ${name} ends at ${when}, in ${days} ${days === 1 ? 'day' : 'days'}; renew the file, and the running gateway picks it up.`,
-    fields: { use, notAfter: when },
-  };
 }
 
 /** Reads PEM files and checks that they match; the fault is a sentence that names the setting, or a line for each unreadable file. */

@@ -68,6 +68,22 @@ export function lengthWords(milliseconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.floor(hours / 24), 'day');
 }
 
+/** Milliseconds before the end of a certificate from which people are told. */
+const CERTIFICATE_MS = 14 * 86_400_000;
+
+/** Says that a certificate of the gateway has ended, or will within two weeks; undefined before. `notAfter` is milliseconds since 1970. */
+export function certificateSentence(
+  { use, notAfter }: { readonly use: string; readonly notAfter: number },
+  now: number,
+): string | undefined {
+  if (notAfter - now > CERTIFICATE_MS) return undefined;
+  const name = use === 'clients' ? 'The certificate for clients' : 'The client certificate for V2';
+  const end = new Date(notAfter).toISOString();
+  return notAfter <= now
+    ? `${name} ended at ${end}: connections fail until its file is renewed.`
+    : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`;
+}
+
 /** Names the kind of a call: its operation, or its method and path below the version, with `*` for segments that have digits. */
 export function callName(
   operation: string | undefined,
