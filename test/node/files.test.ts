@@ -18,8 +18,8 @@ test('the end of a certificate is told from 14 days before, once a day, and as a
   ]);
   expect(told(13.5)).toEqual([]);
   expect(told(13)).toHaveLength(1);
-  expect(told(0.5)).toEqual([expect.stringContaining('in 1 day;')]);
-  expect(told(-1)).toEqual([expect.stringMatching(/^error .* ended at .*; connections fail/)]);
+  expect(told(0.5)).toEqual([expect.stringContaining('in 12 hours;')]);
+  expect(told(-1)).toEqual([expect.stringMatching(/^error .* ended at .*: connections fail/)]);
 });
 
 test('a renewed certificate is judged anew, and texts without one change nothing', () => {
