@@ -5,7 +5,16 @@ import { STRING } from '../json/tape.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
 import { ERROR_FORMS, type ErrorForm, type ErrorsRule } from '../rules/kinds/errors.ts';
 import { type DraftMember, DraftObject, find, markChanged } from '../edits/draft.ts';
-import { camel, isWordUnit, MAX_ROOTS, NameSpellings, V1Names, placesInV2 } from './name-spellings.ts';
+import {
+  camel,
+  isWordUnit,
+  MAX_ROOTS,
+  NameSpellings,
+  type NamedRule,
+  namedRules,
+  V1Names,
+  placesInV2,
+} from './name-spellings.ts';
 import type { QueryPlan } from './query-plan.ts';
 import { responseBase, type RuleBase, type Run } from '../edits/run.ts';
 import type { CompiledResponseRule } from '../rules/kinds/kinds.ts';
@@ -249,12 +258,13 @@ export function compileErrors(
 ): readonly CompiledResponseRule[] {
   const form: ErrorForm = declared ?? ERROR_FORMS['json-api'];
   const details = new Map(Object.entries(rule.details));
-  const v1 = new V1Names(request);
+  const rules = namedRules(request);
+  const v1 = new V1Names(rules);
   const base = responseBase({ change, rule: rule.rule });
   const common = {
     ...base,
     v1,
-    spellings: new NameSpellings(request, v1),
+    spellings: new NameSpellings(rules, v1),
     details,
     detailLength: 6 * Math.max(0, ...[...details.keys()].map((detail) => detail.length)),
     parameter: names.add('parameter'),
@@ -284,14 +294,14 @@ export function compileErrors(
     sentences: ids(form.text),
   });
   const ofAll = { path: [], pointer: [], sentences: ids(form.about) };
-  const rails = new RailsErrors(request, v1);
+  const rails = new RailsErrors(rules, v1);
   if (form.isKeyed === true) {
     const keyed = { id: names.add(form.list[0] ?? ''), errors: rails };
     return [compiled({ ...ofAll, keyed })];
   }
   if (form.about.length > 0) return [compiled(ofAll), ofEach];
   if (declared !== undefined) return [ofEach];
-  const members = [...ANY_MEMBERS.map((name) => [name, name] as const), ...namesInV2(request, common)];
+  const members = [...ANY_MEMBERS.map((name) => [name, name] as const), ...namesInV2(rules, common)];
   const any: AnyErrors = {
     members: new Map(members.map(([name, own]) => [names.add(name), names.add(own)])),
     list: names.add(form.list[0] ?? ''),
@@ -313,7 +323,7 @@ const ANY_MEMBERS: readonly string[] = (
 
 /** The names at the top of V2's body that errors may be keyed by, in their spellings, with V1's. */
 function namesInV2(
-  rules: readonly RequestRule[],
+  rules: readonly NamedRule[],
   { spellings }: Pick<Errors, 'spellings'>,
 ): readonly (readonly [string, string])[] {
   return placesInV2(rules).flatMap(([name = '', ...rest]) =>
@@ -377,7 +387,7 @@ export class RailsErrors {
   private readonly walker = new JsonWalker(Number.POSITIVE_INFINITY, MAX_LEVELS);
 
   /** `rules` are the request rules of the operation, in order. */
-  constructor(rules: readonly RequestRule[], v1: V1Names) {
+  constructor(rules: readonly NamedRule[], v1: V1Names) {
     this.v1 = v1;
     for (const place of placesInV2(rules))
       for (let from = 0; from < place.length; from += 1) this.addSentence(place.slice(from), from === 0);

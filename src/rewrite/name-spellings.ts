@@ -1,6 +1,6 @@
 import { spelledText } from '../json/names.ts';
+import { lensOf } from '../rules/kinds/kinds.ts';
 import type { RequestRule, Path } from '../rules/rule.ts';
-import type { MoveRule } from '../rules/kinds/move.ts';
 
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
@@ -61,9 +61,9 @@ export class NameSpellings {
   private readonly longestWord: number;
 
   /** `rules` are the request rules of the operation. */
-  constructor(rules: readonly RequestRule[], v1: V1Names) {
+  constructor(rules: readonly NamedRule[], v1: V1Names) {
     this.v1 = v1;
-    this.plain = new V1Names(rules.map(plainRule));
+    this.plain = new V1Names(rules.map(plain));
     this.spelled = new Map(v1NamesOf(rules).map((name) => [plainName(name), name]));
     this.others = [
       ...new Set(
@@ -73,7 +73,7 @@ export class NameSpellings {
           .map(squeezed),
       ),
     ];
-    this.phrases = phrasesOf(placesInV2(rules.map(plainRule)), this.plain);
+    this.phrases = phrasesOf(placesInV2(rules.map(plain)), this.plain);
     this.longestWord = Math.max(0, ...[...this.phrases.keys()].map((word) => word.length));
   }
 
@@ -253,40 +253,19 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-function plainRule(rule: RequestRule): RequestRule {
-  const inside = 'in' in rule ? rule.in.map(plainName) : [];
-  if ('from' in rule)
-    return { ...rule, in: inside, from: rule.from.map(plainName), to: rule.to.map(plainName) };
-  switch (rule.rule) {
-    case 'rename':
-    case 'list':
-      return { ...rule, in: inside, member: plainName(rule.member), to: plainName(rule.to) };
-    case 'nest':
-      return { ...rule, in: inside, members: rule.members.map(plainName), under: plainName(rule.under) };
-    case 'join':
-      return { ...rule, in: inside, members: rule.members.map(plainName), to: plainName(rule.to) };
-    case 'split':
-      return { ...rule, in: inside, member: plainName(rule.member), to: rule.to.map(plainName) };
-    case 'unwrap':
-    case 'strip':
-    case 'only':
-    case 'map':
-    case 'set':
-    case 'default':
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date':
-      return rule;
-  }
+/** What a rule does to names, with all of them plain. */
+function plain({ wrapper, in: objects, moves }: NamedRule): NamedRule {
+  return {
+    wrapper,
+    in: objects.map(plainName),
+    moves: moves.map(({ from, to }) => ({ from: from.map(plainName), to: to.map(plainName) })),
+  };
 }
 
 /** The names of V1 that differ in V2. */
-function v1NamesOf(rules: readonly RequestRule[]): readonly string[] {
-  return rules.flatMap((rule) =>
-    rule.rule === 'rename' ? [rule.member] : movesOf(rule).flatMap(({ from }) => from),
+function v1NamesOf(rules: readonly NamedRule[]): readonly string[] {
+  return rules.flatMap(({ moves }) =>
+    moves.flatMap(({ from, to }) => from.filter((name) => !to.includes(name))),
   );
 }
 
@@ -361,35 +340,52 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
+/** What a request rule does to names. */
+export interface NamedRule {
+  /** The member that it puts in the place of the body. */
+  readonly wrapper: string | undefined;
+  readonly in: Path;
+  /** The paths of members in both versions, from the objects at `in`. */
+  readonly moves: readonly { readonly from: Path; readonly to: Path }[];
+}
+
+/** What request rules do to names, in their order. */
+export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] {
+  return rules.map((rule) => {
+    const lens = lensOf(rule);
+    const moves = lens.moves(rule).flatMap(({ from, to, through }) => {
+      const inside = through === undefined ? [] : [{ from, to: [...to, ...through] }];
+      return [...inside, { from, to }];
+    });
+    return { wrapper: lens.unwraps?.(rule), in: 'in' in rule ? rule.in : [], moves };
+  });
+}
+
 /** Converts pointers and names in a V2 body back to V1's, by applying the request rules of an operation in reverse. */
 export class V1Names {
   /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
   readonly depth: number;
   /** Maximum characters of the text of a pointer, as spelled in JSON, up to the last of those tokens. */
   readonly spelledLength: number;
-  private readonly rules: readonly RequestRule[];
-  /** Names of V2 that differ in V1: a text without any of them stays as it is. */
+  private readonly rules: readonly NamedRule[];
+  /** The first names of V2's places: a text without any of them stays as it is. */
   private readonly others: ReadonlySet<string>;
 
   /** `rules` are the request rules of the operation, in order. */
-  constructor(rules: readonly RequestRule[]) {
+  constructor(rules: readonly NamedRule[]) {
     this.rules = rules.toReversed();
-    const renames = rules.filter((rule) => rule.rule === 'rename');
-    const nests = rules.filter((rule) => rule.rule === 'nest');
-    const moves = rules.flatMap((rule) => movesOf(rule));
-    this.others = new Set([
-      ...renames.map(({ to }) => to),
-      ...nests.map(({ under }) => under),
-      ...moves.flatMap(({ to }) => to),
-    ]);
-    // Each object that V1 does not have moves what is behind it one token forward, and a move as many as its paths have.
-    const moved = moves.reduce((tokens, { from, to }) => tokens + Math.max(from.length, to.length), 0);
-    const placed = [...renames, ...nests, ...moves];
-    this.depth = Math.max(0, ...placed.map((rule) => rule.in.length)) + nests.length + moved + 2;
-    const named = placed.flatMap((rule) => [
-      ...rule.in,
-      ...('members' in rule ? [...rule.members, rule.under] : [rule.to].flat()),
-    ]);
+    const places = rules.flatMap(({ in: objects, moves }) =>
+      moves.map(({ from, to }) => ({ objects, from, to })),
+    );
+    this.others = new Set(places.flatMap(({ to }) => to.slice(0, 1)));
+    // The longest place, and how far rules at most take what is behind it from where V1 has it.
+    const moved = rules.map(({ moves }) =>
+      Math.max(0, ...moves.map(({ from, to }) => to.length - from.length)),
+    );
+    this.depth =
+      Math.max(0, ...places.map(({ objects, to }) => objects.length + to.length)) +
+      moved.reduce((sum, tokens) => sum + tokens, 0);
+    const named = places.flatMap(({ objects, to }) => [...objects, ...to]);
     // A character of a name is two of a pointer at most, and each of them an escape of six. No index has more than 16 digits.
     this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
   }
@@ -409,8 +405,8 @@ export class V1Names {
   path(path: readonly string[], isWrapped: boolean): readonly string[] {
     let tokens = path;
     for (const rule of this.rules) {
-      if (rule.rule !== 'unwrap') tokens = reverseRule(rule, tokens, false);
-      else if (isWrapped) tokens = [rule.member, ...tokens];
+      tokens = reverseRule(rule, tokens, false);
+      if (isWrapped && rule.wrapper !== undefined) tokens = [rule.wrapper, ...tokens];
     }
     return tokens;
   }
@@ -444,71 +440,36 @@ export class V1Names {
 }
 
 /** The places in V2's body of members that V1 has elsewhere or under another name; an index stands for any element. */
-export function placesInV2(rules: readonly RequestRule[]): readonly Path[] {
-  return rules
-    .flatMap((rule): readonly Path[] => {
-      if (rule.rule === 'rename') return [[...rule.in, rule.to]];
-      if (rule.rule === 'nest') return rule.members.map((member) => [...rule.in, rule.under, member]);
-      return movesOf(rule).map(({ in: inside, to }) => [...inside, ...to]);
-    })
-    .map((place) => place.map((step) => (step === '*' ? '0' : step)));
-}
-
-/** Reverses one rule on a path of `tokens` into a body. A `loose` path may begin anywhere on the rule's path. */
-function reverseRule(rule: RequestRule, tokens: readonly string[], loose: boolean): readonly string[] {
-  if (rule.rule === 'rename') {
-    const at = tokens.findIndex(
-      (token, index) => token === rule.to && matchesPath(rule.in, tokens, index, loose),
-    );
-    return at === -1 ? tokens : tokens.with(at, rule.member);
-  }
-  const moves = movesOf(rule);
-  if (moves.length > 0) return moves.reduce((path, move) => reverseMove(move, path, loose), tokens);
-  if (rule.rule !== 'nest') return tokens;
-  const at = tokens.findIndex(
-    (token, index) => token === rule.under && matchesPath(rule.in, tokens, index, loose),
+export function placesInV2(rules: readonly NamedRule[]): readonly Path[] {
+  return rules.flatMap(({ in: objects, moves }) =>
+    moves.map(({ to }) => [...objects, ...to].map((step) => (step === '*' ? '0' : step))),
   );
-  const next = tokens[at + 1];
-  if (at === -1 || (next !== undefined && !rule.members.includes(next))) return tokens;
-  // V1 has no such object: an error about all of it becomes one about the object around it. Alone, its name may be a plain word.
-  if (next === undefined) return loose && (at === 0 || at < rule.in.length) ? tokens : tokens.slice(0, at);
-  return tokens.toSpliced(at, 1);
 }
 
-/** A rule as moves, where that is what it does to names: a list has its one element, joined and split texts each of their parts. */
-function movesOf(rule: RequestRule): readonly NameMove[] {
-  if ('from' in rule) return [rule];
-  if (rule.rule === 'list') {
-    const { in: inside, member, to } = rule;
-    return [[to, '0'], [to]].map((path) => ({ in: inside, from: [member], to: path }));
-  }
-  if (rule.rule === 'join')
-    return rule.members.slice(0, 1).map((member) => ({ in: rule.in, from: [member], to: [rule.to] }));
-  if (rule.rule !== 'split') return [];
-  return rule.to.map((part) => ({ in: rule.in, from: [rule.member], to: [part] }));
-}
-
-/** The paths of a member in both versions, from the objects at `in`. */
-type NameMove = Pick<MoveRule, 'in' | 'from' | 'to'>;
-
-/** Reverses a move. An error about an object that V1 does not have becomes one about the object around it. */
-function reverseMove(
-  { in: inside, from, to }: NameMove,
+/**
+ * Reverses one rule on a path of `tokens` into a body, by the first of its moves that is about it. A `loose` path may begin anywhere on
+ * the rule's path. An error about an object that V1 does not have becomes one about the object around it.
+ */
+function reverseRule(
+  { in: objects, moves }: NamedRule,
   tokens: readonly string[],
   loose: boolean,
 ): readonly string[] {
-  const at = tokens.findIndex(
-    (_, index) =>
-      to.every((name, step) => tokens[index + step] === name) && matchesPath(inside, tokens, index, loose),
-  );
-  if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
-  const { length } = inside;
-  const rest = tokens.slice(length);
-  const isAround = !loose && rest.length < to.length && rest.every((name, step) => name === to[step]);
-  const parted = rest.findIndex((name, step) => name !== from[step]);
-  return isAround && parted !== -1 && matchesPath(inside, tokens, length, false)
-    ? tokens.slice(0, length + parted)
-    : tokens;
+  for (const { from, to } of moves) {
+    const at = tokens.findIndex(
+      (_, index) =>
+        to.every((name, step) => tokens[index + step] === name) && matchesPath(objects, tokens, index, loose),
+    );
+    if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
+    const { length } = objects;
+    const rest = tokens.slice(length);
+    const isAround = rest.length < to.length && rest.every((name, step) => name === to[step]);
+    const parted = rest.findIndex((name, step) => name !== from[step]);
+    // Alone, the name of such an object may be a plain word.
+    if (isAround && parted !== -1 && (!loose || length > 0) && matchesPath(objects, tokens, length, loose))
+      return tokens.slice(0, length + parted);
+  }
+  return tokens;
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */

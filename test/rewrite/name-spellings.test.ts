@@ -54,6 +54,10 @@ test.each([
   ["$['property']", "$.data['property']"],
   ['highlight_type', 'transition_type'],
   ['property[address][suburb]', 'property[suburb]'],
+  ['property.address', 'property'],
+  ['site.ids.own', 'site'],
+  ['site[contact][own]', 'site[contact]'],
+  ['ids.own', 'ids.own'],
   ['name', 'name'],
 ])('in a place, %s is %s to V1', (v2, v1) => {
   expect(turned({ source: { pointer: v2 } })).toEqual({ source: { pointer: v1 } });

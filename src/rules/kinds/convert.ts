@@ -36,7 +36,7 @@ export const kind: Kind<ConvertRule> = { compile };
 /** The value is converted back. */
 export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   changesValue: true,
-  placed: () => [],
+  moves: () => [],
   inverse: (rule, objects) => {
     const conversion = inverseConversion(rule.conversion);
     return [{ rule: conversion.rule, path: [...objects, rule.member], conversion }];

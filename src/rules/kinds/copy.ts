@@ -27,7 +27,7 @@ export const kind: Kind<CopyRule> = { compile: compilePlaced };
 
 /** V1 had no such member: the copy goes, whatever its value, and so do the objects around it that it leaves empty. */
 export const lens: Lens<CopyRule, ResponseStripRule> = {
-  placed: ({ to }) => [to],
+  moves: ({ from, to }) => [{ from, to }],
   inverse: (rule, path, { inside }) => {
     const copy = inside([...rule.in, ...rule.to]);
     if (copy === undefined) return { reason: 'outside' };

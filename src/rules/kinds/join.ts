@@ -43,7 +43,7 @@ export const kind: Kind<JoinRule> = { compile };
 /** The string is split again. */
 export const lens: Lens<JoinRule, ResponseSplitRule> = {
   changesValue: true,
-  placed: ({ to }) => [[to]],
+  moves: ({ members, to }) => members.slice(0, 1).map((member) => ({ from: [member], to: [to] })),
   inverse: ({ members, to, with: separator, at }, objects) => [
     { rule: 'split', path: [...objects, to], to: members, with: separator, at },
   ],

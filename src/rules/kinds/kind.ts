@@ -25,8 +25,8 @@ export interface Kind<Rule> extends ResponseKind<Rule> {
 
 /** What a kind of rules for requests does to names, and what undoes it in a response: rules `Undo`. */
 export interface Lens<Rule, Undo> extends ChangesValue {
-  /** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
-  placed(rule: Rule): readonly Path[];
+  /** The members that a rule gives a name or a place; none for a rule that leaves both. */
+  moves(rule: Rule): readonly MovedMember[];
   /**
    * The rules that undo a rule in a response, in their order, or why nothing does. `objects` is the path there to the objects of the
    * rule.
@@ -36,6 +36,14 @@ export interface Lens<Rule, Undo> extends ChangesValue {
   readonly leadsIn?: true;
   /** The member that a rule puts in the place of the body. */
   unwraps?(rule: Rule): string;
+}
+
+/** The place of a member in both versions, as paths from the objects of a rule. */
+export interface MovedMember {
+  readonly from: Path;
+  readonly to: Path;
+  /** The path from its place in V2 to V1's value, where V2 has that inside of another. */
+  readonly through?: Path;
 }
 
 /** A response rule without the statuses that it is for. */

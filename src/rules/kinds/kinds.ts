@@ -164,7 +164,9 @@ export function changesValue(rule: string): boolean {
 
 /** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
 export function placedMembers(rule: RequestRule): readonly Path[] {
-  return lensOf(rule).placed(rule);
+  return lensOf(rule)
+    .moves(rule)
+    .map(({ to }) => to);
 }
 
 /** A rule for responses with one of some statuses, compiled. */

@@ -44,7 +44,7 @@ export const kind: Kind<ListRule> = { compile };
 /** The first element comes back. */
 export const lens: Lens<ListRule, ResponseListRule> = {
   changesValue: true,
-  placed: ({ to }) => [[to]],
+  moves: ({ member, to }) => [{ from: [member], to: [to], through: ['0'] }],
   inverse: ({ member, to }, objects) => [{ rule: 'first', path: [...objects, to], to: member }],
 };
 

@@ -26,7 +26,7 @@ export const kind: Kind<MapRule> = { compile };
 /** Each value comes back that only one value becomes. */
 export const lens: Lens<MapRule, ResponseMapRule> = {
   changesValue: true,
-  placed: () => [],
+  moves: () => [],
   inverse: (rule, objects) => {
     const values = inverseValues(rule.values);
     if (values.length === 0) return { reason: 'shared' };

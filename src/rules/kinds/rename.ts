@@ -24,7 +24,7 @@ export const kind: Kind<RenameRule> = { compile };
 
 /** The old name comes back. */
 export const lens: Lens<RenameRule, RenameBackRule> = {
-  placed: ({ to }) => [[to]],
+  moves: ({ member, to }) => [{ from: [member], to: [to] }],
   inverse: ({ member, to }, objects) => [{ rule: 'rename', path: [...objects, to], to: member }],
 };
 

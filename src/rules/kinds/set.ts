@@ -34,7 +34,7 @@ export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.lengt
 /** V1 had no such member: it goes. Of a `default`, only where it has the value that the rule gives it, as a client may have sent another. */
 export const lens: Lens<SetRule, ResponseStripRule> = {
   changesValue: true,
-  placed: () => [],
+  moves: () => [],
   inverse: (rule, objects) => {
     const path = [...objects, rule.member];
     if (rule.rule === 'set') return [{ rule: 'strip', path }];

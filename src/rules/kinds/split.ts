@@ -22,7 +22,7 @@ export const kind: Kind<SplitRule> = { compile };
 /** The parts are joined again. */
 export const lens: Lens<SplitRule, ResponseJoinRule> = {
   changesValue: true,
-  placed: ({ to }) => to.map((name) => [name]),
+  moves: ({ member, to }) => to.map((part) => ({ from: [member], to: [part] })),
   inverse: ({ member, to, with: separator, at }, objects) => [
     { rule: 'join', path: objects, members: to, to: member, with: separator, at },
   ],

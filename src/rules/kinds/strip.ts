@@ -45,7 +45,7 @@ export const kind: Kind<StripRule | OnlyRule> = {
 
 /** What is gone is gone. */
 export const lens: Lens<StripRule | OnlyRule, never> = {
-  placed: () => [],
+  moves: () => [],
   inverse: () => ({ reason: 'lost' }),
 };
 

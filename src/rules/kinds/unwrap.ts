@@ -24,7 +24,7 @@ export const kind: Kind<UnwrapRule> = { compile };
 
 /** Responses have a wrapper of their own. */
 export const lens: Lens<UnwrapRule, never> = {
-  placed: () => [],
+  moves: () => [],
   inverse: () => ({ reason: 'wrapped' }),
   unwraps: ({ member }) => member,
 };

@@ -25,7 +25,6 @@ const ASKING: Readonly<Record<string, number>> = {
   'rewrite/header-plan.ts': 16,
   'rewrite/json-patch.ts': 3,
   'rewrite/moves.ts': 4,
-  'rewrite/name-spellings.ts': 30,
   'rewrite/plan.ts': 1,
   'rewrite/query-plan.ts': 16,
   'rewrite/records.ts': 7,
