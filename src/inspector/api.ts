@@ -15,6 +15,7 @@
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: all in one sentence, and what is behind it |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
+ * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with what operators changed |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
@@ -33,7 +34,8 @@ import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
-import type { ReplicaView } from '../rollout/rollout-tally.ts';
+import type { SeriesPoint, SeriesStep } from '../rewrite-log/traffic-series.ts';
+import type { ChangeRecord, ReplicaView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from './conditions.ts';
@@ -283,6 +285,19 @@ export interface HistoryView {
   readonly since: string;
   /** Oldest first, ending with the current one: at most 60, and none that was over before this run. */
   readonly minutes: readonly HistoryMinute[];
+}
+
+/** Traffic over time. */
+export interface SeriesView {
+  readonly by: SeriesStep;
+  /** RFC 3339: before that, nothing is known. */
+  readonly since: string;
+  /** A sentence that says who counted, and since when. */
+  readonly known: string;
+  /** Oldest first, without gaps, ending with the current one. */
+  readonly points: readonly SeriesPoint[];
+  /** What operators, roll-backs and the rule book's file changed within that time, oldest first. */
+  readonly marks: readonly ChangeRecord[];
 }
 
 /** A plan for the end of V1, made from the log of this gateway. */

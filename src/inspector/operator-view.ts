@@ -1,4 +1,5 @@
 import { Tally } from '../report/tally/tally.ts';
+import { AnswerJudge } from '../rewrite-log/answers.ts';
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
 import { isNotable, type Entry } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
@@ -10,6 +11,7 @@ import {
   ClientTraces,
   type Observer,
 } from '../rewrite-log/observer.ts';
+import { TrafficSeries } from '../rewrite-log/traffic-series.ts';
 import { BodyCheckTally } from '../rollout/body-checks.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
 
@@ -33,6 +35,8 @@ interface OperatorViewOptions {
 export class OperatorView implements Observer {
   readonly ring: Ring;
   readonly history = new History();
+  /** Traffic by minute, hour and day. */
+  readonly series = new TrafficSeries();
   readonly metrics = new Metrics();
   /** What troubles operations of V1, judged by their own past. */
   readonly health = new OperationHealth();
@@ -43,6 +47,7 @@ export class OperatorView implements Observer {
   readonly capture: Capture;
   readonly traces = new ClientTraces();
   readonly bodyLimit: number;
+  private readonly judge = new AnswerJudge();
   private readonly options: OperatorViewOptions;
 
   constructor(options: OperatorViewOptions) {
@@ -67,8 +72,10 @@ export class OperatorView implements Observer {
     const seq = this.ring.add(entry);
     this.metrics.add(entry);
     const time = this.options.time();
-    this.history.add(entry, time);
-    this.health.add(entry, time);
+    const answer = this.judge.judge(entry);
+    this.history.add(entry, time, answer);
+    this.series.add(entry, time, answer);
+    this.health.add(entry, time, answer);
     this.tally.add(entry);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {

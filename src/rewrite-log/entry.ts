@@ -202,7 +202,9 @@ export function sentTo({
 }
 
 /** The side that chose the status of the client's response; undefined if the client disconnected before, and for a subscriber of webhooks. */
-export function statusFrom(entry: Entry): 'v1' | 'v2' | 'gateway' | undefined {
+export function statusFrom(
+  entry: Pick<Entry, 'status' | 'failure' | 'cause' | 'origin' | 'verdict' | 'route'>,
+): 'v1' | 'v2' | 'gateway' | undefined {
   const { status, failure, cause, origin, verdict, route } = entry;
   if (status === 0) return undefined;
   if (verdict === 'served') return 'gateway';

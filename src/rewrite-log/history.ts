@@ -1,3 +1,4 @@
+import type { Answer } from './answers.ts';
 import {
   AS_V2_SENT_IT,
   failedOrigin,
@@ -20,7 +21,7 @@ export interface HistoryMinute {
   readonly outcomes: Readonly<Record<HourOutcome, number>>;
   /** Responses of V1 and V2 with a status from 400 to 499. */
   readonly faults: Readonly<Record<'v1' | 'v2', number>>;
-  /** Responses of 500 and above, and clients that did not get a whole response. */
+  /** Requests that failed, as `AnswerJudge` decides. */
   readonly failed: number;
   readonly total?: Quantiles;
   /** Until V2 began to respond. */
@@ -128,7 +129,7 @@ export class History {
   }
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970), unless a client read its own report. */
-  add(entry: Entry, time: number): void {
+  add(entry: Entry, time: number, answer: Answer): void {
     const { verdict } = entry;
     if (verdict === 'served') return;
     this.advanceTo(Math.floor(time / 1000));
@@ -138,7 +139,7 @@ export class History {
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500;
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
-    if (entry.status >= 500 || entry.status === 0 || entry.incomplete === true) minute.failed += 1;
+    if (answer === 'failed') minute.failed += 1;
     const failedBy = failedOrigin(entry);
     const asked = failedBy ?? (from === 'gateway' ? undefined : from);
     if (asked !== undefined) minute.origins[asked].requests += 1;
@@ -286,6 +287,21 @@ export class DurationSteps {
     const bin = Math.min(step, BINS - 1);
     this.counts[bin] = (this.counts[bin] ?? 0) + 1;
     this.total += 1;
+  }
+
+  /** The steps that have durations, with their numbers. */
+  *entries(): Generator<readonly [bin: number, count: number], void, undefined> {
+    if (this.total === 0) return;
+    for (const [bin, count] of this.counts.entries()) if (count > 0) yield [bin, count];
+  }
+
+  /** Adds the numbers of other steps. */
+  merge(entries: Iterable<readonly [bin: number, count: number]>): void {
+    for (const [bin, count] of entries) {
+      if (bin >= BINS) continue;
+      this.counts[bin] = (this.counts[bin] ?? 0) + count;
+      this.total += count;
+    }
   }
 
   /** Returns the upper bound, in milliseconds, of the step at the quantile `q`; undefined without durations. */

@@ -1,4 +1,5 @@
 import { NEUTRAL_FAILURES } from '../rollout/canary-window.ts';
+import type { Answer } from './answers.ts';
 import { type Entry, statusFrom } from './entry.ts';
 
 /** How an operation of V1 fails since it is migrated, as judged by its own past. */
@@ -77,20 +78,20 @@ interface Health {
 }
 
 /**
- * Judges each operation of V1 against its own past, as a canary is judged against the clients that stay on V1: what V1 or V2 refused
+ * Judges each operation of V1 against its own past, as a canary is judged against the clients that stay on V1: what failed as often
  * before is no trouble. A response that the client got from V1 counts for the past only.
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
-  add(entry: Entry, time: number): void {
-    const { operation, route, verdict, failure = '', status } = entry;
-    if (operation === undefined || route !== 'migrate' || verdict === 'served' || status === 0) return;
-    if (NEUTRAL_FAILURES.has(failure)) return;
+  add(entry: Entry, time: number, answer: Answer): void {
+    const { operation, route, verdict, failure = '' } = entry;
+    if (operation === undefined || route !== 'migrate' || verdict === 'served') return;
+    if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
     const health = this.healthOf(operation, time);
     if (health === undefined) return;
-    const failed = status >= 400 || entry.incomplete === true;
+    const failed = answer === 'failed';
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
       return;

@@ -63,6 +63,11 @@ const OWN_FAILURES = {
 /** Failures with a count of their own, each compared with V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
 export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAILURES['5xx']] as const;
 
+/** Whether V1's share of a failure decides whether V2's counts at all: clients earn it by themselves, too. */
+export function isSharedFailure(outcome: CanaryOutcome): boolean {
+  return SHARED_FAILURES.some((shared) => shared === outcome);
+}
+
 /** The outcome of an exchange for its origin. */
 export type CanaryOutcome = 'success' | (typeof FAILURES)[number];
 
@@ -380,7 +385,7 @@ function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): Can
   const isHarm = COMPARISONS.some(({ failures, weight }) =>
     failsTooOften(sampleOf(control, V1, failures), sampleOf(sums, V2, failures), {
       rule,
-      limit: failures.some(isShared) ? UNKNOWN_SHARE : limitAlone(control, sums, rule),
+      limit: failures.some(isSharedFailure) ? UNKNOWN_SHARE : limitAlone(control, sums, rule),
       needed: needed - Math.log(weight),
     }),
   );
@@ -507,11 +512,6 @@ function indexOf(failure: Failure): number {
   return 1 + FAILURES.indexOf(failure);
 }
 
-/** Whether V1's share of this failure decides whether V2's counts at all. */
-function isShared(failure: Failure): boolean {
-  return SHARED_FAILURES.some((shared) => shared === failure);
-}
-
 /** The counts of `failures` of both origins, for people. */
 function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
   return { migrated: sampleOf(sums, V2, failures), v1: sampleOf(sums, V1, failures) };
@@ -524,13 +524,13 @@ function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
 function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonly Failure[] {
   return FAILURES.filter((failure) => {
     const excess = excessOf(sums, failure, rule);
-    return isShared(failure) ? excess > rule.margin / 2 : !isTooOften || excess > 0;
+    return isSharedFailure(failure) ? excess > rule.margin / 2 : !isTooOften || excess > 0;
   });
 }
 
 /** Percentage points by which a failure is more frequent on V2 than on V1; at most 0 where it may be the clients' own. */
 function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): number {
-  const least = isShared(failure) && numberAt(sums, V1) < requests ? UNKNOWN_SHARE : 0;
+  const least = isSharedFailure(failure) && numberAt(sums, V1) < requests ? UNKNOWN_SHARE : 0;
   const percent = (origin: number): number => 100 * share(sampleOf(sums, origin, [failure]));
   return percent(V2) - Math.max(least, percent(V1));
 }

@@ -359,6 +359,12 @@ export class ClientBaselines {
     return isOwnFailure([v1, control], v2, outcome);
   }
 
+  /** Whether V1 served enough requests of the client in the operation to show its own failures. */
+  knows(subject: RolloutSubject): boolean {
+    const pair = this.pairOf(subject, false);
+    return pair !== undefined && pair.v1.requests + pair.control.requests >= ENOUGH;
+  }
+
   private pairOf({ client, operation = '' }: RolloutSubject, makes: boolean): Pair | undefined {
     if (client === undefined) return undefined;
     const key = `${client} ${operation}`;

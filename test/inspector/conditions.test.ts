@@ -223,7 +223,7 @@ test('the header says the share of the failure that rolled a canary back, or how
 test('only the last two minutes count, by the service that failed', () => {
   const history = new History();
   const sent = (minute: number, entry: Partial<Entry>): void =>
-    history.add({ ...sampleEntry(1, 0), ...entry }, minute * 60_000 + 1);
+    history.add({ ...sampleEntry(1, 0), ...entry }, minute * 60_000 + 1, 'well');
   for (let n = 0; n < 9; n += 1) sent(1, { status: 502, failure: 'upstream-unreachable', sent: false });
   sent(2, { status: 503, failure: 'circuit-open', sent: false });
   sent(2, { status: 500, origin: 'v1' });

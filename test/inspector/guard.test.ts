@@ -98,6 +98,7 @@ describe('the admin listener with a token', () => {
       '/entries/stream',
       '/state',
       '/history',
+      '/series',
       '/overview',
       '/metrics',
       '/report',

@@ -126,7 +126,7 @@ function rank(level: string): number {
 test('a request that a service failed is not counted as refused by the gateway, too', () => {
   const history = new History();
   const sample = sampleEntry(1, 0);
-  const sent = (entry: Partial<Entry>): void => history.add({ ...sample, ...entry }, 1);
+  const sent = (entry: Partial<Entry>): void => history.add({ ...sample, ...entry }, 1, 'well');
   sent({ verdict: 'refused', status: 503, failure: 'circuit-open', sent: false });
   sent({ verdict: 'refused', status: 422, failure: 'wrapper-not-object', sent: false });
   sent({ status: 502 });

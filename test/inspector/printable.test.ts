@@ -55,6 +55,7 @@ test('no response for operators has a character that a terminal obeys, and its v
     '/overview',
     '/state',
     '/history',
+    '/series?by=hour',
     '/clients',
     '/rules',
     '/report',

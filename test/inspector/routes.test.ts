@@ -10,6 +10,7 @@ import type {
   Report,
   RequestsPage,
   RulesView,
+  SeriesView,
   State,
 } from '../../src/inspector/api.ts';
 import { MemoryState } from '../../src/rollout/shared-state.ts';
@@ -290,6 +291,7 @@ describe('the other routes', () => {
       `/report?gone-after=${days}`,
       `The query parameter gone-after takes a number of days from 1 to 9999, not "${days}".`,
     ]),
+    ['/series?by=week', 'The query parameter by takes one of minute, hour, day, not "week".'],
     ['/entries?limit=all', 'The query parameter limit takes a whole number, not "all".'],
     ['/entries?before=-1', 'The query parameter before takes a whole number, not "-1".'],
     ['/entries/stream?after=x', 'The query parameter after takes a whole number, not "x".'],
@@ -303,7 +305,7 @@ describe('the other routes', () => {
     ]);
   });
 
-  test('/rules has the book with hits, /history the minute, /state the run', async () => {
+  test('/rules has the book with hits, /history the minute, /series too, /state the run', async () => {
     const gateway = await withOrders(2);
     const rules = await gateway.readJson<RulesView>('/rules');
     expect(rules.operations.find(({ id }) => id === 'order_floor_plan')).toMatchObject({ hits: 2 });
@@ -318,6 +320,10 @@ describe('the other routes', () => {
       true,
     );
     expect(history.minutes.reduce((sum, { outcomes }) => sum + outcomes.rewritten, 0)).toBe(2);
+    const series = await gateway.readJson<SeriesView>('/series');
+    expect(series.points.reduce((sum, { answered }) => sum + answered.v2, 0)).toBe(2);
+    expect(series).toMatchObject({ by: 'minute', since: history.since, marks: [] });
+    expect((await gateway.readJson<SeriesView>('/series?by=day')).points.at(-1)).toMatchObject({ failed: 0 });
     const state = await gateway.readJson<State>('/state');
     expect(state).toMatchObject({
       version: '0.0.0-test',

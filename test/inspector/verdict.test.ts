@@ -5,6 +5,7 @@ import {
   RECENT_MINUTES,
   verdictOf,
 } from '../../src/inspector/conditions.ts';
+import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
@@ -20,6 +21,7 @@ const DAY = 86_400_000;
 /** A gateway that is watched while time passes. */
 class Watched {
   now = START;
+  private readonly judge = new AnswerJudge();
   private readonly history = new History();
   private readonly health = new OperationHealth();
 
@@ -40,8 +42,9 @@ class Watched {
         status: 201,
         ...facts,
       };
-      this.history.add(entry, this.now);
-      this.health.add(entry, this.now);
+      const answer = this.judge.judge(entry);
+      this.history.add(entry, this.now, answer);
+      this.health.add(entry, this.now, answer);
     }
     return this;
   }

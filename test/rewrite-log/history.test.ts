@@ -93,8 +93,8 @@ describe('the history', () => {
     const history = new History(60);
     const start = Date.UTC(2026, 10, 21, 10, 0, 30);
     const entry = sampleEntry(1, start);
-    history.add(entry, start);
-    history.add({ ...entry, verdict: 'refused', status: 0 }, start + 1000);
+    history.add(entry, start, 'well');
+    history.add({ ...entry, verdict: 'refused', status: 0 }, start + 1000, 'failed');
     const minutes = history.minutes(start + 60_000);
     expect(minutes).toHaveLength(60);
     expect(minutes.at(-2)).toMatchObject({
@@ -112,7 +112,7 @@ describe('the history', () => {
       '2026-11-21T10:01:00.000Z',
     ]);
     expect(history.minutes(start + 61 * 60_000).every(({ outcomes }) => outcomes.rewritten === 0)).toBe(true);
-    history.add(entry, start + 3_600_000);
+    history.add(entry, start + 3_600_000, 'well');
     expect(history.minutes(start + 3_600_000).at(-1)?.outcomes).toMatchObject({ rewritten: 1, refused: 0 });
   });
 
@@ -120,7 +120,7 @@ describe('the history', () => {
     const history = new History(60);
     const start = Date.UTC(2026, 10, 21, 10, 0, 30);
     const entry = { ...sampleEntry(1, start), status: 422 };
-    history.add(entry, start);
+    history.add(entry, start, 'well');
     history.add(
       {
         ...entry,
@@ -131,28 +131,22 @@ describe('the history', () => {
         upstreamMs: 900,
       },
       start,
+      'well',
     );
-    history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start);
+    history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start, 'failed');
     const minute = history.minutes(start).at(-1);
     expect(minute).toMatchObject({
       outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 1 },
       faults: { v1: 1, v2: 1 },
-      failed: 0,
+      failed: 1,
     });
     expect(minute?.v1?.p50).toBeGreaterThan(800);
     expect(minute?.v2?.p99).toBeLessThan(20);
   });
 
-  test('counts a response as failed that the client did not get whole, whatever its status', () => {
-    const history = new History();
-    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
-    history.add({ ...sampleEntry(1, start), status: 200, incomplete: true }, start);
-    expect(history.minutes(start).at(-1)?.failed).toBe(1);
-  });
-
   test('tells the last whole second', () => {
     const history = new History();
-    for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100);
+    for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100, 'well');
     expect(history.perSecond(5_000_999)).toBe(0);
     expect(history.perSecond(5_001_000)).toBe(7);
     expect(history.perSecond(5_003_000)).toBe(0);

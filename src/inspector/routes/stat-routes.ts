@@ -9,7 +9,8 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
-import type { ClientsView, EndPlan, HistoryView, Overview, State, Status } from '../api.ts';
+import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
+import type { ClientsView, EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
@@ -48,7 +49,7 @@ const SMALL_PLAN_BYTES = 64 * 1024;
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
-/** Adds `/overview`, `/state`, `/status`, `/history`, `/metrics`, `/report` and `/plan`. */
+/** Adds `/overview`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report` and `/plan`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   const plans = endPlans(parts);
@@ -73,6 +74,11 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       minutes: view.history.minutes(time(), startedAt),
     };
     return jsonResponse(history);
+  });
+  app.get('/series', (c) => {
+    const fault = queryFault(c.req.query(), { by: SERIES_STEPS });
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
+    return jsonResponse(seriesOf(parts, SERIES_STEPS.find((step) => step === c.req.query('by')) ?? 'minute'));
   });
   app.get('/metrics', () => {
     const { from, to, operations } = parts.rules().current.ruleBook;
@@ -115,6 +121,21 @@ function isZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The traffic of this gateway over time, with the changes of modes and rule book as marks. */
+function seriesOf({ view, rollout, time, startedAt }: InspectorParts, by: SeriesView['by']): SeriesView {
+  const points = view.series.points(by, time(), startedAt);
+  const from = points[0]?.time ?? new Date(startedAt).toISOString();
+  const changes = rollout?.view().changes ?? [];
+  const since = new Date(Math.min(startedAt, view.series.since ?? startedAt)).toISOString();
+  return {
+    by,
+    since,
+    known: `Counted by this gateway since ${since}.`,
+    points,
+    marks: changes.filter(({ at }) => Date.parse(at) >= Date.parse(from)).toReversed(),
+  };
 }
 
 /** Makes the report from the counts of this gateway or of all replicas. */

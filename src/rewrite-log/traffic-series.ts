@@ -1,0 +1,191 @@
+import type { Answer } from './answers.ts';
+import { type Entry, isOfV1, statusFrom } from './entry.ts';
+import { DurationSteps } from './history.ts';
+
+/** Widths of the points of a series. */
+export type SeriesStep = 'minute' | 'hour' | 'day';
+
+/** A median and the quantile that 95 of 100 do not exceed, in milliseconds, from steps of about 10 %: the upper bound of its step. */
+export interface Latency {
+  readonly median: number;
+  readonly p95: number;
+}
+
+/** The traffic of clients in one minute, hour or day (UTC). */
+export interface SeriesPoint {
+  /** RFC 3339: its start. */
+  readonly time: string;
+  /** Requests by who chose the status; `nobody` responded to clients that disconnected before. Their sum is the number of requests. */
+  readonly answered: Readonly<Record<Answerer, number>>;
+  /** Of those, requests of V1 clients; the others are of V2's own clients. */
+  readonly ofV1: number;
+  /** Of those, requests that failed, and that the operator refuses on purpose. */
+  readonly failed: number;
+  readonly onPurpose: number;
+  /** From the head of a request to the end of its response, and until V2 began to respond; absent without requests. */
+  readonly latency?: Latency;
+  readonly v2Latency?: Latency;
+}
+
+/** Who chose the status of a response. */
+export type Answerer = 'v1' | 'v2' | 'gateway' | 'nobody';
+
+/** The members of an entry that a series reads. */
+export type SeriesEntry = Parameters<typeof statusFrom>[0] &
+  Pick<Entry, 'upstreamMs'> & {
+    readonly path?: string | undefined;
+    readonly totalMs?: number | undefined;
+  };
+
+/** Counts of a series in another process, as JSON. */
+export interface SeriesData {
+  /** Milliseconds since 1970 of the first request; absent without any. */
+  readonly since?: number;
+  readonly steps: Readonly<Record<SeriesStep, readonly SlotData[]>>;
+}
+
+interface SlotData {
+  readonly start: number;
+  readonly counts: readonly number[];
+  /** Numbers of durations by step. */
+  readonly total: readonly (readonly [bin: number, count: number])[];
+  readonly v2: readonly (readonly [bin: number, count: number])[];
+}
+
+interface Slot {
+  /** By `ANSWERERS`, then those of V1 clients, failed ones and those refused on purpose. */
+  readonly counts: number[];
+  readonly total: DurationSteps;
+  readonly v2: DurationSteps;
+}
+
+const ANSWERERS: readonly Answerer[] = ['v1', 'v2', 'gateway', 'nobody'];
+const OF_V1 = ANSWERERS.length;
+const FAILED = OF_V1 + 1;
+const ON_PURPOSE = OF_V1 + 2;
+
+/** Length of each step in milliseconds, and how many are kept: six hours by minute, two weeks by hour, two years by day. */
+const STEPS: Readonly<Record<SeriesStep, { readonly ms: number; readonly keep: number }>> = {
+  minute: { ms: 60_000, keep: 360 },
+  hour: { ms: 3_600_000, keep: 336 },
+  day: { ms: 86_400_000, keep: 731 },
+};
+
+/** The steps, the shortest first. */
+export const SERIES_STEPS = ['minute', 'hour', 'day'] as const satisfies readonly SeriesStep[];
+
+/** The traffic of clients over time. Memory is limited by the number of points, some 2 KB each with latencies. */
+export class TrafficSeries {
+  private readonly slots: Readonly<Record<SeriesStep, Map<number, Slot>>> = {
+    minute: new Map(),
+    hour: new Map(),
+    day: new Map(),
+  };
+  private latest = 0;
+  private first: number | undefined;
+
+  /** Milliseconds since 1970 of the first request; undefined before. */
+  get since(): number | undefined {
+    return this.first;
+  }
+
+  /** Counts an exchange of `time` (milliseconds since 1970), unless no client of V1 or V2 sent it. */
+  add(entry: SeriesEntry, time: number, answer: Answer): void {
+    const ofV1 = isOfV1(entry);
+    if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;
+    this.first = Math.min(this.first ?? time, time);
+    const answerer = ANSWERERS.indexOf(statusFrom(entry) ?? 'nobody');
+    for (const step of SERIES_STEPS) {
+      const slot = this.slot(step, time);
+      if (slot === undefined) continue;
+      increment(slot.counts, answerer);
+      if (ofV1) increment(slot.counts, OF_V1);
+      if (answer === 'failed') increment(slot.counts, FAILED);
+      else if (answer === 'on-purpose') increment(slot.counts, ON_PURPOSE);
+      if (entry.totalMs !== undefined) slot.total.add(entry.totalMs);
+      if (entry.upstreamMs !== undefined && entry.origin !== 'v1') slot.v2.add(entry.upstreamMs);
+    }
+  }
+
+  /**
+   * The points up to `now` (milliseconds since 1970), oldest first and without gaps, from the first request or from `since`, whichever is
+   * earlier, as far as they are kept.
+   */
+  points(step: SeriesStep, now: number, since: number): readonly SeriesPoint[] {
+    const { ms, keep } = STEPS[step];
+    const last = Math.floor(now / ms);
+    const begin = Math.floor(Math.min(since, this.first ?? since) / ms);
+    const from = Math.max(last - keep + 1, begin);
+    return Array.from({ length: Math.max(0, last - from + 1) }, (_, at) => {
+      const start = (from + at) * ms;
+      return pointOf(start, this.slots[step].get(start));
+    });
+  }
+
+  /** The counts, to be merged in another process. */
+  get data(): SeriesData {
+    const of = (step: SeriesStep): readonly SlotData[] =>
+      [...this.slots[step]].map(([start, { counts, total, v2 }]) => ({
+        start,
+        counts,
+        total: [...total.entries()],
+        v2: [...v2.entries()],
+      }));
+    return {
+      ...(this.first === undefined ? {} : { since: this.first }),
+      steps: { minute: of('minute'), hour: of('hour'), day: of('day') },
+    };
+  }
+
+  /** Adds the counts of another process. */
+  merge({ since, steps }: SeriesData): void {
+    if (since !== undefined) this.first = Math.min(this.first ?? since, since);
+    for (const step of SERIES_STEPS)
+      for (const { start, counts, total, v2 } of steps[step]) {
+        const slot = this.slot(step, start);
+        if (slot === undefined) continue;
+        for (const [index, count] of counts.entries()) slot.counts[index] = (slot.counts[index] ?? 0) + count;
+        slot.total.merge(total);
+        slot.v2.merge(v2);
+      }
+  }
+
+  /** The slot of a time; undefined where it is no longer kept. */
+  private slot(step: SeriesStep, time: number): Slot | undefined {
+    const slots = this.slots[step];
+    const { ms, keep } = STEPS[step];
+    const start = Math.floor(time / ms) * ms;
+    const known = slots.get(start);
+    if (known !== undefined) return known;
+    this.latest = Math.max(this.latest, time);
+    const oldest = (Math.floor(this.latest / ms) - keep + 1) * ms;
+    if (start < oldest) return undefined;
+    for (const other of slots.keys()) if (other < oldest) slots.delete(other);
+    const slot = { counts: [0, 0, 0, 0, 0, 0, 0], total: new DurationSteps(), v2: new DurationSteps() };
+    slots.set(start, slot);
+    return slot;
+  }
+}
+
+function increment(counts: number[], index: number): void {
+  counts[index] = (counts[index] ?? 0) + 1;
+}
+
+function pointOf(start: number, slot: Slot | undefined): SeriesPoint {
+  const count = (index: number): number => slot?.counts[index] ?? 0;
+  const [latency, v2Latency] = [slot?.total, slot?.v2].map((steps) => steps && latencyOf(steps));
+  return {
+    time: new Date(start).toISOString(),
+    answered: { v1: count(0), v2: count(1), gateway: count(2), nobody: count(3) },
+    ofV1: count(OF_V1),
+    failed: count(FAILED),
+    onPurpose: count(ON_PURPOSE),
+    ...(latency === undefined ? {} : { latency }),
+    ...(v2Latency === undefined ? {} : { v2Latency }),
+  };
+}
+
+function latencyOf(steps: DurationSteps): Latency | undefined {
+  const [median, p95] = [steps.quantile(0.5), steps.quantile(0.95)];
+  return median === undefined || p95 === undefined ? undefined : { median, p95 };
+}
