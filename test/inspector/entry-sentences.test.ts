@@ -11,7 +11,7 @@ import {
   OUTCOME_MEANINGS,
 } from '../../src/inspector/entries/entry-words.ts';
 import { entryRow } from '../../src/cli/entry-row.ts';
-import { whyMissing } from '../../src/inspector/page/entry/perspective-view.ts';
+import { whyMissing } from '../../src/inspector/page/entry/perspectives.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
 import { editReason, anyResponseRuleWords } from '../../src/inspector/explain/explain-rules.ts';
 import { type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { timeRangeOf, withTimeRange } from '../../src/inspector/page/traffic/traffic-view.ts';
+import { timeRangeOf, withTimeRange } from '../../src/inspector/page/traffic/time-range.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 

@@ -318,7 +318,7 @@ export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
   const folder = new URL('../../inspector/page/', import.meta.url);
   const { outputFiles } = buildSync({
     absWorkingDir: fileURLToPath(folder),
-    entryPoints: { inspector: 'main.ts', 'inspector-style': 'style/page.css' },
+    entryPoints: { inspector: 'main.tsx', 'inspector-style': 'style/page.css' },
     entryNames: '[name]-[hash]',
     outdir: '.',
     bundle: true,
@@ -327,6 +327,8 @@ export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
     // Not a module: for modules browsers send an `Origin`, which looks foreign behind a proxy that sets its own Host.
     format: 'iife',
     target: 'es2024',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     charset: 'utf8',
     legalComments: 'none',
   });

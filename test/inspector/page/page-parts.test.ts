@@ -2,12 +2,16 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Diff, DiffMark } from '../../../src/inspector/api.ts';
-import { pairsOf } from '../../../src/inspector/page/entry/diff-pane.ts';
-import { foldLines, markedLines, type MarkedSpan } from '../../../src/inspector/page/entry/code-lines.ts';
+import {
+  foldLines,
+  markedLines,
+  type MarkedSpan,
+  pairsOf,
+} from '../../../src/inspector/page/entry/marked-lines.ts';
 import { searchedWords } from '../../../src/inspector/page/format.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
-import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/charts.ts';
+import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/ticks.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 
 describe('a place', () => {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../api.ts';
 import { postJson, useAttempt } from './admin-client.ts';
-import { el, form, linkButton, useFocusInside, visibleText } from './parts.ts';
+import { Form, LinkButton, useFocusInside, visibleText } from './parts.tsx';
 
 /** Properties of the name of a client. */
 export interface ClientNameProps {
@@ -21,16 +21,18 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
   const [fault, attempt] = useAttempt();
   const ref = useFocusInside(text !== undefined);
   if (text === undefined) {
-    return el(
-      'span',
-      { class: 'client-name', ref },
-      known?.name === undefined ? el('small', null, traces(known)) : visibleText(known.name),
-      clients?.canBeNamed === true &&
-        linkButton(
-          known?.name === undefined ? 'name' : 'rename',
-          () => setText(known?.name ?? ''),
-          `${known?.name === undefined ? 'Name' : 'Rename'} ${client}`,
-        ),
+    return (
+      <span class="client-name" ref={ref}>
+        {known?.name === undefined ? <small>{traces(known)}</small> : visibleText(known.name)}
+        {clients?.canBeNamed === true && (
+          <LinkButton
+            onClick={() => setText(known?.name ?? '')}
+            label={`${known?.name === undefined ? 'Name' : 'Rename'} ${client}`}
+          >
+            {known?.name === undefined ? 'name' : 'rename'}
+          </LinkButton>
+        )}
+      </span>
     );
   }
   const save = (): Promise<boolean> =>
@@ -40,31 +42,36 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       setText(undefined);
       announce(name === '' ? `${client} no longer has a name.` : `${client} is called ${name}.`);
     });
-  return form(
-    { class: 'client-name', ref },
-    save,
-    el('input', {
-      type: 'text',
-      'aria-label': `Name of ${client}`,
-      'aria-describedby': clients?.replica === undefined ? undefined : `whose-${client}`,
-      maxLength: 100,
-      value: text,
-      onInput: ({ currentTarget }) => setText(currentTarget.value),
-      onKeyDown: (event) => {
-        event.stopPropagation();
-        if (event.key === 'Escape') setText(undefined);
-      },
-    }),
-    el('button', { type: 'submit', class: 'button' }, 'Save'),
-    clients?.replica !== undefined &&
-      el(
-        'small',
-        { id: `whose-${client}` },
-        visibleText(
-          `Saved in the names file of ${clients.replica}; replicas that read another file do not know it.`,
-        ),
-      ),
-    fault !== '' && el('span', { class: 'fault', role: 'alert' }, fault),
+  return (
+    <Form class="client-name" ref={ref} onSubmit={save}>
+      <input
+        type="text"
+        aria-label={`Name of ${client}`}
+        aria-describedby={clients?.replica === undefined ? undefined : `whose-${client}`}
+        maxLength={100}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={(event) => {
+          event.stopPropagation();
+          if (event.key === 'Escape') setText(undefined);
+        }}
+      />
+      <button type="submit" class="button">
+        Save
+      </button>
+      {clients?.replica !== undefined && (
+        <small id={`whose-${client}`}>
+          {visibleText(
+            `Saved in the names file of ${clients.replica}; replicas that read another file do not know it.`,
+          )}
+        </small>
+      )}
+      {fault !== '' && (
+        <span class="fault" role="alert">
+          {fault}
+        </span>
+      )}
+    </Form>
   );
 }
 

@@ -22,21 +22,19 @@ import { AdminFailure, asFailure, getJson, postJson, useAsked, useAttempt } from
 import { ago, clockTime, count, counted, dayTime } from './format.ts';
 import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
 import {
-  button,
-  card,
-  checkbox,
+  Button,
+  Card,
+  Checkbox,
   type Column,
-  el,
-  form,
-  linkButton,
+  Form,
+  LinkButton,
   Loading,
   type PageTools,
-  part,
-  scrollTable,
+  ScrollTable,
   sentence,
-  sentenceList,
+  SentenceList,
   visibleText,
-} from './parts.ts';
+} from './parts.tsx';
 
 const REFRESH = 2000;
 
@@ -97,7 +95,7 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
   const [fault, attempt] = useAttempt();
   const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
-  if (response === undefined) return part(Loading, { failure, subject: 'the rollout' });
+  if (response === undefined) return <Loading failure={failure} subject="the rollout" />;
   const operations = rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
   const methodOf = (operation: string): string | undefined =>
     operations.find(({ id }) => id === operation)?.method;
@@ -122,20 +120,25 @@ export function RolloutView({ go, announce, rules, conditions }: RolloutViewProp
     setChecked(undefined);
     announce(`Done: ${effect.title}.`);
   };
-  return el(
-    'div',
-    { class: 'view rollout' },
-    el('h2', null, 'Rollout'),
-    banner(response, conditions, go),
-    modesCard(response, { go, methodOf, check: (request) => void check(request) }),
-    fault !== '' && el('p', { class: 'fault', role: 'alert' }, fault),
-    part(RolloutForm, { rollout: response, operations, check: (request) => void check(request) }),
-    changesCard(response),
-    canariesCard(response, go),
-    shadowsCard(response),
-    bodyChecksCard(response, go),
-    checked !== undefined &&
-      part(RolloutDialog, { checked, onCancel: () => setChecked(undefined), carryOut }),
+  return (
+    <div class="view rollout">
+      <h2>Rollout</h2>
+      {banner(response, conditions, go)}
+      {modesCard(response, { go, methodOf, check: (request) => void check(request) })}
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <RolloutForm rollout={response} operations={operations} check={(request) => void check(request)} />
+      {changesCard(response)}
+      {canariesCard(response, go)}
+      {shadowsCard(response)}
+      {bodyChecksCard(response, go)}
+      {checked !== undefined && (
+        <RolloutDialog checked={checked} onCancel={() => setChecked(undefined)} carryOut={carryOut} />
+      )}
+    </div>
   );
 }
 
@@ -186,25 +189,23 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
   // A failing service must not be shown in green.
   const isFailing = conditions.some(({ about, level }) => level === 'bad' && /^v[12]$/.test(about));
   const heading = modeHeading(rollout);
-  return el(
-    'section',
-    {
-      class: `response ${isWarning || isFailing ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`,
-      role: isWarning ? 'alert' : undefined,
-    },
-    el('h3', null, standing.length > 0 ? 'Rolled back' : heading.text),
-    sentences.length > 0 && sentenceList(sentences),
-    standing.map((rollback) =>
-      el(
-        'p',
-        { key: rollback.at },
-        causeLink(
-          rollback,
-          go,
-          `Show the exchanges that rolled back ${rollback.operation ?? 'everything else'}`,
-        ),
-      ),
-    ),
+  return (
+    <section
+      class={`response ${isWarning || isFailing ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`}
+      role={isWarning ? 'alert' : undefined}
+    >
+      <h3>{standing.length > 0 ? 'Rolled back' : heading.text}</h3>
+      {sentences.length > 0 && <SentenceList sentences={sentences} />}
+      {standing.map((rollback) => (
+        <p key={rollback.at}>
+          {causeLink(
+            rollback,
+            go,
+            `Show the exchanges that rolled back ${rollback.operation ?? 'everything else'}`,
+          )}
+        </p>
+      ))}
+    </section>
   );
 }
 
@@ -216,10 +217,13 @@ function causeLink(
 ): VNode | false {
   if (cause === undefined) return false;
   const filter = causeFilter(cause);
-  return linkButton(
-    text,
-    toExchanges(go, filter),
-    `Show the exchanges that rolled back ${operation} (${filter})`,
+  return (
+    <LinkButton
+      onClick={toExchanges(go, filter)}
+      label={`Show the exchanges that rolled back ${operation} (${filter})`}
+    >
+      {text}
+    </LinkButton>
   );
 }
 
@@ -260,52 +264,58 @@ function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNod
   const { requests, replica, rateLimit } = rollout;
   const limit = rateLimit === undefined ? '' : `. ${rateLimitSentence(rateLimit)}`;
   const since = replica === undefined ? 'since the start' : `by ${replica.name} since its start:`;
-  return card(
-    'Modes',
-    `${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1${limit}`,
-    table<ModeRow>(
-      [
-        {
-          name: 'For',
-          kind: 'head',
-          cell: ({ name, filter }) =>
-            filter === undefined ? name : linkButton(name, toExchanges(go, filter)),
-        },
-        { name: 'Mode', cell: ({ mode }) => sentence(modeText(mode)) },
-        { name: 'Chosen by', cell: ({ mode }) => SOURCES[mode.from] },
-        ...(rollout.v1Origin === undefined
-          ? []
-          : [
-              {
-                name: 'Back and forward',
-                cell: (row: ModeRow) =>
-                  stepsOf(row, methodOf).map(({ words, request }) =>
-                    button(words, () => check({ ...request, ...row.target }), {
-                      key: words,
-                      class: 'button step',
-                      'aria-label': `${words} for ${row.name}`,
-                    }),
-                  ),
-              },
-            ]),
-      ],
-      [
-        { name: 'everything else', mode: rollout.default, target: {} },
-        ...Object.entries(rollout.operations).map(([id, mode]) => ({
-          name: id,
-          mode,
-          target: { operation: id },
-          filter: `op:${id}`,
-        })),
-        ...Object.entries(rollout.clients).map(([hash, mode]) => ({
-          name: mode.name ?? hash,
-          mode,
-          target: { client: hash },
-          filter: `client:${hash}`,
-        })),
-      ],
-      ({ name }) => name,
-    ),
+  return (
+    <Card
+      heading="Modes"
+      note={`${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1${limit}`}
+    >
+      {table<ModeRow>(
+        [
+          {
+            name: 'For',
+            kind: 'head',
+            cell: ({ name, filter }) =>
+              filter === undefined ? name : <LinkButton onClick={toExchanges(go, filter)}>{name}</LinkButton>,
+          },
+          { name: 'Mode', cell: ({ mode }) => sentence(modeText(mode)) },
+          { name: 'Chosen by', cell: ({ mode }) => SOURCES[mode.from] },
+          ...(rollout.v1Origin === undefined
+            ? []
+            : [
+                {
+                  name: 'Back and forward',
+                  cell: (row: ModeRow) =>
+                    stepsOf(row, methodOf).map(({ words, request }) => (
+                      <Button
+                        key={words}
+                        class="button step"
+                        aria-label={`${words} for ${row.name}`}
+                        onClick={() => check({ ...request, ...row.target })}
+                      >
+                        {words}
+                      </Button>
+                    )),
+                },
+              ]),
+        ],
+        [
+          { name: 'everything else', mode: rollout.default, target: {} },
+          ...Object.entries(rollout.operations).map(([id, mode]) => ({
+            name: id,
+            mode,
+            target: { operation: id },
+            filter: `op:${id}`,
+          })),
+          ...Object.entries(rollout.clients).map(([hash, mode]) => ({
+            name: mode.name ?? hash,
+            mode,
+            target: { client: hash },
+            filter: `client:${hash}`,
+          })),
+        ],
+        ({ name }) => name,
+      )}
+    </Card>
   );
 }
 
@@ -349,61 +359,65 @@ function modeText({ mode, share }: ModeView): string {
 /** The changes by operators, roll-backs and reloads of the rule book, with times and reasons. */
 function changesCard({ changes = [] }: Rollout): VNode | false {
   if (changes.length === 0) return false;
-  return card(
-    'Changes',
-    'newest first; rule books since the start of this gateway',
-    table<ChangeRecord>(
-      [
-        {
-          name: 'When',
-          kind: 'head',
-          cell: ({ at }) => el('time', { dateTime: at, title: at }, dayTime(at)),
-        },
-        { name: 'What', cell: ({ what }) => visibleText(what) },
-        {
-          name: 'Who',
-          cell: ({ kind, who, by }) =>
-            visibleText(
-              (who ?? (kind === 'command' ? 'not named' : 'the gateway')) +
-                (by === undefined ? '' : `, at ${by}`),
+  return (
+    <Card heading="Changes" note="newest first; rule books since the start of this gateway">
+      {table<ChangeRecord>(
+        [
+          {
+            name: 'When',
+            kind: 'head',
+            cell: ({ at }) => (
+              <time dateTime={at} title={at}>
+                {dayTime(at)}
+              </time>
             ),
-        },
-        { name: 'Why', cell: ({ why }) => visibleText(why ?? '–') },
-      ],
-      changes,
-      ({ at, what }) => `${at} ${what}`,
-      'wide',
-    ),
+          },
+          { name: 'What', cell: ({ what }) => visibleText(what) },
+          {
+            name: 'Who',
+            cell: ({ kind, who, by }) =>
+              visibleText(
+                (who ?? (kind === 'command' ? 'not named' : 'the gateway')) +
+                  (by === undefined ? '' : `, at ${by}`),
+              ),
+          },
+          { name: 'Why', cell: ({ why }) => visibleText(why ?? '–') },
+        ],
+        changes,
+        ({ at, what }) => `${at} ${what}`,
+        true,
+      )}
+    </Card>
   );
 }
 
 function canariesCard({ canaries, rollbacks, rollback }: Rollout, go: Go): VNode | false {
   if (canaries.length === 0 && rollbacks.length === 0) return false;
   const rule = ruleWords(rollback);
-  return card(
-    'Canaries',
-    rule,
-    table<CanaryRow>(
-      [
-        { name: 'Stage', kind: 'head', cell: ({ operation }) => operation ?? 'everything else' },
-        { name: 'Migrated', cell: ({ migrated }) => countText(migrated) },
-        { name: 'V1', cell: ({ v1 }) => countText(v1) },
-        { name: 'State', cell: (row) => [row.state, ' ', causeLink(row, go)] },
-      ],
-      [
-        ...canaries.map((canary) => ({
-          ...canary,
-          key: `now ${canary.operation ?? ''}`,
-          state: canaryState(canary),
-        })),
-        ...rollbacks.map((one) => ({
-          ...one,
-          key: one.at,
-          state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
-        })),
-      ],
-      ({ key }) => key,
-    ),
+  return (
+    <Card heading="Canaries" note={rule}>
+      {table<CanaryRow>(
+        [
+          { name: 'Stage', kind: 'head', cell: ({ operation }) => operation ?? 'everything else' },
+          { name: 'Migrated', cell: ({ migrated }) => countText(migrated) },
+          { name: 'V1', cell: ({ v1 }) => countText(v1) },
+          { name: 'State', cell: (row) => [row.state, ' ', causeLink(row, go)] },
+        ],
+        [
+          ...canaries.map((canary) => ({
+            ...canary,
+            key: `now ${canary.operation ?? ''}`,
+            state: canaryState(canary),
+          })),
+          ...rollbacks.map((one) => ({
+            ...one,
+            key: one.at,
+            state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
+          })),
+        ],
+        ({ key }) => key,
+      )}
+    </Card>
   );
 }
 
@@ -429,33 +443,35 @@ function ofReplica(replica: Rollout['replica']): string {
 
 function shadowsCard({ shadows, replica }: Rollout): VNode | false {
   if (shadows.length === 0) return false;
-  return card(
-    'Reads sent to both services',
-    `${ofReplica(replica)}since the start, without noise`,
-    table<Rollout['shadows'][number]>(
-      [
-        { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
-        { name: 'Response of', cell: ({ verified }) => (verified === true ? 'V2: verify' : 'V1: shadow') },
-        { name: 'Same', kind: 'number', cell: ({ same }) => count(same) },
-        { name: 'Different', kind: 'number', cell: ({ different }) => count(different) },
-        { name: 'Unknown', kind: 'number', cell: ({ unknown }) => count(unknown) },
-        { name: 'Fields that differ', cell: ({ fields }) => differingFields(fields) },
-      ],
-      shadows,
-      ({ operation, verified }) => `${verified === true ? 'verify' : ''} ${operation ?? '(other)'}`,
-    ),
+  return (
+    <Card heading="Reads sent to both services" note={`${ofReplica(replica)}since the start, without noise`}>
+      {table<Rollout['shadows'][number]>(
+        [
+          { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
+          { name: 'Response of', cell: ({ verified }) => (verified === true ? 'V2: verify' : 'V1: shadow') },
+          { name: 'Same', kind: 'number', cell: ({ same }) => count(same) },
+          { name: 'Different', kind: 'number', cell: ({ different }) => count(different) },
+          { name: 'Unknown', kind: 'number', cell: ({ unknown }) => count(unknown) },
+          { name: 'Fields that differ', cell: ({ fields }) => differingFields(fields) },
+        ],
+        shadows,
+        ({ operation, verified }) => `${verified === true ? 'verify' : ''} ${operation ?? '(other)'}`,
+      )}
+    </Card>
   );
 }
 
 function differingFields(fields: Rollout['shadows'][number]['fields']): ComponentChildren {
   return [
-    fields
-      .slice(0, MAX_FIELDS)
-      .map(({ path, kind, count: times }) =>
-        el('div', { key: `${kind} ${path}` }, el('code', null, path), ` ${kind}, ${count(times)}×`),
-      ),
-    fields.length > MAX_FIELDS &&
-      el('div', null, `and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`),
+    fields.slice(0, MAX_FIELDS).map(({ path, kind, count: times }) => (
+      <div key={`${kind} ${path}`}>
+        <code>{path}</code>
+        {` ${kind}, ${count(times)}×`}
+      </div>
+    )),
+    fields.length > MAX_FIELDS && (
+      <div>{`and ${counted(fields.length - MAX_FIELDS, 'more field')}, not listed`}</div>
+    ),
   ];
 }
 
@@ -463,56 +479,74 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
   if (v1Origin === undefined) return false;
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
-    return card(title, undefined, el('p', null, 'None: GATEWAY_V2_OPENAPI is not set.'));
+    return (
+      <Card heading={title}>
+        <p>None: GATEWAY_V2_OPENAPI is not set.</p>
+      </Card>
+    );
   const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
-  const warned = warnings.map((text) =>
-    el('p', { key: text }, el('strong', null, 'Warning: '), visibleText(text)),
-  );
+  const warned = warnings.map((text) => (
+    <p key={text}>
+      <strong>{'Warning: '}</strong>
+      {visibleText(text)}
+    </p>
+  ));
   if (counts.length === 0)
-    return card(title, undefined, warned, el('p', null, 'None yet under this rule book.'));
-  return card(
-    title,
-    `${ofReplica(replica)}since the start or the last change of the rule book`,
-    warned,
-    el(
-      'p',
-      { class: 'lead' },
-      `${CHECKED_WORDS}${replica === undefined ? '' : ' Retirement has the sums of all replicas.'}`,
-    ),
-    clients.length > 0 &&
-      sentenceList(
-        clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
-          sum.judged === 0 ? [] : [`${name}, all operations: ${wouldFailWords(sum)}.`],
-        ),
-      ),
-    table<BodyCheckRow>(
-      [
-        {
-          name: 'Client',
-          kind: 'head',
-          cell: ({ client, name = client, operation }) => {
-            const filter = `client:${client ?? '-'}${operation === undefined ? '' : ` op:${operation}`}`;
-            const shown = name ?? '(no key)';
-            return linkButton(shown, toExchanges(go, filter), `Show the exchanges of ${shown} (${filter})`);
+    return (
+      <Card heading={title}>
+        {warned}
+        <p>None yet under this rule book.</p>
+      </Card>
+    );
+  return (
+    <Card heading={title} note={`${ofReplica(replica)}since the start or the last change of the rule book`}>
+      {warned}
+      <p class="lead">
+        {`${CHECKED_WORDS}${replica === undefined ? '' : ' Retirement has the sums of all replicas.'}`}
+      </p>
+      {clients.length > 0 && (
+        <SentenceList
+          sentences={clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
+            sum.judged === 0 ? [] : [`${name}, all operations: ${wouldFailWords(sum)}.`],
+          )}
+        />
+      )}
+      {table<BodyCheckRow>(
+        [
+          {
+            name: 'Client',
+            kind: 'head',
+            cell: ({ client, name = client, operation }) => {
+              const filter = `client:${client ?? '-'}${operation === undefined ? '' : ` op:${operation}`}`;
+              const shown = name ?? '(no key)';
+              return (
+                <LinkButton
+                  onClick={toExchanges(go, filter)}
+                  label={`Show the exchanges of ${shown} (${filter})`}
+                >
+                  {shown}
+                </LinkButton>
+              );
+            },
           },
-        },
-        { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
-        {
-          name: 'After the migration',
-          cell: (row: BodyCheckRow) => wouldFailWords(wouldFail([row])) || 'not known',
-        },
-        ...COUNTERS.map(([name, counter]) => ({
-          name,
-          kind: 'number' as const,
-          cell: (row: BodyCheckRow) => count(row[counter]),
-        })),
-        { name: 'First fault', cell: firstFaults },
-      ],
-      counts,
-      ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
-      'wide',
-    ),
-    omitted > 0 && el('p', null, `${counted(omitted, 'more pair')} of client and operation, not listed.`),
+          { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
+          {
+            name: 'After the migration',
+            cell: (row: BodyCheckRow) => wouldFailWords(wouldFail([row])) || 'not known',
+          },
+          ...COUNTERS.map(([name, counter]) => ({
+            name,
+            kind: 'number' as const,
+            cell: (row: BodyCheckRow) => count(row[counter]),
+          })),
+          { name: 'First fault', cell: firstFaults },
+        ],
+        counts,
+        ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
+        true,
+      )}
+      {omitted > 0 && <p>{`${counted(omitted, 'more pair')} of client and operation, not listed.`}</p>}
+    </Card>
   );
 }
 
@@ -521,9 +555,12 @@ type BodyCheckRow = NonNullable<Rollout['bodyChecks']>['counts'][number];
 function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
   return [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
     .slice(0, MAX_POINTERS)
-    .map(({ at, count: times }) =>
-      el('div', { key: at }, el('code', null, visibleText(at || '(the body)')), ` ${count(times)}×`),
-    );
+    .map(({ at, count: times }) => (
+      <div key={at}>
+        <code>{visibleText(at || '(the body)')}</code>
+        {` ${count(times)}×`}
+      </div>
+    ));
 }
 
 function countText({ requests, failures }: OriginCount): string {
@@ -534,9 +571,17 @@ function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   keyOf: (row: Row) => string,
-  style?: 'wide',
+  isWide = false,
 ): VNode {
-  return scrollTable(columns.map(({ name }) => name).join(', '), columns, { rows, keyOf }, style);
+  return (
+    <ScrollTable
+      label={columns.map(({ name }) => name).join(', ')}
+      columns={columns}
+      rows={rows}
+      keyOf={keyOf}
+      isWide={isWide}
+    />
+  );
 }
 
 /** Properties of the form. */
@@ -554,39 +599,39 @@ function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   const [share, setShare] = useState('5');
   const [target, setTarget] = useState('');
   const [client, setClient] = useState('');
-  return card(
-    'Change a mode',
-    'nothing changes before you confirm it',
-    form(
-      { class: 'rollout-form' },
-      () => check(commandOf(mode, share, target, client)),
-      select('rollout-target', 'For', target, setTarget, [
-        ['', 'everything else'],
-        ...operations.map(({ id }) => [id, id] as const),
-        [CLIENT, 'one client'],
-      ]),
-      target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {}),
-      select(
-        'rollout-mode',
-        'Mode',
-        mode,
-        setMode,
-        FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
-      ),
-      (mode === 'canary' || mode === 'verify') &&
-        input(
-          'rollout-share',
-          `Share of the ${mode === 'canary' ? 'clients' : 'reads'}, in percent`,
-          share,
-          setShare,
-          {
-            inputMode: 'decimal',
-            pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
-            fault: shareFault(share),
-          },
-        ),
-      el('button', { type: 'submit', class: 'button primary' }, 'Check the change'),
-    ),
+  return (
+    <Card heading="Change a mode" note="nothing changes before you confirm it">
+      <Form class="rollout-form" onSubmit={() => check(commandOf(mode, share, target, client))}>
+        {select('rollout-target', 'For', target, setTarget, [
+          ['', 'everything else'],
+          ...operations.map(({ id }) => [id, id] as const),
+          [CLIENT, 'one client'],
+        ])}
+        {target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {})}
+        {select(
+          'rollout-mode',
+          'Mode',
+          mode,
+          setMode,
+          FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
+        )}
+        {(mode === 'canary' || mode === 'verify') &&
+          input(
+            'rollout-share',
+            `Share of the ${mode === 'canary' ? 'clients' : 'reads'}, in percent`,
+            share,
+            setShare,
+            {
+              inputMode: 'decimal',
+              pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
+              fault: shareFault(share),
+            },
+          )}
+        <button type="submit" class="button primary">
+          Check the change
+        </button>
+      </Form>
+    </Card>
   );
 }
 
@@ -617,11 +662,13 @@ function select(
   return field(
     id,
     label,
-    el(
-      'select',
-      { id, value, onChange: ({ currentTarget }) => onChange(currentTarget.value) },
-      options.map(([name, text]) => el('option', { key: name, value: name, selected: name === value }, text)),
-    ),
+    <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {options.map(([name, text]) => (
+        <option key={name} value={name} selected={name === value}>
+          {text}
+        </option>
+      ))}
+    </select>,
   );
 }
 
@@ -644,25 +691,34 @@ function input(
   return field(
     id,
     label,
-    fault !== undefined && el('p', { class: 'fault', id: `${id}-fault`, role: 'alert' }, visibleText(fault)),
-    el('input', {
-      id,
-      type: 'text',
-      required: true,
-      maxLength: 100,
-      autocomplete: 'off',
-      spellcheck: false,
-      value,
-      'aria-invalid': fault !== undefined,
-      'aria-describedby': fault === undefined ? undefined : `${id}-fault`,
-      onInput: ({ currentTarget }) => onInput(currentTarget.value),
-      ...limits,
-    }),
+    fault !== undefined && (
+      <p class="fault" id={`${id}-fault`} role="alert">
+        {visibleText(fault)}
+      </p>
+    ),
+    <input
+      id={id}
+      type="text"
+      required
+      maxLength={100}
+      autocomplete="off"
+      spellcheck={false}
+      value={value}
+      aria-invalid={fault !== undefined}
+      aria-describedby={fault === undefined ? undefined : `${id}-fault`}
+      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      {...limits}
+    />,
   );
 }
 
 function field(id: string, label: string, ...controls: (VNode | false)[]): VNode {
-  return el('div', { class: 'field' }, el('label', { for: id }, label), ...controls.reverse());
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {controls.reverse()}
+    </div>
+  );
 }
 
 /** A command with its effect, as computed from one state of the rollout. */
@@ -712,40 +768,43 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
     if (!(await attempt(() => carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) }))))
       setIsBusy(false);
   };
-  return el(
-    'dialog',
-    { ref: dialog, class: 'dialog', 'aria-labelledby': 'rollout-confirmation', onClose: onCancel },
-    el('h2', { id: 'rollout-confirmation' }, sentence(`${title}?`)),
-    warnings.map((text) =>
-      el(
-        'p',
-        { key: text, class: 'fault', role: 'alert' },
-        el('strong', null, 'Before you confirm: '),
-        visibleText(text),
-      ),
-    ),
-    sentenceList(sentences),
-    [refusal?.words ?? '', fault]
-      .filter((words) => words !== '')
-      .map((words) => el('p', { key: words, class: 'fault', role: 'alert' }, visibleText(words))),
-    el(
-      'div',
-      { class: 'rollout-form' },
-      input('rollout-who', 'Your name, for the list of changes', who, setWho, {
-        required: false,
-        maxLength: 80,
-      }),
-      input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 }),
-    ),
-    refusal?.canInsist === true && checkbox('Insist: carry it out anyway', isForced, setIsForced),
-    el(
-      'div',
-      { class: 'actions' },
-      button('Cancel', onCancel),
-      button(visibleText(title), () => void confirm(), {
-        class: 'button primary',
-        disabled: isBusy || (refusal !== undefined && !isForced),
-      }),
-    ),
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="rollout-confirmation" onClose={onCancel}>
+      <h2 id="rollout-confirmation">{sentence(`${title}?`)}</h2>
+      {warnings.map((text) => (
+        <p key={text} class="fault" role="alert">
+          <strong>{'Before you confirm: '}</strong>
+          {visibleText(text)}
+        </p>
+      ))}
+      <SentenceList sentences={sentences} />
+      {[refusal?.words ?? '', fault]
+        .filter((words) => words !== '')
+        .map((words) => (
+          <p key={words} class="fault" role="alert">
+            {visibleText(words)}
+          </p>
+        ))}
+      <div class="rollout-form">
+        {input('rollout-who', 'Your name, for the list of changes', who, setWho, {
+          required: false,
+          maxLength: 80,
+        })}
+        {input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 })}
+      </div>
+      {refusal?.canInsist === true && (
+        <Checkbox label="Insist: carry it out anyway" checked={isForced} onChange={setIsForced} />
+      )}
+      <div class="actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button
+          class="button primary"
+          disabled={isBusy || (refusal !== undefined && !isForced)}
+          onClick={() => void confirm()}
+        >
+          {visibleText(title)}
+        </Button>
+      </div>
+    </dialog>
   );
 }

@@ -2,22 +2,22 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ClientsView, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
-import { nameOf } from './client-name.ts';
-import { EndView } from './end-view.ts';
-import { ErrorsView } from './errors-view.ts';
-import { ExplainView } from './explain-view.ts';
+import { nameOf } from './client-name.tsx';
+import { EndView } from './end-view.tsx';
+import { ErrorsView } from './errors-view.tsx';
+import { ExplainView } from './explain-view.tsx';
 import { huesOf, whoseWords } from './format.ts';
-import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.ts';
-import { HourView } from './hour/hour-view.ts';
-import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.ts';
+import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
+import { HourView } from './hour/hour-view.tsx';
+import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.tsx';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
-import { type Announce, classes, el, type PageTools, part } from './parts.ts';
-import { RetirementView } from './retirement-view.ts';
-import { RolloutView } from './rollout-view.ts';
-import { RulesView } from './rules-view.ts';
-import { OverviewView } from './overview-view.ts';
+import { type Announce, classes, type PageTools } from './parts.tsx';
+import { RetirementView } from './retirement-view.tsx';
+import { RolloutView } from './rollout-view.tsx';
+import { RulesView } from './rules-view.tsx';
+import { OverviewView } from './overview-view.tsx';
 import { LiveEntries, NOTHING_YET } from './traffic/live-entries.ts';
-import { TrafficView } from './traffic/traffic-view.ts';
+import { TrafficView } from './traffic/traffic-view.tsx';
 
 const RULES_EVERY = 5000;
 const CLIENTS_EVERY = 10_000;
@@ -100,69 +100,78 @@ export function InspectorPage(): VNode {
   };
   useKeys(actions, hasLetters);
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
-    return part(Login, { onDone: () => location.reload() });
+    return <Login onDone={() => location.reload()} />;
   }
   const whose = whoseWords(view.state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
-  return el(
-    'div',
-    { class: 'page' },
-    el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
-    part(PageHeader, { place, go, view, onHelp: () => setIsHelpOpen(true) }),
-    el(
-      'div',
-      null,
-      view.state !== undefined && part(ConditionsBanner, { conditions: view.state.conditions, go }),
-      view.state?.refusedRuleBook !== undefined &&
-        part(RefusedBanner, { refused: view.state.refusedRuleBook, inForce: view.state.ruleBook }),
-    ),
-    el(
-      'main',
-      { id: 'main', tabIndex: -1 },
-      place.view === 'overview' && part(OverviewView, { go }),
-      place.view === 'traffic' &&
-        part(TrafficView, {
-          ...shared,
-          place,
-          live,
-          view,
-          rules: rules.response,
-          whose,
-          active,
-          onActive: setActive,
-          listShare,
-          onListShare: (share) => prefer({ listShare: share }),
-        }),
-      place.view === 'errors' && part(ErrorsView, { go, whose }),
-      place.view === 'hour' && part(HourView, { go, whose }),
-      place.view === 'rules' && part(RulesView, { asked: rules, go, hueOf, announce, draft, setDraft }),
-      place.view === 'retirement' && part(RetirementView, { ...shared, clients, onNamed: setNamed }),
-      place.view === 'end' && part(EndView, { go }),
-      place.view === 'rollout' &&
-        part(RolloutView, {
-          go,
-          announce,
-          rules: rules.response,
-          conditions: view.state?.conditions ?? [],
-        }),
-      place.view === 'explain' && part(ExplainView, { rules: rules.response, link: place.entry, ...shared }),
-    ),
-    el(
-      'p',
-      {
-        class:
-          announcement.isSpoken === true ? 'sr-only' : classes('said', announcement.text !== '' && 'shown'),
-        role: 'status',
-        'aria-live': 'polite',
-      },
-      announcement.text,
-    ),
-    part(HelpDialog, {
-      isOpen: isHelpOpen,
-      onClose: () => setIsHelpOpen(false),
-      preferences,
-      prefer,
-    }),
+  return (
+    <div class="page">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
+      <div>
+        {view.state !== undefined && <ConditionsBanner conditions={view.state.conditions} go={go} />}
+        {view.state?.refusedRuleBook !== undefined && (
+          <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
+        )}
+      </div>
+      <main id="main" tabIndex={-1}>
+        {place.view === 'overview' && <OverviewView go={go} />}
+        {place.view === 'traffic' && (
+          <TrafficView
+            {...shared}
+            place={place}
+            live={live}
+            view={view}
+            rules={rules.response}
+            whose={whose}
+            active={active}
+            onActive={setActive}
+            listShare={listShare}
+            onListShare={(share) => prefer({ listShare: share })}
+          />
+        )}
+        {place.view === 'errors' && <ErrorsView go={go} whose={whose} />}
+        {place.view === 'hour' && <HourView go={go} whose={whose} />}
+        {place.view === 'rules' && (
+          <RulesView
+            asked={rules}
+            go={go}
+            hueOf={hueOf}
+            announce={announce}
+            draft={draft}
+            setDraft={setDraft}
+          />
+        )}
+        {place.view === 'retirement' && <RetirementView {...shared} clients={clients} onNamed={setNamed} />}
+        {place.view === 'end' && <EndView go={go} />}
+        {place.view === 'rollout' && (
+          <RolloutView
+            go={go}
+            announce={announce}
+            rules={rules.response}
+            conditions={view.state?.conditions ?? []}
+          />
+        )}
+        {place.view === 'explain' && <ExplainView rules={rules.response} link={place.entry} {...shared} />}
+      </main>
+      <p
+        class={
+          announcement.isSpoken === true ? 'sr-only' : classes('said', announcement.text !== '' && 'shown')
+        }
+        role="status"
+        aria-live="polite"
+      >
+        {announcement.text}
+      </p>
+      <HelpDialog
+        isOpen={isHelpOpen}
+        onClose={() => setIsHelpOpen(false)}
+        preferences={preferences}
+        prefer={prefer}
+      />
+    </div>
   );
 }
 

@@ -8,18 +8,17 @@ import { useAsked } from '../admin-client.ts';
 import { count, counted, dayTime, milliseconds, minuteTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import {
-  card,
+  Card,
   type Column,
-  el,
-  legend,
-  linkButton,
+  Legend,
+  LinkButton,
   Loading,
-  part,
-  scrollTable,
-  sentenceList,
+  ScrollTable,
+  SentenceList,
   visibleText,
-} from '../parts.ts';
-import { ChartFrame, type ChartFrameProps, linearTicks, logShare, logTicks, type Plot } from './charts.ts';
+} from '../parts.tsx';
+import { ChartFrame, type ChartFrameProps, type Plot } from './charts.tsx';
+import { linearTicks, logShare, logTicks } from './ticks.ts';
 
 /** Number of slots in a chart of the last hour, one for each minute. */
 const HOUR_SLOTS = 60;
@@ -34,45 +33,43 @@ const REFRESH = 5000;
 export function HourView({ go, whose }: { readonly go: Go; readonly whose: string | undefined }): VNode {
   const { response, failure } = useAsked<HistoryView>('history', REFRESH);
   const { response: rollout } = useAsked<Pick<RolloutView, 'changes'>>('rollout', REFRESH);
-  if (response === undefined) return part(Loading, { failure, subject: 'the last hour' });
+  if (response === undefined) return <Loading failure={failure} subject="the last hour" />;
   const { minutes, since } = response;
   const marks = marksOf(rollout?.changes ?? [], minutes);
-  return el(
-    'div',
-    { class: 'view hour' },
-    el('h2', null, 'Last hour'),
-    whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
-    minutes.length < HOUR_SLOTS &&
-      el('p', { class: 'lead' }, `The figures begin at ${dayTime(since)}, when this gateway started.`),
-    tiles(minutes, go),
-    card(
-      'Exchanges per minute, by outcome',
-      undefined,
-      part(VerdictChart, { minutes, marks }),
-      marks.length > 0 &&
-        sentenceList(
-          marks.map(({ words }) => words),
-          visibleText,
-          { class: 'plain changes-marked', 'aria-label': 'Changes, marked in the charts' },
-        ),
-    ),
-    el(
-      'div',
-      { class: 'pair' },
-      card('Response time for clients', 'logarithmic', part(DurationChart, { minutes, marks, of: 'total' })),
-      card(
-        'Response time of V2',
-        'to its response headers',
-        part(DurationChart, { minutes, marks, of: 'v2' }),
-      ),
-      minutes.some(({ v1 }) => v1 !== undefined) &&
-        card(
-          'Response time of V1',
-          'to its response headers',
-          part(DurationChart, { minutes, marks, of: 'v1' }),
-        ),
-    ),
-    figures(minutes, go),
+  return (
+    <div class="view hour">
+      <h2>Last hour</h2>
+      {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
+      {minutes.length < HOUR_SLOTS && (
+        <p class="lead">{`The figures begin at ${dayTime(since)}, when this gateway started.`}</p>
+      )}
+      {tiles(minutes, go)}
+      <Card heading="Exchanges per minute, by outcome">
+        <VerdictChart minutes={minutes} marks={marks} />
+        {marks.length > 0 && (
+          <SentenceList
+            class="plain changes-marked"
+            aria-label="Changes, marked in the charts"
+            sentences={marks.map(({ words }) => words)}
+            shown={visibleText}
+          />
+        )}
+      </Card>
+      <div class="pair">
+        <Card heading="Response time for clients" note="logarithmic">
+          <DurationChart minutes={minutes} marks={marks} of="total" />
+        </Card>
+        <Card heading="Response time of V2" note="to its response headers">
+          <DurationChart minutes={minutes} marks={marks} of="v2" />
+        </Card>
+        {minutes.some(({ v1 }) => v1 !== undefined) && (
+          <Card heading="Response time of V1" note="to its response headers">
+            <DurationChart minutes={minutes} marks={marks} of="v1" />
+          </Card>
+        )}
+      </div>
+      {figures(minutes, go)}
+    </div>
   );
 }
 
@@ -96,38 +93,38 @@ function tiles(minutes: readonly HistoryMinute[], go: Go): VNode {
   const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
   const ofV2 = minutes.reduce((sum, { faults }) => sum + faults.v2, 0);
   const ofV1 = minutes.reduce((sum, { faults }) => sum + faults.v1, 0);
-  return el(
-    'ul',
-    { class: 'tiles' },
-    HOUR_OUTCOMES.filter(({ outcome }) => outcome !== 'v1' || totalOf(minutes, 'v1') > 0).map(
-      ({ outcome, name, meaning, filter }) => {
-        const total = totalOf(minutes, outcome);
-        const shareWords = all === 0 ? '–' : percentWords(total / all);
-        return tile({ tone: outcome, name, total, words: shareWords, filter, meaning }, go);
-      },
-    ),
-    tile(
-      {
-        tone: 'faults',
-        name: '4xx',
-        total: ofV2 + ofV1,
-        words: ofV1 === 0 ? 'responses of V2' : `${count(ofV2)} of V2, ${count(ofV1)} of V1`,
-        filter: 'status:4xx -verdict:refused',
-        meaning: "not counting the gateway's own refusals",
-      },
-      go,
-    ),
-    tile(
-      {
-        tone: 'failed',
-        name: 'failed',
-        total: failed,
-        words: '5xx, or no whole response to the client',
-        filter: 'status:5xx,0,incomplete',
-        meaning: '',
-      },
-      go,
-    ),
+  return (
+    <ul class="tiles">
+      {HOUR_OUTCOMES.filter(({ outcome }) => outcome !== 'v1' || totalOf(minutes, 'v1') > 0).map(
+        ({ outcome, name, meaning, filter }) => {
+          const total = totalOf(minutes, outcome);
+          const shareWords = all === 0 ? '–' : percentWords(total / all);
+          return tile({ tone: outcome, name, total, words: shareWords, filter, meaning }, go);
+        },
+      )}
+      {tile(
+        {
+          tone: 'faults',
+          name: '4xx',
+          total: ofV2 + ofV1,
+          words: ofV1 === 0 ? 'responses of V2' : `${count(ofV2)} of V2, ${count(ofV1)} of V1`,
+          filter: 'status:4xx -verdict:refused',
+          meaning: "not counting the gateway's own refusals",
+        },
+        go,
+      )}
+      {tile(
+        {
+          tone: 'failed',
+          name: 'failed',
+          total: failed,
+          words: '5xx, or no whole response to the client',
+          filter: 'status:5xx,0,incomplete',
+          meaning: '',
+        },
+        go,
+      )}
+    </ul>
   );
 }
 
@@ -180,17 +177,15 @@ interface Tile {
 }
 
 function tile({ tone, name, total, words, filter, meaning }: Tile, go: Go): VNode {
-  return el(
-    'li',
-    { key: name, class: `tile tile-${tone}` },
-    el(
-      'button',
-      { type: 'button', onClick: toExchanges(go, filter) },
-      el('span', { class: 'tile-name' }, name),
-      el('strong', null, count(total)),
-      el('span', { class: 'tile-share' }, words),
-      meaning !== '' && el('span', { class: 'sr-only' }, meaning),
-    ),
+  return (
+    <li key={name} class={`tile tile-${tone}`}>
+      <button type="button" onClick={toExchanges(go, filter)}>
+        <span class="tile-name">{name}</span>
+        <strong>{count(total)}</strong>
+        <span class="tile-share">{words}</span>
+        {meaning !== '' && <span class="sr-only">{meaning}</span>}
+      </button>
+    </li>
   );
 }
 
@@ -205,15 +200,17 @@ function VerdictChart({
   const ticks = linearTicks(Math.max(...minutes.map(allOf), 1), 4);
   const max = ticks.at(-1) ?? 1;
   const hour = hourSlots(minutes);
-  return part(ChartFrame, {
-    summary: summaryOf(minutes),
-    marks,
-    height: 240,
-    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
-    ...hour,
-    readout: (slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown]),
-    draw: (plot) => minutes.map((minute, index) => bar(minute, hour.unknown + index, plot, max)),
-  });
+  return (
+    <ChartFrame
+      summary={summaryOf(minutes)}
+      marks={marks}
+      height={240}
+      ticks={ticks.map((tick) => ({ label: count(tick), share: tick / max }))}
+      {...hour}
+      readout={(slot) => readout(slot === undefined ? undefined : minutes[slot - hour.unknown])}
+      draw={(plot) => minutes.map((minute, index) => bar(minute, hour.unknown + index, plot, max))}
+    />
+  );
 }
 
 /** The slots of a chart of the last hour; those before the first of `minutes` are not known. */
@@ -240,7 +237,9 @@ function hourWords({ length }: readonly HistoryMinute[]): string {
 
 function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
   if (minute === undefined) {
-    return HOUR_OUTCOMES.map(({ outcome, name }) => legend(`swatch fill-${outcome}`, name));
+    return HOUR_OUTCOMES.map(({ outcome, name }) => (
+      <Legend key={name} look={`swatch fill-${outcome}`} text={name} />
+    ));
   }
   const { faults, failed } = minute;
   const extra = [
@@ -249,35 +248,44 @@ function readout(minute: HistoryMinute | undefined): (VNode | string)[] {
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
   ];
   return [
-    el('strong', null, minuteTime(minute.time)),
-    ...HOUR_OUTCOMES.map(({ outcome, name }) =>
-      legend(`swatch fill-${outcome}`, `${count(minute.outcomes[outcome])} ${name}`),
-    ),
-    ...extra.map((words) => el('span', { key: words, class: 'legend' }, words)),
+    <strong>{minuteTime(minute.time)}</strong>,
+    ...HOUR_OUTCOMES.map(({ outcome, name }) => (
+      <Legend
+        key={`${count(minute.outcomes[outcome])} ${name}`}
+        look={`swatch fill-${outcome}`}
+        text={`${count(minute.outcomes[outcome])} ${name}`}
+      />
+    )),
+    ...extra.map((words) => (
+      <span key={words} class="legend">
+        {words}
+      </span>
+    )),
   ];
 }
 
 function bar(minute: HistoryMinute, slot: number, plot: Plot, max: number): VNode {
   const width = plot.width / HOUR_SLOTS;
   let y = plot.top + plot.height;
-  return el(
-    'g',
-    { key: minute.time },
-    HOUR_OUTCOMES.map(({ outcome }) => {
-      const height = (minute.outcomes[outcome] / max) * plot.height;
-      y -= height;
-      return (
-        height > 0 &&
-        el('rect', {
-          key: outcome,
-          class: `fill-${outcome}`,
-          x: plot.left + width * slot + width * 0.12,
-          y,
-          width: width * 0.76,
-          height: Math.max(height - 0.5, 0.5),
-        })
-      );
-    }),
+  return (
+    <g key={minute.time}>
+      {HOUR_OUTCOMES.map(({ outcome }) => {
+        const height = (minute.outcomes[outcome] / max) * plot.height;
+        y -= height;
+        return (
+          height > 0 && (
+            <rect
+              key={outcome}
+              class={`fill-${outcome}`}
+              x={plot.left + width * slot + width * 0.12}
+              y={y}
+              width={width * 0.76}
+              height={Math.max(height - 0.5, 0.5)}
+            />
+          )
+        );
+      })}
+    </g>
   );
 }
 
@@ -299,22 +307,21 @@ function DurationChart({ minutes, marks, of }: DurationChartProps): VNode {
     Math.min(...known.map(({ p50 }) => p50), 1),
     Math.max(...known.map(({ p99 }) => p99), 10),
   );
-  return part(ChartFrame, {
-    summary: durationSummary(minutes, of),
-    marks,
-    height: 220,
-    ticks: ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) })),
-    ...hour,
-    readout: (slot) => durationReadout(slot === undefined ? undefined : minutes[slot - hour.unknown], of),
-    draw: (plot) =>
-      QUANTILES.map((quantile) =>
-        el('path', {
-          key: quantile,
-          class: `line-${quantile}`,
-          d: linePath(minutes, of, quantile, plot, ticks),
-        }),
-      ),
-  });
+  return (
+    <ChartFrame
+      summary={durationSummary(minutes, of)}
+      marks={marks}
+      height={220}
+      ticks={ticks.map((tick) => ({ label: tickLabel(tick), share: logShare(tick, ticks) }))}
+      {...hour}
+      readout={(slot) => durationReadout(slot === undefined ? undefined : minutes[slot - hour.unknown], of)}
+      draw={(plot) =>
+        QUANTILES.map((quantile) => (
+          <path key={quantile} class={`line-${quantile}`} d={linePath(minutes, of, quantile, plot, ticks)} />
+        ))
+      }
+    />
+  );
 }
 
 function quantilesOf(minutes: readonly HistoryMinute[], of: Measured): readonly Quantiles[] {
@@ -336,13 +343,14 @@ function tickLabel(tick: number): string {
 function durationReadout(minute: HistoryMinute | undefined, of: Measured): (VNode | string)[] {
   const quantiles = minute?.[of];
   return [
-    ...(minute === undefined ? [] : [el('strong', null, minuteTime(minute.time))]),
-    ...QUANTILES.map((quantile) =>
-      legend(
-        `stroke line-${quantile}`,
-        quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`,
-      ),
-    ),
+    ...(minute === undefined ? [] : [<strong>{minuteTime(minute.time)}</strong>]),
+    ...QUANTILES.map((quantile) => (
+      <Legend
+        key={quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`}
+        look={`stroke line-${quantile}`}
+        text={quantiles === undefined ? quantile : `${quantile} ${milliseconds(quantiles[quantile])} ms`}
+      />
+    )),
   ];
 }
 
@@ -373,22 +381,27 @@ function linePath(
 /** The data of the charts as a table. */
 function figures(minutes: readonly HistoryMinute[], go: Go): VNode {
   const busy = minutes.filter((minute) => allOf(minute) > 0).reverse();
-  return el(
-    'details',
-    { class: 'figures' },
-    el('summary', null, 'Data as a table'),
-    scrollTable(
-      'Data of the last hour',
-      [
-        {
-          name: 'Minute',
-          kind: 'head',
-          cell: ({ time }) => linkButton(minuteTime(time), toExchanges(go, `time:${time.slice(0, 16)}`)),
-        },
-        ...FIGURES,
-      ],
-      { rows: busy, keyOf: ({ time }) => time },
-    ),
+  return (
+    <details class="figures">
+      <summary>Data as a table</summary>
+      <ScrollTable
+        label="Data of the last hour"
+        columns={[
+          {
+            name: 'Minute',
+            kind: 'head',
+            cell: ({ time }) => (
+              <LinkButton onClick={toExchanges(go, `time:${time.slice(0, 16)}`)}>
+                {minuteTime(time)}
+              </LinkButton>
+            ),
+          },
+          ...FIGURES,
+        ]}
+        rows={busy}
+        keyOf={({ time }) => time}
+      />
+    </details>
   );
 }
 

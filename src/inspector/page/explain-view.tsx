@@ -5,10 +5,10 @@ import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView }
 import { editWords } from '../entries/entry-words.ts';
 import type { ReadRequests } from '../explain/curl-command.ts';
 import { postJson, postText, useAsked, useAttempt } from './admin-client.ts';
-import { DiffPane } from './entry/diff-pane.ts';
-import { curlButtons } from './entry/entry-detail.ts';
+import { DiffPane } from './entry/diff-pane.tsx';
+import { curlButtons } from './entry/entry-detail.tsx';
 import { type EntryLink, findAddress } from './page-state.ts';
-import { button, classes, el, form, type PageTools, part, sentenceList, VerdictBadge } from './parts.ts';
+import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge } from './parts.tsx';
 
 /** Properties of an explanation. */
 interface ExplainViewProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
@@ -83,76 +83,71 @@ export function ExplainView(props: ExplainViewProps): VNode {
     });
     setExplanation(undefined);
   };
-  return el(
-    'div',
-    { class: 'view explain' },
-    el('h2', null, 'Explain a request'),
-    el(
-      'p',
-      { class: 'lead' },
-      'Shows how the gateway would handle a request, by the same plan as live traffic. Nothing is sent.',
-    ),
-    props.link !== undefined && el('p', null, sourceWords(props.link, detail, failure?.message)),
-    form(
-      { class: 'card' },
-      explain,
-      el('label', { for: 'explain-paste' }, 'Pasted command (or write the request below)'),
-      el('textarea', {
-        id: 'explain-paste',
-        rows: 3,
-        spellcheck: false,
-        placeholder: 'curl … (for bash) or fetch(…), as copied from a browser',
-        value: pasted,
-        onInput: ({ currentTarget }) => setPasted(currentTarget.value),
-      }),
-      button('Read the command', () => void readCommand()),
-      read !== undefined && readOutcome(read, (number) => take(read, number)),
-      el('label', { for: 'explain-operation' }, 'Operation'),
-      el(
-        'select',
-        {
-          id: 'explain-operation',
-          value: source === undefined ? chosen : '',
-          onChange: ({ currentTarget }) => {
+  return (
+    <div class="view explain">
+      <h2>Explain a request</h2>
+      <p class="lead">
+        Shows how the gateway would handle a request, by the same plan as live traffic. Nothing is sent.
+      </p>
+      {props.link !== undefined && <p>{sourceWords(props.link, detail, failure?.message)}</p>}
+      <Form class="card" onSubmit={explain}>
+        <label for="explain-paste">Pasted command (or write the request below)</label>
+        <textarea
+          id="explain-paste"
+          rows={3}
+          spellcheck={false}
+          placeholder="curl … (for bash) or fetch(…), as copied from a browser"
+          value={pasted}
+          onInput={({ currentTarget }) => setPasted(currentTarget.value)}
+        />
+        <Button onClick={() => void readCommand()}>Read the command</Button>
+        {read !== undefined && readOutcome(read, (number) => take(read, number))}
+        <label for="explain-operation">Operation</label>
+        <select
+          id="explain-operation"
+          value={source === undefined ? chosen : ''}
+          onChange={({ currentTarget }) => {
             setOperation(currentTarget.value);
             setSource(undefined);
-          },
-        },
-        source !== undefined &&
-          el(
-            'option',
-            { value: '', selected: true },
-            `As sent: ${source.method ?? ''} ${source.target ?? ''}`,
-          ),
-        operations.map(({ id, method, template }) =>
-          el(
-            'option',
-            { key: id, value: id, selected: source === undefined && id === chosen },
-            `${id} – ${method} ${template}`,
-          ),
-        ),
-      ),
-      el('label', { for: 'explain-query' }, 'V1 query'),
-      el('input', {
-        id: 'explain-query',
-        type: 'text',
-        spellcheck: false,
-        placeholder: 'none',
-        value: query,
-        onInput: ({ currentTarget }) => setQuery(currentTarget.value),
-      }),
-      el('label', { for: 'explain-body' }, 'V1 body'),
-      el('textarea', {
-        id: 'explain-body',
-        rows: 10,
-        spellcheck: false,
-        value: body,
-        onInput: ({ currentTarget }) => setBody(currentTarget.value),
-      }),
-      el('button', { type: 'submit', class: 'button primary' }, 'Explain'),
-      el('p', { class: 'fault', role: 'alert' }, fault),
-    ),
-    explanation !== undefined && explained(explanation, props),
+          }}
+        >
+          {source !== undefined && (
+            <option value="" selected>
+              {`As sent: ${source.method ?? ''} ${source.target ?? ''}`}
+            </option>
+          )}
+          {operations.map(({ id, method, template }) => (
+            <option key={id} value={id} selected={source === undefined && id === chosen}>
+              {`${id} – ${method} ${template}`}
+            </option>
+          ))}
+        </select>
+        <label for="explain-query">V1 query</label>
+        <input
+          id="explain-query"
+          type="text"
+          spellcheck={false}
+          placeholder="none"
+          value={query}
+          onInput={({ currentTarget }) => setQuery(currentTarget.value)}
+        />
+        <label for="explain-body">V1 body</label>
+        <textarea
+          id="explain-body"
+          rows={10}
+          spellcheck={false}
+          value={body}
+          onInput={({ currentTarget }) => setBody(currentTarget.value)}
+        />
+        <button type="submit" class="button primary">
+          Explain
+        </button>
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      </Form>
+      {explanation !== undefined && explained(explanation, props)}
+    </div>
   );
 }
 
@@ -162,20 +157,23 @@ function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number:
     ...faults.map(({ name, fault }) => (requests.length + faults.length === 1 ? fault : `${name}: ${fault}`)),
     ...notes,
   ];
-  return el(
-    'div',
-    { class: 'read', role: 'status' },
-    requests.length === 1 && el('p', null, `Read: ${requests[0]?.name ?? ''}`),
-    requests.length > 1 &&
-      el(
-        'select',
-        {
-          'aria-label': 'Request that was read',
-          onChange: ({ currentTarget }) => choose(Number(currentTarget.value)),
-        },
-        requests.map(({ name }, number) => el('option', { key: number, value: String(number) }, name)),
-      ),
-    sentences.length > 0 && sentenceList(sentences),
+  return (
+    <div class="read" role="status">
+      {requests.length === 1 && <p>{`Read: ${requests[0]?.name ?? ''}`}</p>}
+      {requests.length > 1 && (
+        <select
+          aria-label="Request that was read"
+          onChange={({ currentTarget }) => choose(Number(currentTarget.value))}
+        >
+          {requests.map(({ name }, number) => (
+            <option key={number} value={String(number)}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+      {sentences.length > 0 && <SentenceList sentences={sentences} />}
+    </div>
   );
 }
 
@@ -213,59 +211,53 @@ function sourceWords(
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
   const { verdict, moved, edits, refusal, note, curl, live } = explanation;
   const isMovedAlone = moved !== undefined && verdict === 'unchanged';
-  return el(
-    'section',
-    { class: 'card', 'aria-label': 'Explanation' },
-    el(
-      'h3',
-      null,
-      !isMovedAlone && part(VerdictBadge, { outcome: verdict }),
-      moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `,
-      ' ',
-      refusal?.detail ?? note ?? '',
-    ),
-    live !== undefined &&
-      el(
-        'section',
-        { class: 'response no', 'aria-label': 'Live traffic' },
-        el('p', null, 'At the moment, live traffic is not, or not always, handled like this:'),
-        sentenceList(live),
-      ),
-    part(DiffPane, {
-      changed: {
-        ...explanation,
-        nothingSent: 'Nothing would be sent to V2.',
-        editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
-        captions: { before: 'as the client would send it', after: 'dry run: nothing is sent' },
-        missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
-      },
-      hueOf,
-      summaryOf,
-    }),
-    el('div', { class: 'actions' }, ...curlButtons({ curl, announce })),
-    el('h4', null, 'Rules'),
-    el('ul', { class: 'outcomes' }, explanation.rules.map(ruleOutcome)),
-    el('h4', null, 'Policies'),
-    el(
-      'ul',
-      { class: 'outcomes' },
-      explanation.policies.map(({ policy, value, used }) =>
-        el(
-          'li',
-          { key: policy, class: classes(used && 'applied') },
-          el('code', null, `${policy}: ${value}`),
-          el('span', null, used ? 'decided here' : 'not needed'),
-        ),
-      ),
-    ),
+  return (
+    <section class="card" aria-label="Explanation">
+      <h3>
+        {!isMovedAlone && <VerdictBadge outcome={verdict} />}
+        {moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `} {refusal?.detail ?? note ?? ''}
+      </h3>
+      {live !== undefined && (
+        <section class="response no" aria-label="Live traffic">
+          <p>At the moment, live traffic is not, or not always, handled like this:</p>
+          <SentenceList sentences={live} />
+        </section>
+      )}
+      <DiffPane
+        changed={{
+          ...explanation,
+          nothingSent: 'Nothing would be sent to V2.',
+          editsTitle: refusal === undefined ? editWords({ edits }) : 'Refused: no edits',
+          captions: { before: 'as the client would send it', after: 'dry run: nothing is sent' },
+          missing: refusal === undefined ? 'There is nothing to compare.' : 'Nothing would be sent to V2.',
+        }}
+        hueOf={hueOf}
+        summaryOf={summaryOf}
+      />
+      <div class="actions">{curlButtons({ curl, announce })}</div>
+      <h4>Rules</h4>
+      <ul class="outcomes">{explanation.rules.map(ruleOutcome)}</ul>
+      <h4>Policies</h4>
+      <ul class="outcomes">
+        {explanation.policies.map(({ policy, value, used }) => (
+          <li key={policy} class={classes(used && 'applied')}>
+            <code>{`${policy}: ${value}`}</code>
+            <span>{used ? 'decided here' : 'not needed'}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
 function ruleOutcome({ change, text, applied, why }: RuleOutcome): VNode {
-  return el(
-    'li',
-    { key: `${change} ${text}`, class: classes(applied && 'applied') },
-    el('code', null, text),
-    el('span', null, el('strong', null, change), ` – ${why}`),
+  return (
+    <li key={`${change} ${text}`} class={classes(applied && 'applied')}>
+      <code>{text}</code>
+      <span>
+        <strong>{change}</strong>
+        {` – ${why}`}
+      </span>
+    </li>
   );
 }

@@ -5,7 +5,7 @@ import type { ErrorGroup, ErrorGroups } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { ago, count, counted, dayTime } from './format.ts';
 import { type Go, toExchanges } from './page-state.ts';
-import { card, type Column, el, linkButton, Loading, part, scrollTable, visibleText } from './parts.ts';
+import { Card, type Column, LinkButton, Loading, ScrollTable, visibleText } from './parts.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -20,30 +20,30 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
 /** The errors of the kept exchanges, grouped by finder, code and place. */
 export function ErrorsView({ go, whose }: { readonly go: Go; readonly whose: string | undefined }): VNode {
   const { response, failure } = useAsked<ErrorGroups>('errors', REFRESH_MS);
-  if (response === undefined) return part(Loading, { failure, subject: 'the errors' });
+  if (response === undefined) return <Loading failure={failure} subject="the errors" />;
   const { groups, exchanges, omitted } = response;
-  return el(
-    'div',
-    { class: 'view errors' },
-    el('h2', null, 'Errors'),
-    whose !== undefined && el('p', { class: 'lead' }, visibleText(whose)),
-    card(
-      counted(groups.length, 'kind'),
-      `in ${counted(exchanges, 'kept exchange')}; failures are kept for longer than others`,
-      groups.length === 0
-        ? el(
-            'p',
-            { class: 'empty' },
-            exchanges === 0 ? 'No exchange is kept yet.' : 'None of them has an error.',
-          )
-        : scrollTable(
-            'Errors',
-            errorColumns(go),
-            { rows: groups, keyOf: ({ error }) => errorName(error) },
-            'wide',
-          ),
-      omitted > 0 && el('p', null, `${counted(omitted, 'error')} of further kinds, not listed.`),
-    ),
+  return (
+    <div class="view errors">
+      <h2>Errors</h2>
+      {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
+      <Card
+        heading={counted(groups.length, 'kind')}
+        note={`in ${counted(exchanges, 'kept exchange')}; failures are kept for longer than others`}
+      >
+        {groups.length === 0 ? (
+          <p class="empty">{exchanges === 0 ? 'No exchange is kept yet.' : 'None of them has an error.'}</p>
+        ) : (
+          <ScrollTable
+            label="Errors"
+            columns={errorColumns(go)}
+            rows={groups}
+            keyOf={({ error }) => errorName(error)}
+            isWide
+          />
+        )}
+        {omitted > 0 && <p>{`${counted(omitted, 'error')} of further kinds, not listed.`}</p>}
+      </Card>
+    </div>
   );
 }
 
@@ -54,7 +54,7 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
     {
       name: 'At',
       cell: ({ error: { pointer } }) =>
-        pointer === undefined ? '–' : el('code', null, visibleText(pointer === '' ? '/' : pointer)),
+        pointer === undefined ? '–' : <code>{visibleText(pointer === '' ? '/' : pointer)}</code>,
     },
     {
       name: 'Operations',
@@ -78,11 +78,19 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
     },
     {
       name: 'First',
-      cell: ({ firstSeen }) => el('time', { dateTime: firstSeen, title: firstSeen }, dayTime(firstSeen)),
+      cell: ({ firstSeen }) => (
+        <time dateTime={firstSeen} title={firstSeen}>
+          {dayTime(firstSeen)}
+        </time>
+      ),
     },
     {
       name: 'Last',
-      cell: ({ lastSeen }) => el('time', { dateTime: lastSeen, title: lastSeen }, ago(lastSeen)),
+      cell: ({ lastSeen }) => (
+        <time dateTime={lastSeen} title={lastSeen}>
+          {ago(lastSeen)}
+        </time>
+      ),
     },
   ];
 }
@@ -90,5 +98,9 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
 function codeLink(error: ErrorGroup['error'], go: Go): VNode {
   const name = errorName(error);
   const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(error)] }]);
-  return linkButton(visibleText(error.code), toExchanges(go, filter), `Show the exchanges with ${name}`);
+  return (
+    <LinkButton onClick={toExchanges(go, filter)} label={`Show the exchanges with ${name}`}>
+      {visibleText(error.code)}
+    </LinkButton>
+  );
 }

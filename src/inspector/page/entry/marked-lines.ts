@@ -1,117 +1,6 @@
-import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import type { DiffMark, TextSpan } from '../../api.ts';
-import { count, type HueOf, markClass } from '../format.ts';
-import { button, classes, el, visibleText } from '../parts.ts';
-
-/** Properties of the lines of a body. */
-interface CodeLinesProps {
-  readonly label: string;
-  readonly lines: readonly MarkedLine[];
-  readonly marks: readonly DiffMark[];
-  readonly hueOf: HueOf;
-  readonly active?: number | undefined;
-  readonly onActive?: (mark: number | undefined) => void;
-  readonly side?: 'before' | 'after';
-  /** Called when lines were folded or unfolded. */
-  readonly onResize?: () => void;
-}
-
-/** Longer bodies are folded around their marks. */
-const FOLD_FROM = 80;
-const AROUND = 4;
-
-/** Maximum lines without a mark that are drawn until the operator expands the rest. */
-const PLAIN_MOST = 400;
+import type { Diff, DiffMark, TextSpan } from '../../api.ts';
 
 const TOKEN = /"(?:[^"\\]|\\.)*"?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
-
-/** Lines of a body with numbers, colours and marks. */
-export function CodeLines(props: CodeLinesProps): VNode {
-  const [isWhole, setIsWhole] = useState(false);
-  const { lines, onResize } = props;
-  const showAll = (): void => {
-    setIsWhole(true);
-    queueMicrotask(() => onResize?.());
-  };
-  const shown = isWhole || lines.length <= FOLD_FROM ? lines : shorten(lines);
-  return el(
-    'div',
-    { class: 'code', role: 'group', 'aria-label': props.label },
-    shown.map((line) => ('folded' in line ? fold(line, showAll) : codeLine(line, props))),
-  );
-}
-
-function shorten(lines: readonly MarkedLine[]): readonly (MarkedLine | Fold)[] {
-  if (lines.some(({ marks }) => marks.length > 0)) return foldLines(lines, AROUND);
-  if (lines.length <= PLAIN_MOST) return lines;
-  return [...lines.slice(0, PLAIN_MOST), { folded: lines.length - PLAIN_MOST, from: PLAIN_MOST + 1 }];
-}
-
-function fold({ folded, from }: Fold, showAll: () => void): VNode {
-  return button(`${count(folded)} more lines – show all`, showAll, { key: `fold-${from}`, class: 'fold' });
-}
-
-function codeLine(line: MarkedLine, props: CodeLinesProps): VNode {
-  const first = props.marks[line.marks[0] ?? -1];
-  return el(
-    'div',
-    {
-      key: line.number,
-      class: classes('code-line', first !== undefined && `marked ${markClass(first, props.hueOf)}`),
-    },
-    el('span', { class: 'line-number', 'aria-hidden': true }, line.number),
-    el(
-      'code',
-      null,
-      stretches(line.pieces).map((pieces) => codeStretch(pieces, props)),
-    ),
-  );
-}
-
-/** Joins the pieces of one span. */
-function stretches(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
-  const all: Piece[][] = [];
-  for (const piece of pieces) {
-    const last = all.at(-1);
-    if (last !== undefined && last[0]?.span === piece.span) last.push(piece);
-    else all.push([piece]);
-  }
-  return all;
-}
-
-function codeStretch(pieces: readonly Piece[], props: CodeLinesProps): VNode {
-  const tokens = pieces.map(({ text, kind }) =>
-    kind === undefined ? visibleText(text) : el('span', { class: `token-${kind}` }, visibleText(text)),
-  );
-  const span = pieces[0]?.span;
-  const mark = span === undefined ? undefined : props.marks[span.mark];
-  if (span === undefined || mark === undefined) return el('span', null, tokens);
-  const { active, onActive } = props;
-  return el(
-    'mark',
-    {
-      class: classes(
-        markClass(mark, props.hueOf),
-        pieces.every(({ text }) => text === '') && 'place',
-        active === span.mark && 'active',
-        active !== undefined && active !== span.mark && 'faded',
-      ),
-      title: mark.reason,
-      'data-join': `${props.side}-${span.mark}-${span.part}`,
-      onMouseEnter: () => onActive?.(span.mark),
-      onMouseLeave: () => onActive?.(undefined),
-    },
-    pieces.some(({ opens }) => opens) &&
-      el('span', { class: 'badge', 'aria-hidden': true }, markNumber(mark)),
-    tokens,
-  );
-}
-
-/** The number of a mark, the same on both sides and in the list of edits. */
-export function markNumber(mark: DiffMark): string {
-  return mark.index < 0 ? '!' : String(mark.index + 1);
-}
 
 /** A span of a text that belongs to a mark; `part` counts the spans of one mark on one side. */
 export interface MarkedSpan extends TextSpan {
@@ -122,7 +11,7 @@ export interface MarkedSpan extends TextSpan {
 }
 
 /** A piece of a line in one style. */
-interface Piece {
+export interface Piece {
   readonly text: string;
   readonly kind: TokenKind | undefined;
   readonly span: MarkedSpan | undefined;
@@ -131,7 +20,7 @@ interface Piece {
 }
 
 /** A line of a body, numbered from 1. */
-interface MarkedLine {
+export interface MarkedLine {
   readonly number: number;
   readonly pieces: readonly Piece[];
   /** Marks that touch the line. */
@@ -152,7 +41,7 @@ export function markedLines(text: string, spans: readonly MarkedSpan[]): readonl
 }
 
 /** Lines that are omitted between two drawn ones. */
-interface Fold {
+export interface Fold {
   readonly folded: number;
   readonly from: number;
 }
@@ -247,4 +136,29 @@ function kindOf(text: string, rest: string): TokenKind {
   if (!text.startsWith('"')) return /^[-\d]/.test(text) ? 'number' : 'literal';
   if (/^\s*:/.test(rest)) return 'key';
   return /^"‹.*›"$/.test(text) ? 'type' : 'string';
+}
+
+/** Corresponding parts of a mark, by index among its spans. */
+export interface Pair {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+/**
+ * Pairs the corresponding spans of a mark. A mark with more spans on the right created the object around its member: then the
+ * span with the same text is the counterpart, and the brackets stay unpaired.
+ */
+export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[] {
+  if (after.length === 0) return before.map((_, part) => ({ before: part, after: undefined }));
+  if (before.length === 0) return after.map((_, part) => ({ before: undefined, after: part }));
+  if (before.length === after.length) return before.map((_, part) => ({ before: part, after: part }));
+  const [source] = before;
+  const text = source === undefined ? '' : squeezed(diff.before, source);
+  const same = after.findIndex((span) => squeezed(diff.after ?? '', span) === text);
+  return [{ before: 0, after: Math.max(0, same) }];
+}
+
+/** Indentation differs between the sides. */
+function squeezed(text: string, { start, end }: TextSpan): string {
+  return text.slice(start, end).replaceAll(/\s+/g, '');
 }

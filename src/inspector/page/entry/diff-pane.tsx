@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type EditRecord, placesOfEdit } from '../../../rewrite/records.ts';
-import type { Diff, DiffMark, EntryDetail, HeaderView, RequestView, TextSpan } from '../../api.ts';
+import type { Diff, DiffMark, EntryDetail, HeaderView, RequestView } from '../../api.ts';
 import { type HueOf, markClass } from '../format.ts';
-import { classes, el, type PageTools, part, visibleText } from '../parts.ts';
-import { CodeLines, markedLines, type MarkedSpan, markNumber } from './code-lines.ts';
-import { HeaderName, requestLine } from './perspective-view.ts';
+import { classes, type PageTools, visibleText } from '../parts.tsx';
+import { CodeLines, markNumber } from './code-lines.tsx';
+import { markedLines, type MarkedSpan, type Pair, pairsOf } from './marked-lines.ts';
+import { HeaderName, requestLine } from './perspective-view.tsx';
 
 /** The result of a request, in a live exchange or an explanation. */
 type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
@@ -35,41 +36,51 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
   const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
   const [active, setActive] = useState<number>();
   useEffect(() => setActive(undefined), [diff]);
-  return el(
-    'div',
-    { class: 'changed' },
-    v1Request !== undefined && heads(v1Request, v2Request, nothingSent),
-    diff === undefined
-      ? el('p', { class: 'empty' }, missing)
-      : part(DiffView, { diff, captions, hueOf, active, onActive: setActive, missing }),
-    part(EditList, {
-      title: editsTitle,
-      edits,
-      marks: diff?.marks ?? [],
-      hueOf,
-      active,
-      onActive: setActive,
-      summaryOf,
-    }),
+  return (
+    <div class="changed">
+      {v1Request !== undefined && heads(v1Request, v2Request, nothingSent)}
+      {diff === undefined ? (
+        <p class="empty">{missing}</p>
+      ) : (
+        <DiffView
+          diff={diff}
+          captions={captions}
+          hueOf={hueOf}
+          active={active}
+          onActive={setActive}
+          missing={missing}
+        />
+      )}
+      <EditList
+        title={editsTitle}
+        edits={edits}
+        marks={diff?.marks ?? []}
+        hueOf={hueOf}
+        active={active}
+        onActive={setActive}
+        summaryOf={summaryOf}
+      />
+    </div>
   );
 }
 
 /** First lines side by side, with the headers that differ. */
 function heads(v1: RequestView, v2: RequestView | undefined, nothingSent: string): VNode {
   const changed = v2?.headers.filter(({ change }) => change !== undefined) ?? [];
-  return el(
-    'div',
-    { class: 'heads' },
-    el('div', { class: 'head' }, requestLine(v1), headerLines(replaced(v1, changed), 'before')),
-    el(
-      'div',
-      { class: 'head' },
-      v2 === undefined ? el('p', { class: 'empty' }, nothingSent) : requestLine(v2),
-      headerLines(
-        changed.filter(({ change }) => change !== 'removed'),
-        'after',
-      ),
-    ),
+  return (
+    <div class="heads">
+      <div class="head">
+        {requestLine(v1)}
+        {headerLines(replaced(v1, changed), 'before')}
+      </div>
+      <div class="head">
+        {v2 === undefined ? <p class="empty">{nothingSent}</p> : requestLine(v2)}
+        {headerLines(
+          changed.filter(({ change }) => change !== 'removed'),
+          'after',
+        )}
+      </div>
+    </div>
   );
 }
 
@@ -83,17 +94,18 @@ function replaced(v1: RequestView, changed: readonly HeaderView[]): readonly Hea
 
 function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): VNode | false {
   if (headers.length === 0) return false;
-  return el(
-    'ul',
-    { class: classes('header-lines', side) },
-    headers.map(({ name, value }) =>
-      el(
-        'li',
-        { key: name },
-        el('span', { class: 'name' }, part(HeaderName, { name }), ': '),
-        visibleText(value),
-      ),
-    ),
+  return (
+    <ul class={classes('header-lines', side)}>
+      {headers.map(({ name, value }) => (
+        <li key={name}>
+          <span class="name">
+            <HeaderName name={name} />
+            {': '}
+          </span>
+          {visibleText(value)}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -131,28 +143,30 @@ function DiffView({ diff, captions, hueOf, active, onActive, missing }: DiffView
     return () => observer.disconnect();
   }, [measure, left, right]);
   const shared = { marks, hueOf, active, onActive, onResize: measure };
-  return el(
-    'div',
-    { class: 'diff', ref: panes },
-    el(
-      'div',
-      { class: 'pane' },
-      el('h3', { class: 'pane-title' }, 'V1', el('small', null, captions.before)),
-      part(CodeLines, { ...shared, lines: left, side: 'before', label: 'V1 body' }),
-    ),
-    el(
-      'div',
-      { class: 'gutter', ref: gutter, 'aria-hidden': true },
-      part(Joins, { joins, marks, hueOf, active }),
-    ),
-    el(
-      'div',
-      { class: 'pane' },
-      el('h3', { class: 'pane-title' }, 'V2', right !== undefined && el('small', null, captions.after)),
-      right === undefined
-        ? el('p', { class: 'empty' }, missing)
-        : part(CodeLines, { ...shared, lines: right, side: 'after', label: 'V2 body' }),
-    ),
+  return (
+    <div class="diff" ref={panes}>
+      <div class="pane">
+        <h3 class="pane-title">
+          V1
+          <small>{captions.before}</small>
+        </h3>
+        <CodeLines {...shared} lines={left} side="before" label="V1 body" />
+      </div>
+      <div class="gutter" ref={gutter} aria-hidden>
+        <Joins joins={joins} marks={marks} hueOf={hueOf} active={active} />
+      </div>
+      <div class="pane">
+        <h3 class="pane-title">
+          V2
+          {right !== undefined && <small>{captions.after}</small>}
+        </h3>
+        {right === undefined ? (
+          <p class="empty">{missing}</p>
+        ) : (
+          <CodeLines {...shared} lines={right} side="after" label="V2 body" />
+        )}
+      </div>
+    </div>
   );
 }
 
@@ -164,25 +178,25 @@ interface JoinsProps {
 }
 
 function Joins({ joins, marks, hueOf, active }: JoinsProps): VNode {
-  return el(
-    'svg',
-    { class: 'joins', width: GUTTER, height: '100%' },
-    joins.map((join) => {
-      const mark = marks[join.mark];
-      const end = stubEnd(join, GUTTER);
-      const state = classes(
-        'join',
-        mark !== undefined && markClass(mark, hueOf),
-        active === join.mark && 'active',
-        active !== undefined && active !== join.mark && 'faded',
-      );
-      return el(
-        'g',
-        { class: state },
-        el('path', { d: joinPath(join, GUTTER) }),
-        end !== undefined && el('path', { d: cross(end.x, end.y) }),
-      );
-    }),
+  return (
+    <svg class="joins" width={GUTTER} height="100%">
+      {joins.map((join) => {
+        const mark = marks[join.mark];
+        const end = stubEnd(join, GUTTER);
+        const state = classes(
+          'join',
+          mark !== undefined && markClass(mark, hueOf),
+          active === join.mark && 'active',
+          active !== undefined && active !== join.mark && 'faded',
+        );
+        return (
+          <g class={state}>
+            <path d={joinPath(join, GUTTER)} />
+            {end !== undefined && <path d={cross(end.x, end.y)} />}
+          </g>
+        );
+      })}
+    </svg>
   );
 }
 
@@ -218,28 +232,26 @@ interface EditListProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
 function EditList(props: EditListProps): VNode {
   const { edits, hueOf, summaryOf } = props;
   const changes = [...new Set(edits.map(({ change }) => change))];
-  return el(
-    'section',
-    { class: 'edits', 'aria-label': 'Edits' },
-    el('h3', null, props.title),
-    props.marks.map(
-      (mark, at) =>
-        mark.index < 0 &&
-        el('p', { key: at, class: 'refusal' }, el('span', { class: 'badge' }, '!'), mark.reason),
-    ),
-    changes.map((change) =>
-      el(
-        'div',
-        { key: change, class: `edit-group hue-${hueOf(change)}` },
-        el('h4', null, change),
-        el('p', null, summaryOf(change) ?? ''),
-        el(
-          'ol',
-          null,
-          edits.map((edit, index) => edit.change === change && editItem(edit, index, props)),
-        ),
-      ),
-    ),
+  return (
+    <section class="edits" aria-label="Edits">
+      <h3>{props.title}</h3>
+      {props.marks.map(
+        (mark, at) =>
+          mark.index < 0 && (
+            <p key={at} class="refusal">
+              <span class="badge">!</span>
+              {mark.reason}
+            </p>
+          ),
+      )}
+      {changes.map((change) => (
+        <div key={change} class={`edit-group hue-${hueOf(change)}`}>
+          <h4>{change}</h4>
+          <p>{summaryOf(change) ?? ''}</p>
+          <ol>{edits.map((edit, index) => edit.change === change && editItem(edit, index, props))}</ol>
+        </div>
+      ))}
+    </section>
   );
 }
 
@@ -248,28 +260,29 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
   const mark = props.marks[at];
   const number = mark === undefined ? String(index + 1) : markNumber(mark);
   const { active, onActive } = props;
-  return el(
-    'li',
-    { key: index },
-    el(
-      'button',
-      {
-        type: 'button',
-        class: classes('edit', mark !== undefined && active === at && 'active'),
-        'data-edit': index,
-        onFocus: () => onActive(at < 0 ? undefined : at),
-        onBlur: () => onActive(undefined),
-        onMouseEnter: () => onActive(at < 0 ? undefined : at),
-        onMouseLeave: () => onActive(undefined),
-        onClick: () => reveal(at),
-      },
-      el('span', { class: 'badge', 'aria-hidden': true }, number),
-      el('span', { class: 'rule-name' }, edit.rule),
-      el('span', { class: 'pointers' }, pointers(edit)),
-      edit.note !== undefined && el('span', { class: 'note' }, edit.note),
-      mark !== undefined &&
-        el('span', { class: 'reason' }, visibleText(ownWords(mark.reason, props.summaryOf(edit.change)))),
-    ),
+  return (
+    <li key={index}>
+      <button
+        type="button"
+        class={classes('edit', mark !== undefined && active === at && 'active')}
+        data-edit={index}
+        onFocus={() => onActive(at < 0 ? undefined : at)}
+        onBlur={() => onActive(undefined)}
+        onMouseEnter={() => onActive(at < 0 ? undefined : at)}
+        onMouseLeave={() => onActive(undefined)}
+        onClick={() => reveal(at)}
+      >
+        <span class="badge" aria-hidden>
+          {number}
+        </span>
+        <span class="rule-name">{edit.rule}</span>
+        <span class="pointers">{pointers(edit)}</span>
+        {edit.note !== undefined && <span class="note">{edit.note}</span>}
+        {mark !== undefined && (
+          <span class="reason">{visibleText(ownWords(mark.reason, props.summaryOf(edit.change)))}</span>
+        )}
+      </button>
+    </li>
   );
 }
 
@@ -281,11 +294,11 @@ function ownWords(reason: string, summary: string | undefined): string {
 /** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
 function pointers(edit: EditRecord): (VNode | string)[] {
   const { from, path } = placesOfEdit(edit);
-  const shown = (pointer: string): VNode => el('code', null, pointer === '' ? '/' : visibleText(pointer));
+  const shown = (pointer: string): VNode => <code>{pointer === '' ? '/' : visibleText(pointer)}</code>;
   if (from !== undefined && path !== undefined) {
     return from === path ? [shown(from)] : [shown(from), ' → ', shown(path)];
   }
-  if (from !== undefined) return [shown(from), ' → ', el('em', null, 'dropped')];
+  if (from !== undefined) return [shown(from), ' → ', <em>dropped</em>];
   return path === undefined ? [] : ['→ ', shown(path)];
 }
 
@@ -301,31 +314,6 @@ interface Join {
   readonly mark: number;
   readonly from: number | undefined;
   readonly to: number | undefined;
-}
-
-/** Corresponding parts of a mark, by index among its spans. */
-interface Pair {
-  readonly before: number | undefined;
-  readonly after: number | undefined;
-}
-
-/**
- * Pairs the corresponding spans of a mark. A mark with more spans on the right created the object around its member: then the
- * span with the same text is the counterpart, and the brackets stay unpaired.
- */
-export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[] {
-  if (after.length === 0) return before.map((_, part) => ({ before: part, after: undefined }));
-  if (before.length === 0) return after.map((_, part) => ({ before: undefined, after: part }));
-  if (before.length === after.length) return before.map((_, part) => ({ before: part, after: part }));
-  const [source] = before;
-  const text = source === undefined ? '' : squeezed(diff.before, source);
-  const same = after.findIndex((span) => squeezed(diff.after ?? '', span) === text);
-  return [{ before: 0, after: Math.max(0, same) }];
-}
-
-/** Indentation differs between the sides. */
-function squeezed(text: string, { start, end }: TextSpan): string {
-  return text.slice(start, end).replaceAll(/\s+/g, '');
 }
 
 /** The path of a join across a gutter of `width`: a curve, or a stub when the other side has no counterpart. */

@@ -6,26 +6,17 @@ import {
   isFilterFault,
   type KnownValues,
   parseFilter,
-  printFilter,
 } from '../../../rewrite-log/filter.ts';
 import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../../api.ts';
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
-import { EntryDetail } from '../entry/entry-detail.ts';
+import { EntryDetail } from '../entry/entry-detail.tsx';
 import { count, counted, dayTime, searchedWords } from '../format.ts';
 import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
-import {
-  button,
-  classes,
-  CompletionList,
-  el,
-  type PageTools,
-  PaneSplitter,
-  part,
-  visibleText,
-} from '../parts.ts';
-import { EntryList } from './entry-list.ts';
+import { Button, classes, CompletionList, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
+import { EntryList } from './entry-list.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
+import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
 
 /** Properties of the traffic. */
 interface TrafficViewProps extends PageTools {
@@ -48,11 +39,6 @@ const REFRESH_MS = 5000;
 const EMPTY_REFRESH_MS = 2500;
 const OPEN_KEY = 'capture-gateway.time';
 
-const LOWEST = '0000-01-01T00:00:00';
-
-/** Milliseconds in the last unit of a time, by the length of its text. */
-const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
-
 /** Pause in typing before the filter takes effect, in milliseconds. */
 const SETTLE_MS = 250;
 const MAX_OPTIONS = 24;
@@ -72,56 +58,56 @@ export function TrafficView(props: TrafficViewProps): VNode {
     // Not shown, since it would cover the edits.
     announce(entrySentence(entry), true);
   };
-  return el(
-    'div',
-    { class: classes('traffic', open !== undefined && 'with-detail') },
-    el('h2', { class: 'sr-only' }, 'Traffic'),
-    el(
-      'div',
-      { class: 'toolbar' },
-      part(FilterBar, { filter, known, onFilter: (text) => go({ filter: text }, 'replace') }),
-      flow(view, live),
-      [props.whose, searchedWords(view.state, filter)].map(
-        (words) => words !== undefined && el('p', { key: words, class: 'whose' }, visibleText(words)),
-      ),
-      part(TimeBar, {
-        filter,
-        hasRows: view.rows.length > 0,
-        onFilter: (text) => go({ filter: text }, 'replace'),
-      }),
-    ),
-    el(
-      'div',
-      { class: 'split', style: { '--list-share': `${props.listShare}%` } },
-      el(
-        'div',
-        { class: 'list-box' },
-        part(EntryList, {
-          rows: view.rows,
-          isLive: !view.paused,
-          active,
-          open,
-          hueOf,
-          nameOf,
-          empty: emptyWords(view, filter),
-          onOpen: openEntry,
-          onLeaveTop: () => live.pause(),
-          onNearEnd: () => live.loadOlder(),
-        }),
-      ),
-      open !== undefined && part(PaneSplitter, { share: props.listShare, onShare: props.onListShare }),
-      open !== undefined &&
-        part(EntryDetail, {
-          link: open,
-          canResend: view.state?.canResend === true,
-          perspective: place.perspective,
-          go,
-          announce,
-          hueOf,
-          nameOf,
-          summaryOf,
-        }),
-    ),
+  return (
+    <div class={classes('traffic', open !== undefined && 'with-detail')}>
+      <h2 class="sr-only">Traffic</h2>
+      <div class="toolbar">
+        <FilterBar filter={filter} known={known} onFilter={(text) => go({ filter: text }, 'replace')} />
+        {flow(view, live)}
+        {[props.whose, searchedWords(view.state, filter)].map(
+          (words) =>
+            words !== undefined && (
+              <p key={words} class="whose">
+                {visibleText(words)}
+              </p>
+            ),
+        )}
+        <TimeBar
+          filter={filter}
+          hasRows={view.rows.length > 0}
+          onFilter={(text) => go({ filter: text }, 'replace')}
+        />
+      </div>
+      <div class="split" style={{ '--list-share': `${props.listShare}%` }}>
+        <div class="list-box">
+          <EntryList
+            rows={view.rows}
+            isLive={!view.paused}
+            active={active}
+            open={open}
+            hueOf={hueOf}
+            nameOf={nameOf}
+            empty={emptyWords(view, filter)}
+            onOpen={openEntry}
+            onLeaveTop={() => live.pause()}
+            onNearEnd={() => live.loadOlder()}
+          />
+        </div>
+        {open !== undefined && <PaneSplitter share={props.listShare} onShare={props.onListShare} />}
+        {open !== undefined && (
+          <EntryDetail
+            link={open}
+            canResend={view.state?.canResend === true}
+            perspective={place.perspective}
+            go={go}
+            announce={announce}
+            hueOf={hueOf}
+            nameOf={nameOf}
+            summaryOf={summaryOf}
+          />
+        )}
+      </div>
+    </div>
   );
 }
 
@@ -129,34 +115,35 @@ export function TrafficView(props: TrafficViewProps): VNode {
 function flow(view: LiveView, live: LiveEntries): VNode {
   const { paused, waiting, state } = view;
   const sample = paused ? olderWords(view) : sampleWords(view.strides);
-  return el(
-    'div',
-    { class: 'flow' },
-    el(
-      'span',
-      { class: 'rate' },
-      state !== undefined && el('span', { class: 'per-second' }, `${count(state.perSecond)}/s`),
-      sample !== '' &&
-        el(
-          'span',
-          {
-            class: 'sample',
-            title: paused
-              ? 'The gateway keeps failures for longer than other exchanges.'
-              : 'At this rate the page shows only a sample. Pause or filter to see every exchange.',
-          },
-          sample,
-        ),
-    ),
-    button(
-      [
-        el('span', { class: classes('sign', paused ? 'sign-live' : 'sign-pause'), 'aria-hidden': true }),
-        paused ? 'Go live' : 'Pause',
-        paused && waiting > 0 && el('span', { class: 'waiting' }, `${count(waiting)} new`),
-      ],
-      () => (paused ? live.resume() : live.pause()),
-      { class: classes('button', 'pause', paused && 'held'), 'aria-keyshortcuts': 'p' },
-    ),
+  return (
+    <div class="flow">
+      <span class="rate">
+        {state !== undefined && <span class="per-second">{`${count(state.perSecond)}/s`}</span>}
+        {sample !== '' && (
+          <span
+            class="sample"
+            title={
+              paused
+                ? 'The gateway keeps failures for longer than other exchanges.'
+                : 'At this rate the page shows only a sample. Pause or filter to see every exchange.'
+            }
+          >
+            {sample}
+          </span>
+        )}
+      </span>
+      <Button
+        class={classes('button', 'pause', paused && 'held')}
+        aria-keyshortcuts="p"
+        onClick={() => (paused ? live.resume() : live.pause())}
+      >
+        {[
+          <span class={classes('sign', paused ? 'sign-live' : 'sign-pause')} aria-hidden />,
+          paused ? 'Go live' : 'Pause',
+          paused && waiting > 0 && <span class="waiting">{`${count(waiting)} new`}</span>,
+        ]}
+      </Button>
+    </div>
   );
 }
 
@@ -219,35 +206,29 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
     isOpen ? `entries/histogram?${query.toString()}` : undefined,
     hasRows ? REFRESH_MS : EMPTY_REFRESH_MS,
   );
-  return el(
-    'details',
-    {
-      class: 'time-bar',
-      open: isOpen,
-      onToggle: ({ currentTarget }) => {
+  return (
+    <details
+      class="time-bar"
+      open={isOpen}
+      onToggle={({ currentTarget }) => {
         setIsOpen(currentTarget.open);
         keepValue(OPEN_KEY, currentTarget.open ? 'open' : 'closed');
-      },
-    },
-    el(
-      'summary',
-      null,
-      'Time',
-      el('small', null, response === undefined ? '' : spanWords(response, range, hasRows)),
-    ),
-    response !== undefined && histogram(response, choose),
-    el(
-      'div',
-      { class: 'time-range' },
-      el(
-        'details',
-        null,
-        el('summary', null, 'Choose times'),
-        timeField('From', range?.from, (from) => choose({ ...range, from })),
-        timeField('To', range?.to, (to) => choose({ ...range, to })),
-      ),
-      range !== undefined && button('Everything kept', () => choose({})),
-    ),
+      }}
+    >
+      <summary>
+        Time
+        <small>{response === undefined ? '' : spanWords(response, range, hasRows)}</small>
+      </summary>
+      {response !== undefined && histogram(response, choose)}
+      <div class="time-range">
+        <details>
+          <summary>Choose times</summary>
+          {timeField('From', range?.from, (from) => choose({ ...range, from }))}
+          {timeField('To', range?.to, (to) => choose({ ...range, to }))}
+        </details>
+        {range !== undefined && <Button onClick={() => choose({})}>Everything kept</Button>}
+      </div>
+    </details>
   );
 }
 
@@ -258,16 +239,15 @@ function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) =>
     const start = Date.parse(bars[index]?.time ?? '') / 1000;
     if (!Number.isNaN(start)) choose({ from: start, to: start + step - 1 });
   };
-  return el(
-    'div',
-    {
-      class: 'histogram',
-      role: 'listbox',
-      tabIndex: 0,
-      'aria-label': 'Kept exchanges by time',
-      'aria-orientation': 'horizontal',
-      onFocus: ({ currentTarget }) => mark(currentTarget, markedIn(currentTarget) ?? bars.length - 1),
-      onKeyDown: (event) => {
+  return (
+    <div
+      class="histogram"
+      role="listbox"
+      tabIndex={0}
+      aria-label="Kept exchanges by time"
+      aria-orientation="horizontal"
+      onFocus={({ currentTarget }) => mark(currentTarget, markedIn(currentTarget) ?? bars.length - 1)}
+      onKeyDown={(event) => {
         const { currentTarget, key } = event;
         const at = markedIn(currentTarget) ?? bars.length - 1;
         if (key === 'ArrowLeft') mark(currentTarget, Math.max(0, at - 1));
@@ -277,26 +257,27 @@ function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) =>
         else if (key === 'Enter' || key === ' ') take(at);
         else return;
         event.preventDefault();
-      },
-    },
-    bars.map((bar, index) => {
-      const words = barWords(bar, step);
-      return el(
-        'span',
-        {
-          key: bar.time,
-          id: `bar-${index}`,
-          role: 'option',
-          class: 'bar',
-          'aria-label': words,
-          'aria-selected': false,
-          title: words,
-          onClick: () => take(index),
-        },
-        el('i', { class: 'fill-passed', style: { height: `${((bar.count - bar.notable) / most) * 100}%` } }),
-        el('i', { class: 'fill-refused', style: { height: `${(bar.notable / most) * 100}%` } }),
-      );
-    }),
+      }}
+    >
+      {bars.map((bar, index) => {
+        const words = barWords(bar, step);
+        return (
+          <span
+            key={bar.time}
+            id={`bar-${index}`}
+            role="option"
+            class="bar"
+            aria-label={words}
+            aria-selected={false}
+            title={words}
+            onClick={() => take(index)}
+          >
+            <i class="fill-passed" style={{ height: `${((bar.count - bar.notable) / most) * 100}%` }} />
+            <i class="fill-refused" style={{ height: `${(bar.notable / most) * 100}%` }} />
+          </span>
+        );
+      })}
+    </div>
   );
 }
 
@@ -341,20 +322,20 @@ function timeField(
   onTime: (second: number | undefined) => void,
 ): VNode {
   const id = `time-${label.toLowerCase()}`;
-  return el(
-    'span',
-    { class: 'time-field' },
-    el('label', { for: id }, label),
-    el('input', {
-      id,
-      type: 'datetime-local',
-      step: 1,
-      value: second === undefined ? '' : localText(second),
-      onChange: ({ currentTarget }) => {
-        const time = Date.parse(currentTarget.value);
-        onTime(Number.isNaN(time) ? undefined : Math.floor(time / 1000));
-      },
-    }),
+  return (
+    <span class="time-field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="datetime-local"
+        step={1}
+        value={second === undefined ? '' : localText(second)}
+        onChange={({ currentTarget }) => {
+          const time = Date.parse(currentTarget.value);
+          onTime(Number.isNaN(time) ? undefined : Math.floor(time / 1000));
+        }}
+      />
+    </span>
   );
 }
 
@@ -362,65 +343,6 @@ function timeField(
 function localText(second: number): string {
   const zone = new Date(second * 1000).getTimezoneOffset() * 60;
   return new Date((second - zone) * 1000).toISOString().slice(0, 19);
-}
-
-/** A range of time in whole seconds since 1970, with both ends included; a missing end is open. */
-interface TimeRange {
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-}
-
-/** Returns the range of the terms `time:` in a filter; undefined without such terms, or when they are not a single range. */
-export function timeRangeOf(filter: string): TimeRange | undefined {
-  const read = parseFilter(filter);
-  if (isFilterFault(read)) return undefined;
-  const terms = read.terms.filter(({ field }) => field === 'time');
-  if (terms.length === 0 || terms.some(({ negated, values }) => negated || values.length > 1))
-    return undefined;
-  let [start, end] = [-Infinity, Infinity];
-  for (const { values } of terms) {
-    const [, sign = '', text = ''] = /^([<>]=?)?(.*)$/.exec(values[0] ?? '') ?? [];
-    const [low = '', high = low] = text.split('..');
-    const [from, to] = [secondOf(low, 'first'), secondOf(high, 'last')];
-    if (from === undefined || to === undefined) return undefined;
-    if (sign === '' || sign === '>=') start = Math.max(start, from);
-    if (sign === '' || sign === '<=') end = Math.min(end, to);
-    if (sign === '>') start = Math.max(start, to + 1);
-    if (sign === '<') end = Math.min(end, from - 1);
-  }
-  return { ...(start === -Infinity ? {} : { from: start }), ...(end === Infinity ? {} : { to: end }) };
-}
-
-/** Replaces the terms `time:` of a filter by a range; an empty range removes them. */
-export function withTimeRange(filter: string, { from, to }: TimeRange): string {
-  const read = parseFilter(filter);
-  const others = isFilterFault(read) ? [] : read.terms.filter(({ field }) => field !== 'time');
-  const value = rangeText(from, to);
-  const time = value === undefined ? [] : [{ negated: false, field: 'time' as const, values: [value] }];
-  return printFilter([...others, ...time]);
-}
-
-function rangeText(from: number | undefined, to: number | undefined): string | undefined {
-  if (from === undefined) return to === undefined ? undefined : `<=${utc(to)}`;
-  if (to === undefined) return `>=${utc(from)}`;
-  return from === to ? utc(from) : `${utc(from)}..${utc(to)}`;
-}
-
-function utc(second: number): string {
-  return new Date(second * 1000).toISOString().slice(0, 19);
-}
-
-/** The first or last second of a UTC time that may be abbreviated: `2026-11-22T04` ends at 04:59:59. */
-function secondOf(text: string, end: 'first' | 'last'): number | undefined {
-  const given = text.toUpperCase().replace(/[TZ]$/, '').slice(0, LOWEST.length);
-  const start = Date.parse(`${given}${LOWEST.slice(given.length)}Z`);
-  if (Number.isNaN(start)) return undefined;
-  if (end === 'first') return start / 1000;
-  const date = new Date(start);
-  if (given.length <= 4) date.setUTCFullYear(date.getUTCFullYear() + 1);
-  else if (given.length <= 7) date.setUTCMonth(date.getUTCMonth() + 1);
-  else date.setTime(start + (UNITS[given.length] ?? 1000));
-  return date.getTime() / 1000 - 1;
 }
 
 /** Properties of the filter. */
@@ -490,38 +412,48 @@ function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     }
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') event.preventDefault();
   };
-  return el(
-    'div',
-    { class: 'filter', role: 'search' },
-    el('label', { class: 'sr-only', for: 'filter' }, 'Filter'),
-    el('input', {
-      ref: input,
-      id: 'filter',
-      type: 'text',
-      role: 'combobox',
-      class: classes('filter-input', fault !== undefined && !isTyping && 'faulty'),
-      value: text,
-      placeholder: 'Filter: client:3fa9 status:4xx verdict:refused',
-      autocomplete: 'off',
-      spellcheck: false,
-      autocapitalize: 'off',
-      'aria-autocomplete': 'list',
-      'aria-expanded': options.length > 0,
-      'aria-controls': 'completions',
-      'aria-activedescendant': options[chosen] === undefined ? undefined : `completion-${chosen}`,
-      'aria-invalid': fault !== undefined && !isTyping,
-      'aria-describedby': 'filter-fault',
-      'aria-keyshortcuts': '/',
-      onInput: follow,
-      onClick: follow,
-      onKeyDown,
-      onFocus: follow,
-      onBlur: () => setIsOpen(false),
-    }),
-    text === ''
-      ? el('kbd', { class: 'filter-key', 'aria-hidden': true }, '/')
-      : button('✕', clear, { class: 'filter-clear', 'aria-label': 'Clear the filter' }),
-    el('p', { class: 'filter-fault', id: 'filter-fault' }, isTyping ? '' : (fault?.message ?? '')),
-    part(CompletionList, { options, chosen, accept }),
+  return (
+    <div class="filter" role="search">
+      <label class="sr-only" for="filter">
+        Filter
+      </label>
+      <input
+        ref={input}
+        id="filter"
+        type="text"
+        role="combobox"
+        class={classes('filter-input', fault !== undefined && !isTyping && 'faulty')}
+        value={text}
+        placeholder="Filter: client:3fa9 status:4xx verdict:refused"
+        autocomplete="off"
+        spellcheck={false}
+        autocapitalize="off"
+        aria-autocomplete="list"
+        aria-expanded={options.length > 0}
+        aria-controls="completions"
+        aria-activedescendant={options[chosen] === undefined ? undefined : `completion-${chosen}`}
+        aria-invalid={fault !== undefined && !isTyping}
+        aria-describedby="filter-fault"
+        aria-keyshortcuts="/"
+        onInput={follow}
+        onClick={follow}
+        onKeyDown={onKeyDown}
+        onFocus={follow}
+        onBlur={() => setIsOpen(false)}
+      />
+      {text === '' ? (
+        <kbd class="filter-key" aria-hidden>
+          /
+        </kbd>
+      ) : (
+        <Button class="filter-clear" aria-label="Clear the filter" onClick={clear}>
+          ✕
+        </Button>
+      )}
+      <p class="filter-fault" id="filter-fault">
+        {isTyping ? '' : (fault?.message ?? '')}
+      </p>
+      <CompletionList options={options} chosen={chosen} accept={accept} />
+    </div>
   );
 }

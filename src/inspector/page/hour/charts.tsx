@@ -1,6 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { el } from '../parts.ts';
 
 /** The drawing area inside the axes, in pixels. */
 export interface Plot {
@@ -46,8 +45,6 @@ const USUAL_TEXT = 14;
 const TALL_WINDOW = 900;
 const MOST_STRETCH = 1.6;
 
-const STEPS = [1, 2, 5, 10];
-
 /** The axes of a chart, and the label for the slot under the pointer. Drawn at the available width, so that lines are sharp. */
 export function ChartFrame(props: ChartFrameProps): VNode {
   const { summary, ticks, slots, unknown = 0, readout, draw, marks = [] } = props;
@@ -71,80 +68,70 @@ export function ChartFrame(props: ChartFrameProps): VNode {
     const index = Math.floor(x / slotWidth);
     setSlot(index >= 0 && index < slots.length ? index : undefined);
   };
-  return el(
-    'div',
-    { class: 'chart', ref: frame, onMouseMove: follow, onMouseLeave: () => setSlot(undefined) },
-    el('p', { class: 'readout' }, isUnknown ? [el('strong', null, slots[slot]), 'not known'] : readout(slot)),
-    el(
-      'svg',
-      { width, height, role: 'img', 'aria-label': summary },
-      ticks.map(({ label, share }) => {
-        const y = plot.top + plot.height * (1 - share);
-        return el(
-          'g',
-          { key: label, class: 'tick' },
-          el('line', { x1: plot.left, x2: plot.left + plot.width, y1: y, y2: y }),
-          el('text', { x: plot.left - 8, y: y + 4 * scale, 'text-anchor': 'end' }, label),
-        );
-      }),
-      slots.map(
-        (label, index) =>
-          (slots.length - 1 - index) % labelEvery === 0 &&
-          el(
-            'text',
-            {
-              key: index,
-              class: 'slot-label',
-              x: plot.left + slotWidth * (index + 0.5),
-              y: height - 6,
-              'text-anchor': 'middle',
-            },
-            label,
-          ),
-      ),
-      unknown > 0 &&
-        el('rect', {
-          class: 'unknown',
-          x: plot.left,
-          y: plot.top,
-          width: slotWidth * unknown,
-          height: plot.height,
-        }),
-      slotWidth * unknown > 2 * LABEL_WIDTH * scale &&
-        el(
-          'text',
-          {
-            x: plot.left + (slotWidth * unknown) / 2,
-            y: plot.top + plot.height / 2,
-            'text-anchor': 'middle',
-          },
-          'not known',
-        ),
-      slot !== undefined &&
-        el('rect', {
-          class: 'slot',
-          x: plot.left + slotWidth * slot,
-          y: plot.top,
-          width: slotWidth,
-          height: plot.height,
-        }),
-      draw(plot),
-      marks.map(({ slot: at, words }) => {
-        const x = plot.left + slotWidth * (at + 0.5);
-        return el(
-          'line',
-          {
-            key: `${at} ${words}`,
-            class: 'change-mark',
-            x1: x,
-            x2: x,
-            y1: plot.top,
-            y2: plot.top + plot.height,
-          },
-          el('title', null, words),
-        );
-      }),
-    ),
+  return (
+    <div class="chart" ref={frame} onMouseMove={follow} onMouseLeave={() => setSlot(undefined)}>
+      <p class="readout">{isUnknown ? [<strong>{slots[slot]}</strong>, 'not known'] : readout(slot)}</p>
+      <svg width={width} height={height} role="img" aria-label={summary}>
+        {ticks.map(({ label, share }) => {
+          const y = plot.top + plot.height * (1 - share);
+          return (
+            <g key={label} class="tick">
+              <line x1={plot.left} x2={plot.left + plot.width} y1={y} y2={y} />
+              <text x={plot.left - 8} y={y + 4 * scale} text-anchor="end">
+                {label}
+              </text>
+            </g>
+          );
+        })}
+        {slots.map(
+          (label, index) =>
+            (slots.length - 1 - index) % labelEvery === 0 && (
+              <text
+                key={index}
+                class="slot-label"
+                x={plot.left + slotWidth * (index + 0.5)}
+                y={height - 6}
+                text-anchor="middle"
+              >
+                {label}
+              </text>
+            ),
+        )}
+        {unknown > 0 && (
+          <rect class="unknown" x={plot.left} y={plot.top} width={slotWidth * unknown} height={plot.height} />
+        )}
+        {slotWidth * unknown > 2 * LABEL_WIDTH * scale && (
+          <text x={plot.left + (slotWidth * unknown) / 2} y={plot.top + plot.height / 2} text-anchor="middle">
+            not known
+          </text>
+        )}
+        {slot !== undefined && (
+          <rect
+            class="slot"
+            x={plot.left + slotWidth * slot}
+            y={plot.top}
+            width={slotWidth}
+            height={plot.height}
+          />
+        )}
+        {draw(plot)}
+        {marks.map(({ slot: at, words }) => {
+          const x = plot.left + slotWidth * (at + 0.5);
+          return (
+            <line
+              key={`${at} ${words}`}
+              class="change-mark"
+              x1={x}
+              x2={x}
+              y1={plot.top}
+              y2={plot.top + plot.height}
+            >
+              <title>{words}</title>
+            </line>
+          );
+        })}
+      </svg>
+    </div>
   );
 }
 
@@ -175,33 +162,4 @@ function useSize(frame: { readonly current: HTMLDivElement | null }): FrameSize 
     return () => observer.disconnect();
   }, []);
   return size;
-}
-
-/** Round values from 0 to at least `max`, about `count` of them: 0, 20, 40, 60. */
-export function linearTicks(max: number, count: number): readonly number[] {
-  if (max <= 0) return [0, 1];
-  const rough = max / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = Math.max(1, power * (STEPS.find((factor) => factor * power >= rough) ?? 10));
-  const ticks: number[] = [];
-  for (let tick = 0; tick < max + step; tick += step) ticks.push(tick);
-  return ticks;
-}
-
-/** Powers of ten that span `min` to `max`; for a narrow range also 2 and 5 times each. */
-export function logTicks(min: number, max: number): readonly number[] {
-  const first = Math.floor(Math.log10(Math.max(min, 0.1)));
-  const last = Math.max(first + 1, Math.ceil(Math.log10(Math.max(max, 0.1))));
-  const powers = Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
-  if (powers.length > 3) return powers;
-  return powers.flatMap((power, index) =>
-    index === powers.length - 1 ? power : [power, power * 2, power * 5],
-  );
-}
-
-/** The position of `value` between the first and the last of `ticks` on a logarithmic scale, from 0 to 1. */
-export function logShare(value: number, ticks: readonly number[]): number {
-  const low = Math.log10(ticks[0] ?? 1);
-  const high = Math.log10(ticks.at(-1) ?? 10);
-  return Math.min(1, Math.max(0, (Math.log10(Math.max(value, 1e-3)) - low) / (high - low)));
 }

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
 import { keepValue, keptValue, VIEWS } from './page-state.ts';
-import { checkbox, button, DEFAULT_SHARE, el, unbrokenWords } from './parts.ts';
+import { Checkbox, Button, DEFAULT_SHARE, unbrokenWords } from './parts.tsx';
 
 /** Properties of the help. */
 interface HelpDialogProps {
@@ -49,55 +49,61 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
     if (isOpen) dialog.current?.showModal();
     if (!isOpen) dialog.current?.close();
   }, [isOpen]);
-  return el(
-    'dialog',
-    { ref: dialog, class: 'help-dialog', 'aria-labelledby': 'help-title', onClose },
-    el(
-      'header',
-      null,
-      el('h2', { id: 'help-title' }, 'Help'),
-      button('✕', onClose, { class: 'button close', 'aria-label': 'Close the help' }),
-    ),
-    el('h3', null, 'Keys'),
-    terms(KEYS, 'kbd'),
-    checkbox('Single-letter keys', preferences.hasLetters, (hasLetters) => prefer({ hasLetters })),
-    checkbox('Compact rows', preferences.density === 'compact', (isCompact) =>
-      prefer({ density: isCompact ? 'compact' : 'comfortable' }),
-    ),
-    el('h3', null, 'Filter'),
-    el(
-      'p',
-      null,
-      'An exchange must match every term; spaces separate terms. ',
-      el('code', null, '-'),
-      ' negates a term, commas separate alternatives, and a word without a field is searched for in paths, operations, errors, request ids, names of clients and captured bodies: ',
-      el('code', null, unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')),
-    ),
-    terms(
-      Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
-      'code',
-    ),
+  return (
+    <dialog ref={dialog} class="help-dialog" aria-labelledby="help-title" onClose={onClose}>
+      <header>
+        <h2 id="help-title">Help</h2>
+        <Button class="button close" aria-label="Close the help" onClick={onClose}>
+          ✕
+        </Button>
+      </header>
+      <h3>Keys</h3>
+      {terms(KEYS, 'kbd')}
+      <Checkbox
+        label="Single-letter keys"
+        checked={preferences.hasLetters}
+        onChange={(hasLetters) => prefer({ hasLetters })}
+      />
+      <Checkbox
+        label="Compact rows"
+        checked={preferences.density === 'compact'}
+        onChange={(isCompact) => prefer({ density: isCompact ? 'compact' : 'comfortable' })}
+      />
+      <h3>Filter</h3>
+      <p>
+        {'An exchange must match every term; spaces separate terms. '}
+        <code>-</code>
+        {
+          ' negates a term, commas separate alternatives, and a word without a field is searched for in paths, operations, errors, request ids, names of clients and captured bodies: '
+        }
+        <code>{unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')}</code>
+      </p>
+      {terms(
+        Object.entries(FILTER_FIELDS).map(([field, help]) => [`${field}:`, help]),
+        'code',
+      )}
+    </dialog>
   );
 }
 
 function terms(list: readonly (readonly [string, string])[], tag: 'kbd' | 'code'): VNode {
-  return el(
-    'dl',
-    { class: 'terms' },
-    list.map(([term, meaning]) =>
-      el(
-        'div',
-        { key: term },
-        el('dt', null, tag === 'kbd' ? keyCaps(term) : el(tag, null, term)),
-        el('dd', null, meaning),
-      ),
-    ),
+  return (
+    <dl class="terms">
+      {list.map(([term, meaning]) => (
+        <div key={term}>
+          <dt>{tag === 'kbd' ? keyCaps(term) : <code>{term}</code>}</dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
 /** Shows each key as a key, and the words between keys as words. */
 function keyCaps(keys: string): (VNode | string)[] {
-  return keys.split(' ').flatMap((key) => [key === 'or' || key === '–' ? key : el('kbd', { key }, key), ' ']);
+  return keys
+    .split(' ')
+    .flatMap((key) => [key === 'or' || key === '–' ? key : <kbd key={key}>{key}</kbd>, ' ']);
 }
 
 /** Actions of the keys, by name. */

@@ -13,28 +13,27 @@ import { CHECKED_WORDS, wouldFail } from '../../rollout/body-checks.ts';
 import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
 import type { Census, CensusRow, ClientReport, Report, ReportDay } from '../api.ts';
 import { useAsked } from './admin-client.ts';
-import { ClientName, type ClientNameProps } from './client-name.ts';
-import { endCard } from './end-view.ts';
+import { ClientName, type ClientNameProps } from './client-name.tsx';
+import { endCard } from './end-view.tsx';
 import { ago, count, counted } from './format.ts';
-import { ChartFrame, linearTicks, type Plot } from './hour/charts.ts';
+import { ChartFrame, type Plot } from './hour/charts.tsx';
+import { linearTicks } from './hour/ticks.ts';
 import { toExchanges } from './page-state.ts';
 import {
-  button,
-  card,
+  Button,
+  Card,
   classes,
   type Column,
   CopyButton,
-  el,
-  legend,
-  linkButton,
+  Legend,
+  LinkButton,
   Loading,
   type PageTools,
-  part,
-  scrollTable,
+  ScrollTable,
   sentence,
-  sentenceList,
+  SentenceList,
   visibleText,
-} from './parts.ts';
+} from './parts.tsx';
 
 /** Properties of the retirement report. */
 type RetirementViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
@@ -65,28 +64,31 @@ export function RetirementView(props: RetirementViewProps): VNode {
   const { go, announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
-  if (report === undefined) return part(Loading, { failure, subject: 'the clients on V1' });
-  return el(
-    'div',
-    { class: 'view retirement' },
-    el('h2', null, 'Retirement of V1'),
-    coverageOf(report),
-    responseBanner(report),
-    endCard(
-      report,
-      rollout,
-      linkButton('Plan the end of V1', () => go({ view: 'end', entry: undefined })),
-    ),
-    exportsOf(),
-    card(
-      'Burn-down by day',
-      report.clients.some(({ client }) => client === NO_KEY)
-        ? 'without requests that have no key, whose clients cannot be counted'
-        : undefined,
-      part(BurnDown, { days: report.days }),
-    ),
-    clientsCard(report, props),
-    part(CensusCard, { census: report.census, announce }),
+  if (report === undefined) return <Loading failure={failure} subject="the clients on V1" />;
+  return (
+    <div class="view retirement">
+      <h2>Retirement of V1</h2>
+      {coverageOf(report)}
+      {responseBanner(report)}
+      {endCard(
+        report,
+        rollout,
+        <LinkButton onClick={() => go({ view: 'end', entry: undefined })}>Plan the end of V1</LinkButton>,
+      )}
+      {exportsOf()}
+      <Card
+        heading="Burn-down by day"
+        note={
+          report.clients.some(({ client }) => client === NO_KEY)
+            ? 'without requests that have no key, whose clients cannot be counted'
+            : undefined
+        }
+      >
+        <BurnDown days={report.days} />
+      </Card>
+      {clientsCard(report, props)}
+      <CensusCard census={report.census} announce={announce} />
+    </div>
   );
 }
 
@@ -94,16 +96,13 @@ export function RetirementView(props: RetirementViewProps): VNode {
 function coverageOf({ coverage }: Report): VNode | undefined {
   if (coverage === undefined) return undefined;
   const { kind, replicas = 1 } = coverage;
-  return el(
-    'p',
-    { class: `coverage coverage-${kind}` },
-    el(
-      'strong',
-      { class: 'badge words' },
-      kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind],
-    ),
-    ' ',
-    sentence(coverage.sentence),
+  return (
+    <p class={`coverage coverage-${kind}`}>
+      <strong class="badge words">
+        {kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]}
+      </strong>{' '}
+      {sentence(coverage.sentence)}
+    </p>
   );
 }
 
@@ -111,47 +110,43 @@ function responseBanner(report: Report): VNode {
   const { switchOff, remaining, classes } = report;
   const { verdict } = switchOff;
   if (verdict === 'nothing-seen') {
-    return el(
-      'section',
-      { class: 'response unknown' },
-      el('h3', null, sentence(switchOff.sentence)),
-      el(
-        'p',
-        null,
-        `${counted(report.v2, 'V2 request')} in this time. The needs of V1 clients are not known; the command report reads earlier logs.`,
-      ),
+    return (
+      <section class="response unknown">
+        <h3>{sentence(switchOff.sentence)}</h3>
+        <p>
+          {`${counted(report.v2, 'V2 request')} in this time. The needs of V1 clients are not known; the command report reads earlier logs.`}
+        </p>
+      </section>
     );
   }
-  return el(
-    'section',
-    { class: `response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}` },
-    el('h3', null, sentence(switchOff.sentence)),
-    sentenceList([...switchOff.conditions.map(({ text }) => text), ...remaining]),
-    el(
-      'ul',
-      { class: 'tiles' },
-      CLASS_NAMES.map((name) =>
-        el(
-          'li',
-          { key: name, class: `tile tile-${name}` },
-          el('span', { class: 'tile-name' }, CLASS_WORDS[name]),
-          el('strong', null, count(classes[name])),
-          el('span', { class: 'tile-share' }, CLIENT_CLASSES[name]),
-        ),
-      ),
-    ),
+  return (
+    <section class={`response ${verdict === 'yes' || verdict === 'no' ? verdict : 'unknown'}`}>
+      <h3>{sentence(switchOff.sentence)}</h3>
+      <SentenceList sentences={[...switchOff.conditions.map(({ text }) => text), ...remaining]} />
+      <ul class="tiles">
+        {CLASS_NAMES.map((name) => (
+          <li key={name} class={`tile tile-${name}`}>
+            <span class="tile-name">{CLASS_WORDS[name]}</span>
+            <strong>{count(classes[name])}</strong>
+            <span class="tile-share">{CLIENT_CLASSES[name]}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
 function exportsOf(): VNode {
   const formats = { json: 'JSON', csv: 'CSV', md: 'Markdown' };
-  return el(
-    'p',
-    { class: 'actions' },
-    'The whole report as ',
-    Object.entries(formats).map(([format, name]) =>
-      el('a', { key: format, class: 'button', href: `report?format=${format}` }, name),
-    ),
+  return (
+    <p class="actions">
+      {'The whole report as '}
+      {Object.entries(formats).map(([format, name]) => (
+        <a key={format} class="button" href={`report?format=${format}`}>
+          {name}
+        </a>
+      ))}
+    </p>
   );
 }
 
@@ -161,15 +156,17 @@ function BurnDown({ days }: { readonly days: readonly ReportDay[] }): VNode {
   const max = ticks.at(-1) ?? 1;
   const width = Math.max(days.length, MIN_SLOTS);
   const empty = width - days.length;
-  return part(ChartFrame, {
-    summary: summaryOf(days),
-    height: 220,
-    ticks: ticks.map((tick) => ({ label: count(tick), share: tick / max })),
-    slots: Array.from({ length: width }, (_, index) => days[index - empty]?.day.slice(5) ?? ''),
-    labelEvery: Math.ceil(days.length / 10),
-    readout: (slot) => readout(slot === undefined ? undefined : days[slot - empty]),
-    draw: (plot) => days.map((day, index) => bar(day, index + empty, plot, width, max)),
-  });
+  return (
+    <ChartFrame
+      summary={summaryOf(days)}
+      height={220}
+      ticks={ticks.map((tick) => ({ label: count(tick), share: tick / max }))}
+      slots={Array.from({ length: width }, (_, index) => days[index - empty]?.day.slice(5) ?? '')}
+      labelEvery={Math.ceil(days.length / 10)}
+      readout={(slot) => readout(slot === undefined ? undefined : days[slot - empty])}
+      draw={(plot) => days.map((day, index) => bar(day, index + empty, plot, width, max))}
+    />
+  );
 }
 
 function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: number): VNode {
@@ -179,11 +176,11 @@ function bar(day: ReportDay, index: number, plot: Plot, slots: number, max: numb
   const base = plot.top + plot.height;
   const edited = (rewritten / max) * plot.height;
   const plain = ((clients - rewritten) / max) * plot.height;
-  return el(
-    'g',
-    { key: day.day },
-    el('rect', { class: 'fill-rewritten', x, y: base - edited, width: width * 0.6, height: edited }),
-    el('rect', { class: 'fill-unchanged', x, y: base - edited - plain, width: width * 0.6, height: plain }),
+  return (
+    <g key={day.day}>
+      <rect class="fill-rewritten" x={x} y={base - edited} width={width * 0.6} height={edited} />
+      <rect class="fill-unchanged" x={x} y={base - edited - plain} width={width * 0.6} height={plain} />
+    </g>
   );
 }
 
@@ -191,12 +188,16 @@ function readout(day: ReportDay | undefined): (VNode | string)[] {
   const plain = day === undefined ? '' : `${count(day.clients - day.rewritten)} `;
   const edited = day === undefined ? 'clients' : counted(day.rewritten, 'client');
   return [
-    ...(day === undefined ? [] : [el('strong', null, day.day)]),
-    legend('swatch fill-rewritten', `${edited} with edits`),
-    legend('swatch fill-unchanged', `${plain}without an edit seen`),
+    ...(day === undefined ? [] : [<strong>{day.day}</strong>]),
+    <Legend key={`${edited} with edits`} look="swatch fill-rewritten" text={`${edited} with edits`} />,
+    <Legend
+      key={`${plain}without an edit seen`}
+      look="swatch fill-unchanged"
+      text={`${plain}without an edit seen`}
+    />,
     ...(day === undefined
       ? []
-      : [el('span', { class: 'legend' }, `${counted(day.v1, 'request')} on V1, ${count(day.v2)} on V2`)]),
+      : [<span class="legend">{`${counted(day.v1, 'request')} on V1, ${count(day.v2)} on V2`}</span>]),
   ];
 }
 
@@ -222,58 +223,61 @@ function CensusCard({
   const isRejected = (row: CensusRow): boolean => places.has(rowPlace(row));
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
-  return card(
-    'Attribute census',
-    `names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`,
-    proposal === ''
-      ? el('p', { class: 'lead' }, 'No rule to propose: no attribute is certain to be refused by V2.')
-      : proposalCard(proposal, announce),
-    rows.length > 0 &&
-      scrollTable(
-        'Attribute census',
-        censusColumns(isRejected),
-        {
-          rows: shown,
-          keyOf: rowPlace,
-          classOf: (row) => classes(isRejected(row) && 'rejected'),
-        },
-        'wide',
-      ),
-    rows.length > shown.length && button(`Show all ${counted(rows.length, 'name')}`, () => setIsWhole(true)),
-    suspects.length > 0 &&
-      el(
-        'ul',
-        null,
-        suspects.map(({ operation, pointer, why }) =>
-          el(
-            'li',
-            { key: `${operation} ${pointer}` },
-            `Not known: ${operation} `,
-            el('code', null, pointer),
-            `: ${why}.`,
-          ),
-        ),
-      ),
-    omitted > 0 && el('p', null, `Other names occurred ${counted(omitted, 'time')} and are not listed.`),
+  return (
+    <Card
+      heading="Attribute census"
+      note={`names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`}
+    >
+      {proposal === '' ? (
+        <p class="lead">No rule to propose: no attribute is certain to be refused by V2.</p>
+      ) : (
+        proposalCard(proposal, announce)
+      )}
+      {rows.length > 0 && (
+        <ScrollTable
+          label="Attribute census"
+          columns={censusColumns(isRejected)}
+          rows={shown}
+          keyOf={rowPlace}
+          classOf={(row) => classes(isRejected(row) && 'rejected')}
+          isWide
+        />
+      )}
+      {rows.length > shown.length && (
+        <Button onClick={() => setIsWhole(true)}>{`Show all ${counted(rows.length, 'name')}`}</Button>
+      )}
+      {suspects.length > 0 && (
+        <ul>
+          {suspects.map(({ operation, pointer, why }) => (
+            <li key={`${operation} ${pointer}`}>
+              {`Not known: ${operation} `}
+              <code>{pointer}</code>
+              {`: ${why}.`}
+            </li>
+          ))}
+        </ul>
+      )}
+      {omitted > 0 && <p>{`Other names occurred ${counted(omitted, 'time')} and are not listed.`}</p>}
+    </Card>
   );
 }
 
 function proposalCard(proposal: string, announce: (sentence: string) => void): VNode {
-  return el(
-    'div',
-    { class: 'proposal' },
-    el(
-      'p',
-      { class: 'lead' },
-      'V2 does not take these names, and no rule handles them. Paste this into the rule book:',
-    ),
-    el('pre', { class: 'file', tabIndex: 0 }, proposal),
-    part(CopyButton, {
-      text: proposal,
-      label: 'Copy the YAML',
-      done: 'Copied: the proposed rules.',
-      announce,
-    }),
+  return (
+    <div class="proposal">
+      <p class="lead">
+        V2 does not take these names, and no rule handles them. Paste this into the rule book:
+      </p>
+      <pre class="file" tabIndex={0}>
+        {proposal}
+      </pre>
+      <CopyButton
+        text={proposal}
+        label="Copy the YAML"
+        done="Copied: the proposed rules."
+        announce={announce}
+      />
+    </div>
   );
 }
 
@@ -281,7 +285,7 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
 function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column<CensusRow>[] {
   return [
     { name: 'Operation', cell: ({ operation }) => operation },
-    { name: 'Attribute', kind: 'head', cell: ({ pointer }) => el('code', null, pointer) },
+    { name: 'Attribute', kind: 'head', cell: ({ pointer }) => <code>{pointer}</code> },
     { name: 'Sent', kind: 'number', cell: (row) => count(row.count) },
     { name: 'V1 accepted', kind: 'number', cell: ({ acceptedByV1 }) => count(acceptedByV1) },
     { name: 'V2 accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
@@ -289,7 +293,7 @@ function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column
     { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
     {
       name: 'Handled by',
-      cell: (row) => row.change ?? (isRejected(row) ? el('strong', null, 'no rule yet') : '–'),
+      cell: (row) => row.change ?? (isRejected(row) ? <strong>no rule yet</strong> : '–'),
     },
   ];
 }
@@ -311,20 +315,24 @@ function stripPlace({ operation = '(other)', in: inside, member }: Census['strip
 /** Every client that ever used V1, with the work that it needs before it can leave V1. */
 function clientsCard(report: Report, props: RetirementViewProps): VNode {
   const { clients, omittedClients, goneAfterDays } = report;
-  return card(
-    capital(countedClients(clients.map(({ client }) => client))),
-    `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`,
-    clients.length === 0 && el('p', { class: 'empty' }, 'No V1 request has been seen yet.'),
-    clients.some(({ bodyChecks }) => bodyChecks.length > 0) && el('p', { class: 'lead' }, CHECKED_WORDS),
-    clients.length > 0 &&
-      scrollTable(
-        'Clients',
-        clientColumns(report, props),
-        { rows: clients, keyOf: ({ client }) => client },
-        'wide',
-      ),
-    omittedClients > 0 &&
-      el('p', null, `${counted(omittedClients, 'request')} of further clients, not listed.`),
+  return (
+    <Card
+      heading={capital(countedClients(clients.map(({ client }) => client)))}
+      note={`gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`}
+    >
+      {clients.length === 0 && <p class="empty">No V1 request has been seen yet.</p>}
+      {clients.some(({ bodyChecks }) => bodyChecks.length > 0) && <p class="lead">{CHECKED_WORDS}</p>}
+      {clients.length > 0 && (
+        <ScrollTable
+          label="Clients"
+          columns={clientColumns(report, props)}
+          rows={clients}
+          keyOf={({ client }) => client}
+          isWide
+        />
+      )}
+      {omittedClients > 0 && <p>{`${counted(omittedClients, 'request')} of further clients, not listed.`}</p>}
+    </Card>
   );
 }
 
@@ -345,20 +353,20 @@ function clientColumns(
         const shown = client === NO_KEY ? 'no key' : client;
         const label = `Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`;
         return [
-          part(ClientName, { client, clients, announce, onNamed }),
-          linkButton(shown, toExchanges(go, `client:${client}`), label),
+          <ClientName client={client} clients={clients} announce={announce} onNamed={onNamed} />,
+          <LinkButton onClick={toExchanges(go, `client:${client}`)} label={label}>
+            {shown}
+          </LinkButton>,
         ];
       },
     },
     {
       name: 'Class',
       cell: (client) => [
-        el(
-          'span',
-          { class: `class class-${client.class}`, title: CLIENT_CLASSES[client.class] },
-          CLASS_WORDS[client.class],
-        ),
-        reasonsOf(client).map((reason) => el('div', { key: reason }, visibleText(reason))),
+        <span class={`class class-${client.class}`} title={CLIENT_CLASSES[client.class]}>
+          {CLASS_WORDS[client.class]}
+        </span>,
+        reasonsOf(client).map((reason) => <div key={reason}>{visibleText(reason)}</div>),
       ],
     },
     { name: 'V1', kind: 'number', cell: ({ v1 }) => count(v1) },
@@ -367,31 +375,33 @@ function clientColumns(
     {
       name: 'Operations',
       cell: ({ operations }) =>
-        operations.map(({ operation, count: times }) =>
-          el('span', { key: operation, class: 'use' }, operation, el('small', null, count(times))),
-        ),
+        operations.map(({ operation, count: times }) => (
+          <span key={operation} class="use">
+            {operation}
+            <small>{count(times)}</small>
+          </span>
+        )),
     },
     {
       name: 'Changes it needs',
       cellClass: 'change-dots',
       cell: (client) =>
-        changesOf(client).map(({ change, count: times, rules }) =>
-          el(
-            'span',
-            { key: change, class: 'change-name', title: rules.join(', ') },
-            el('i', { class: `dot hue-${hueOf(change)}` }),
-            change,
-            el('small', null, count(times)),
-          ),
-        ),
+        changesOf(client).map(({ change, count: times, rules }) => (
+          <span key={change} class="change-name" title={rules.join(', ')}>
+            <i class={`dot hue-${hueOf(change)}`} />
+            {change}
+            <small>{count(times)}</small>
+          </span>
+        )),
     },
     ...(report.clients.some(({ bodyChecks }) => bodyChecks.length > 0) ? [checks] : []),
     {
       name: 'Last V1',
       cell: (client) => [
-        el('time', { dateTime: client.lastSeen }, ago(client.lastSeen)),
-        isWaitedFor(client, report.goneAfterDays) &&
-          el('div', null, `gone after ${counted(client.goneAfterDays, 'day')}`),
+        <time dateTime={client.lastSeen}>{ago(client.lastSeen)}</time>,
+        isWaitedFor(client, report.goneAfterDays) && (
+          <div>{`gone after ${counted(client.goneAfterDays, 'day')}`}</div>
+        ),
       ],
     },
     {
@@ -400,9 +410,13 @@ function clientColumns(
         const href = `report?client=${encodeURIComponent(client)}&format=`;
         const who = name ?? client;
         return [
-          el('a', { key: 'guide', href: `${href}html`, 'aria-label': `Guide: migration of ${who}` }, 'Guide'),
+          <a key="guide" href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
+            Guide
+          </a>,
           ' ',
-          el('a', { key: 'mail', href: `${href}mail`, 'aria-label': `Mail to the owner of ${who}` }, 'Mail'),
+          <a key="mail" href={`${href}mail`} aria-label={`Mail to the owner of ${who}`}>
+            Mail
+          </a>,
         ];
       },
     },
@@ -428,12 +442,18 @@ function changesOf({
 /** The verdict of V2's schema on bodies that were not sent to V2, with a link to the refused ones. */
 function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
   if (bodyChecks.length === 0) return 'none checked';
-  const words = bodyCheckLines(bodyChecks).map((line) => el('div', { key: line }, visibleText(line)));
+  const words = bodyCheckLines(bodyChecks).map((line) => <div key={line}>{visibleText(line)}</div>);
   const total = clientWouldFail({ bodyChecks });
   return [
-    total !== '' && el(wouldFail(bodyChecks).failing === 0 ? 'div' : 'strong', null, total),
+    total !== '' && (wouldFail(bodyChecks).failing === 0 ? <div>{total}</div> : <strong>{total}</strong>),
     ...words,
-    bodyChecks.some(({ invalid, refused, refusedByBoth }) => invalid + refused + refusedByBoth > 0) &&
-      linkButton('show them', show, `Show the requests of ${name ?? client} that a migration would refuse`),
+    bodyChecks.some(({ invalid, refused, refusedByBoth }) => invalid + refused + refusedByBoth > 0) && (
+      <LinkButton
+        onClick={show}
+        label={`Show the requests of ${name ?? client} that a migration would refuse`}
+      >
+        show them
+      </LinkButton>
+    ),
   ];
 }

@@ -1,4 +1,4 @@
-import { type Attributes, type ComponentChildren, type ComponentType, h, type JSX, type VNode } from 'preact';
+import type { ComponentChildren, JSX, VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
@@ -8,10 +8,6 @@ import { fullTime, type HueOf } from './format.ts';
 import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;
-
-interface DataAttributes {
-  readonly [name: `data-${string}`]: string | number | undefined;
-}
 
 /** Default share of the list, in percent. */
 export const DEFAULT_SHARE = 32;
@@ -45,23 +41,6 @@ const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /** Announces a sentence at the foot of the page and to screen readers; with `isSpoken`, only to them. */
 export type Announce = (sentence: string, isSpoken?: boolean) => void;
 
-/** Creates an element of the page; unlike Preact's own `h` it checks the props of each tag. */
-export function el<Tag extends keyof Tags>(
-  tag: Tag,
-  props: (Tags[Tag] & DataAttributes) | null,
-  ...children: ComponentChildren[]
-): VNode {
-  return h<object>(tag, props, ...children);
-}
-
-/** Creates a part of the page from a component. */
-export function part<Props extends object>(
-  component: ComponentType<Props>,
-  props: Props & Attributes,
-): JSX.Element {
-  return h(component, props);
-}
-
 /** What every view of the page may use. */
 export interface PageTools {
   readonly go: Go;
@@ -73,50 +52,76 @@ export interface PageTools {
   readonly summaryOf: (change: string) => string | undefined;
 }
 
-/** A button; `props` add to those of a plain one, or replace them. */
-export function button(
-  text: ComponentChildren,
-  onClick: () => void,
-  props?: Tags['button'] & DataAttributes,
-): VNode {
-  return el('button', { type: 'button', class: 'button', onClick, ...props }, text);
+/** A button; its properties add to those of a plain one, or replace them. */
+export function Button({ children, ...props }: Tags['button']): VNode {
+  return (
+    <button type="button" class="button" {...props}>
+      {children}
+    </button>
+  );
 }
 
+/** Properties of a form: `onSubmit` gets no event. */
+type FormProps = Omit<Tags['form'], 'onSubmit'> & { readonly onSubmit: () => Promise<unknown> | void };
+
 /** A form that the page submits itself. */
-export function form(
-  props: Tags['form'],
-  onSubmit: () => Promise<unknown> | void,
-  ...children: ComponentChildren[]
-): VNode {
+export function Form({ onSubmit, children, ...props }: FormProps): VNode {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void onSubmit();
   };
-  return el('form', { ...props, onSubmit: submit }, ...children);
+  return (
+    <form {...props} onSubmit={submit}>
+      {children}
+    </form>
+  );
+}
+
+/** Properties of a checkbox. */
+interface CheckboxProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
 }
 
 /** A checkbox with its label. */
-export function checkbox(label: string, checked: boolean, onChange: (checked: boolean) => void): VNode {
-  return el(
-    'label',
-    { class: 'check' },
-    el('input', {
-      type: 'checkbox',
-      checked,
-      onChange: ({ currentTarget }) => onChange(currentTarget.checked),
-    }),
-    label,
+export function Checkbox({ label, checked, onChange }: CheckboxProps): VNode {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      {label}
+    </label>
   );
 }
 
 /** An entry of the legend of a chart, with the look of what it explains. */
-export function legend(look: string, text: string): VNode {
-  return el('span', { key: text, class: 'legend' }, el('i', { class: look }), text);
+export function Legend({ look, text }: { readonly look: string; readonly text: string }): VNode {
+  return (
+    <span class="legend">
+      <i class={look} />
+      {text}
+    </span>
+  );
 }
 
 /** A name and its value in a list of facts. */
-export function fact(name: string, value: ComponentChildren): VNode {
-  return el('div', { key: name, class: 'fact' }, el('dt', null, name), el('dd', null, value));
+export function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}): VNode {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }
 
 /** Joins class names; absent ones are left out. */
@@ -124,13 +129,23 @@ export function classes(...names: readonly (string | false | undefined)[]): stri
   return names.filter((name) => typeof name === 'string' && name !== '').join(' ');
 }
 
-/** A section of a view under a heading; `note` is a small text beside it. */
-export function card(heading: string, note: string | undefined, ...children: ComponentChildren[]): VNode {
-  return el(
-    'section',
-    { class: 'card' },
-    el('h3', null, heading, note !== undefined && el('small', null, note)),
-    ...children,
+/** Properties of a card; `note` is a small text beside its heading. */
+interface CardProps {
+  readonly heading: string;
+  readonly note?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** A section of a view under a heading. */
+export function Card({ heading, note, children }: CardProps): VNode {
+  return (
+    <section class="card">
+      <h3>
+        {heading}
+        {note !== undefined && <small>{note}</small>}
+      </h3>
+      {children}
+    </section>
   );
 }
 
@@ -144,32 +159,30 @@ interface CompletionListProps {
 
 /** The completions under the filter. */
 export function CompletionList({ options, chosen, accept }: CompletionListProps): VNode {
-  return el(
-    'ul',
-    {
-      class: 'completions',
-      id: 'completions',
-      role: 'listbox',
-      'aria-label': 'Completions',
-      hidden: options.length === 0,
-    },
-    options.map((option, index) =>
-      el(
-        'li',
-        {
-          key: option.insert,
-          id: `completion-${index}`,
-          role: 'option',
-          class: classes(index === chosen && 'chosen'),
-          'aria-selected': index === chosen,
+  return (
+    <ul
+      class="completions"
+      id="completions"
+      role="listbox"
+      aria-label="Completions"
+      hidden={options.length === 0}
+    >
+      {options.map((option, index) => (
+        <li
+          key={option.insert}
+          id={`completion-${index}`}
+          role="option"
+          class={classes(index === chosen && 'chosen')}
+          aria-selected={index === chosen}
           // The field must keep the focus, or the list closes before the click arrives.
-          onMouseDown: (event) => event.preventDefault(),
-          onClick: () => accept(option),
-        },
-        el('code', null, option.insert.trim()),
-        el('span', null, option.help),
-      ),
-    ),
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => accept(option)}
+        >
+          <code>{option.insert.trim()}</code>
+          <span>{option.help}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -187,7 +200,11 @@ interface CopyButtonProps {
 export function CopyButton({ text, label, done, announce, shortcut }: CopyButtonProps): VNode {
   const copy = async (): Promise<void> =>
     announce((await copyText(text)) ? done : 'The browser did not allow copying.');
-  return button(label, () => void copy(), { 'aria-keyshortcuts': shortcut });
+  return (
+    <Button aria-keyshortcuts={shortcut} onClick={() => void copy()}>
+      {label}
+    </Button>
+  );
 }
 
 /** Copies a text; true on success. Without TLS, except on localhost, browsers support only the old command. */
@@ -221,10 +238,10 @@ export function Loading({
   readonly failure: AdminFailure | undefined;
   readonly subject: string;
 }): VNode {
-  return el(
-    'p',
-    { class: 'empty view' },
-    failure === undefined ? `Loading ${subject}…` : `Could not load ${subject}: ${failure.message}`,
+  return (
+    <p class="empty view">
+      {failure === undefined ? `Loading ${subject}…` : `Could not load ${subject}: ${failure.message}`}
+    </p>
   );
 }
 
@@ -243,42 +260,44 @@ export function PaneSplitter({ share, onShare }: PaneSplitterProps): VNode {
   const bar = useRef<HTMLDivElement>(null);
   const [isHeld, setIsHeld] = useState(false);
   const choose = (wanted: number): void => onShare(Math.min(HIGHEST, Math.max(LOWEST, Math.round(wanted))));
-  return el('div', {
-    ref: bar,
-    class: isHeld ? 'splitter held' : 'splitter',
-    role: 'separator',
-    tabIndex: 0,
-    'aria-label': 'Width of the list',
-    'aria-orientation': 'vertical',
-    'aria-controls': 'entries',
-    'aria-valuemin': LOWEST,
-    'aria-valuemax': HIGHEST,
-    'aria-valuenow': share,
-    title: 'Drag, or use the arrow keys',
-    onPointerDown: (event) => {
-      event.currentTarget.setPointerCapture(event.pointerId);
-      setIsHeld(true);
-    },
-    onPointerMove: (event) => {
-      const whole = bar.current?.parentElement?.getBoundingClientRect();
-      if (isHeld && whole !== undefined) choose(((event.clientX - whole.left) / whole.width) * 100);
-    },
-    onPointerUp: () => setIsHeld(false),
-    onLostPointerCapture: () => setIsHeld(false),
-    onDblClick: () => choose(DEFAULT_SHARE),
-    onKeyDown: (event) => {
-      const next: Readonly<Record<string, number>> = {
-        ArrowLeft: share - STEP,
-        ArrowRight: share + STEP,
-        Home: LOWEST,
-        End: HIGHEST,
-      };
-      const wanted = next[event.key];
-      if (wanted === undefined) return;
-      event.preventDefault();
-      choose(wanted);
-    },
-  });
+  return (
+    <div
+      ref={bar}
+      class={isHeld ? 'splitter held' : 'splitter'}
+      role="separator"
+      tabIndex={0}
+      aria-label="Width of the list"
+      aria-orientation="vertical"
+      aria-controls="entries"
+      aria-valuemin={LOWEST}
+      aria-valuemax={HIGHEST}
+      aria-valuenow={share}
+      title="Drag, or use the arrow keys"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setIsHeld(true);
+      }}
+      onPointerMove={(event) => {
+        const whole = bar.current?.parentElement?.getBoundingClientRect();
+        if (isHeld && whole !== undefined) choose(((event.clientX - whole.left) / whole.width) * 100);
+      }}
+      onPointerUp={() => setIsHeld(false)}
+      onLostPointerCapture={() => setIsHeld(false)}
+      onDblClick={() => choose(DEFAULT_SHARE)}
+      onKeyDown={(event) => {
+        const next: Readonly<Record<string, number>> = {
+          ArrowLeft: share - STEP,
+          ArrowRight: share + STEP,
+          Home: LOWEST,
+          End: HIGHEST,
+        };
+        const wanted = next[event.key];
+        if (wanted === undefined) return;
+        event.preventDefault();
+        choose(wanted);
+      }}
+    />
+  );
 }
 
 /** A column of a table, and its cell in each row. */
@@ -291,57 +310,85 @@ export interface Column<Row> {
   readonly title?: (row: Row) => string;
 }
 
-/** The rows of a table; `keyOf` returns a unique text. */
-interface TableRows<Row> {
+/** Properties of a table; `label` names it, and `keyOf` returns a unique text for each row. */
+interface ScrollTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly classOf?: (row: Row) => string;
+  readonly isWide?: boolean;
 }
 
-/** A table that scrolls on its own, also by keyboard; `label` names it. */
-export function scrollTable<Row>(
-  label: string,
-  columns: readonly Column<Row>[],
-  { rows, keyOf, classOf }: TableRows<Row>,
-  style?: 'wide',
-): VNode {
-  const head = columns.map(({ name, kind }) =>
-    el('th', { key: name, scope: 'col', class: classes(kind === 'number' && 'number') }, name),
-  );
-  const body = rows.map((row) =>
-    el(
-      'tr',
-      { key: keyOf(row), class: classOf?.(row) },
-      columns.map((column) => tableCell(column, row)),
-    ),
-  );
-  return el(
-    'div',
-    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': label },
-    el('table', { class: style }, el('thead', null, el('tr', null, head)), el('tbody', null, body)),
+/** A table that scrolls on its own, also by keyboard. */
+export function ScrollTable<Row>(props: ScrollTableProps<Row>): VNode {
+  const { label, columns, rows, keyOf, classOf, isWide = false } = props;
+  const head = columns.map(({ name, kind }) => (
+    <th key={name} scope="col" class={classes(kind === 'number' && 'number')}>
+      {name}
+    </th>
+  ));
+  const body = rows.map((row) => (
+    <tr key={keyOf(row)} class={classOf?.(row)}>
+      {columns.map((column) => tableCell(column, row))}
+    </tr>
+  ));
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table class={isWide ? 'wide' : undefined}>
+        <thead>
+          <tr>{head}</tr>
+        </thead>
+        <tbody>{body}</tbody>
+      </table>
+    </div>
   );
 }
 
 function tableCell<Row>({ name, kind, cell, cellClass, title }: Column<Row>, row: Row): VNode {
-  if (kind === 'head') return el('th', { key: name, scope: 'row' }, cell(row));
-  return el('td', { key: name, class: kind ?? cellClass, title: title?.(row) }, cell(row));
+  if (kind === 'head')
+    return (
+      <th key={name} scope="row">
+        {cell(row)}
+      </th>
+    );
+  return (
+    <td key={name} class={kind ?? cellClass} title={title?.(row)}>
+      {cell(row)}
+    </td>
+  );
 }
 
-/** A button that looks like a link; `label` is its name for assistive technology if the text does not suffice. */
-export function linkButton(text: ComponentChildren, onClick: () => void, label?: string): VNode {
-  return button(text, onClick, { class: 'link', 'aria-label': label });
+/** Properties of a button that looks like a link; `label` is its name for assistive technology if the text does not suffice. */
+interface LinkButtonProps {
+  readonly onClick: () => void;
+  readonly label?: string | undefined;
+  readonly children: ComponentChildren;
 }
+
+/** A button that looks like a link. */
+export function LinkButton({ onClick, label, children }: LinkButtonProps): VNode {
+  return (
+    <Button class="link" aria-label={label} onClick={onClick}>
+      {children}
+    </Button>
+  );
+}
+
+/** Properties of a list of sentences; `shown` makes of each what stands there. */
+type SentenceListProps = Tags['ul'] & {
+  readonly sentences: readonly string[];
+  readonly shown?: (text: string) => ComponentChildren;
+};
 
 /** A list of different sentences, by default about the gateway. */
-export function sentenceList(
-  sentences: readonly string[],
-  shown: (text: string) => ComponentChildren = sentence,
-  props?: Tags['ul'],
-): VNode {
-  return el(
-    'ul',
-    { class: 'plain', ...props },
-    sentences.map((text) => el('li', { key: text }, shown(text))),
+export function SentenceList({ sentences, shown = sentence, ...props }: SentenceListProps): VNode {
+  return (
+    <ul class="plain" {...props}>
+      {sentences.map((text) => (
+        <li key={text}>{shown(text)}</li>
+      ))}
+    </ul>
   );
 }
 
@@ -349,37 +396,39 @@ export function sentenceList(
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
   return text.split(WHOLE).map((piece, index) => {
     if (index % 2 === 0) return visibleText(piece);
-    if (!piece.endsWith('Z')) return el('span', { class: 'nowrap' }, piece);
-    return el('time', { class: 'nowrap', dateTime: piece, title: piece }, fullTime(piece));
+    if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
+    return (
+      <time class="nowrap" dateTime={piece} title={piece}>
+        {fullTime(piece)}
+      </time>
+    );
   });
 }
 
 /** Code that breaks only between words, never after a `?` or `-` within one. */
 export function unbrokenWords(text: string): (VNode | string)[] {
-  return text
-    .split(' ')
-    .flatMap((word, index) => [
-      ...(index === 0 ? [] : [' ']),
-      el('span', { key: index, class: 'word' }, word),
-    ]);
+  return text.split(' ').flatMap((word, index) => [
+    ...(index === 0 ? [] : [' ']),
+    <span key={index} class="word">
+      {word}
+    </span>,
+  ]);
 }
 
 /** An outcome with a symbol, readable without colour; dashed for a dry run. */
 export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode {
   const isDryRun = outcome.startsWith('would-');
   const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
-  return el(
-    'span',
-    {
-      class: classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run'),
-      title: OUTCOME_MEANINGS[outcome],
-    },
-    el(
-      'svg',
-      { class: 'verdict-sign', viewBox: '0 0 12 12', 'aria-hidden': true },
-      el('path', { d: SIGNS[outcome] }),
-    ),
-    OUTCOME_WORDS[outcome],
+  return (
+    <span
+      class={classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run')}
+      title={OUTCOME_MEANINGS[outcome]}
+    >
+      <svg class="verdict-sign" viewBox="0 0 12 12" aria-hidden>
+        <path d={SIGNS[outcome]} />
+      </svg>
+      {OUTCOME_WORDS[outcome]}
+    </span>
   );
 }
 
@@ -408,7 +457,9 @@ export function visibleText(text: string): string | (string | VNode)[] {
     const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     parts.push(
       text.slice(shown, match.index),
-      el('span', { class: 'unprintable', title: 'An invisible character' }, `U+${code}`),
+      <span class="unprintable" title="An invisible character">
+        {`U+${code}`}
+      </span>,
     );
     shown = match.index + match[0].length;
   }

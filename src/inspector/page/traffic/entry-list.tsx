@@ -17,7 +17,7 @@ import {
 } from '../../entries/entry-words.ts';
 import { count, type HueOf, milliseconds, rowTime } from '../format.ts';
 import type { EntryLink } from '../page-state.ts';
-import { classes, el, type PageTools, part, VerdictBadge, visibleText } from '../parts.ts';
+import { classes, type PageTools, VerdictBadge, visibleText } from '../parts.tsx';
 
 /** Properties of the list. */
 interface EntryListProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
@@ -77,52 +77,46 @@ export function EntryList(props: EntryListProps): VNode {
     if (current.scrollHeight - current.scrollTop - current.clientHeight < 400) onNearEnd();
   };
   const isActiveDrawn = rows.slice(first, last).some(({ seq }) => seq === active);
-  return el(
-    'div',
-    {
-      class: 'list',
-      role: 'grid',
-      id: 'entries',
-      'aria-label': 'Exchanges, newest first',
-      'aria-rowcount': rows.length + 1,
-      'aria-activedescendant': isActiveDrawn ? `entry-${active}` : undefined,
-      tabIndex: 0,
-      ref: scroller,
-      onScroll,
-    },
-    el(
-      'div',
-      { class: 'row columns', role: 'row', 'aria-rowindex': 1 },
-      COLUMNS.map((name) =>
-        el(
-          'span',
-          {
-            key: name,
-            role: 'columnheader',
-            class: classes('cell', name === 'What happened' && 'account-cell'),
-          },
-          name,
-        ),
-      ),
-    ),
-    el(
-      'div',
-      { class: 'sheet', role: 'rowgroup', ref: sheet, style: { height: `${rows.length * rowHeight}px` } },
-      rows.slice(first, last).map((entry, at) =>
-        part(EntryRow, {
-          key: entry.seq,
-          entry,
-          index: first + at,
-          top: (first + at) * rowHeight,
-          nameOf,
-          isActive: entry.seq === active,
-          isOpen: entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq),
-          hueOf,
-          onOpen,
-        }),
-      ),
-    ),
-    rows.length === 0 && el('p', { class: 'empty' }, empty),
+  return (
+    <div
+      class="list"
+      role="grid"
+      id="entries"
+      aria-label="Exchanges, newest first"
+      aria-rowcount={rows.length + 1}
+      aria-activedescendant={isActiveDrawn ? `entry-${active}` : undefined}
+      tabIndex={0}
+      ref={scroller}
+      onScroll={onScroll}
+    >
+      <div class="row columns" role="row" aria-rowindex={1}>
+        {COLUMNS.map((name) => (
+          <span
+            key={name}
+            role="columnheader"
+            class={classes('cell', name === 'What happened' && 'account-cell')}
+          >
+            {name}
+          </span>
+        ))}
+      </div>
+      <div class="sheet" role="rowgroup" ref={sheet} style={{ height: `${rows.length * rowHeight}px` }}>
+        {rows.slice(first, last).map((entry, at) => (
+          <EntryRow
+            key={entry.seq}
+            entry={entry}
+            index={first + at}
+            top={(first + at) * rowHeight}
+            nameOf={nameOf}
+            isActive={entry.seq === active}
+            isOpen={entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq)}
+            hueOf={hueOf}
+            onOpen={onOpen}
+          />
+        ))}
+      </div>
+      {rows.length === 0 && <p class="empty">{empty}</p>}
+    </div>
   );
 }
 
@@ -157,72 +151,80 @@ interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
 /** One exchange as a row of the list. */
 function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }: EntryRowProps): VNode {
   const client = nameOf(entry.client);
-  return el(
-    'div',
-    {
-      class: classes(
+  return (
+    <div
+      class={classes(
         'row',
         'entry',
         isActive && 'active',
         isOpen && 'open',
         entry.verdict === 'refused' && 'refused',
-      ),
-      role: 'row',
-      id: `entry-${entry.seq}`,
-      'aria-rowindex': index + 2,
-      'aria-selected': isOpen,
-      style: { transform: `translateY(${top}px)` },
-      onClick: () => onOpen(entry),
-    },
-    cell('time', rowTime(entry.time), entry.time),
-    cell(
-      'client',
-      client ?? shortClient(entry.client),
-      client === undefined ? entry.client : `${client}, ${entry.client}`,
-    ),
-    name(entry),
-    account(entry),
-    mode(entry),
-    cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry)),
-    el(
-      'span',
-      { role: 'gridcell', class: 'cell verdict-cell' },
-      part(VerdictBadge, { outcome: outcomeOf(entry) }),
-      ...requestEdits(entry, hueOf),
-    ),
-    responseEdits(entry, hueOf),
-    cell(`status status-${statusTone(entry)}`, statusWords(entry), statusTitle(entry)),
-    cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs)),
-    cell('ms total', milliseconds(entry.totalMs)),
+      )}
+      role="row"
+      id={`entry-${entry.seq}`}
+      aria-rowindex={index + 2}
+      aria-selected={isOpen}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => onOpen(entry)}
+    >
+      {cell('time', rowTime(entry.time), entry.time)}
+      {cell(
+        'client',
+        client ?? shortClient(entry.client),
+        client === undefined ? entry.client : `${client}, ${entry.client}`,
+      )}
+      {name(entry)}
+      {account(entry)}
+      {mode(entry)}
+      {cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry))}
+      <span role="gridcell" class="cell verdict-cell">
+        <VerdictBadge outcome={outcomeOf(entry)} />
+        {requestEdits(entry, hueOf)}
+      </span>
+      {responseEdits(entry, hueOf)}
+      {cell(`status status-${statusTone(entry)}`, statusWords(entry), statusTitle(entry))}
+      {cell('ms upstream', entry.upstreamMs === undefined ? '–' : milliseconds(entry.upstreamMs))}
+      {cell('ms total', milliseconds(entry.totalMs))}
+    </div>
   );
 }
 
 function cell(name: string, text: string, title?: string): VNode {
-  return el('span', { role: 'gridcell', class: `cell ${name}`, title }, text);
+  return (
+    <span role="gridcell" class={`cell ${name}`} title={title}>
+      {text}
+    </span>
+  );
 }
 
 /** The operation, with the reason for a failure or, if there is room, with method and path. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
   const reason = reasonWords(entry);
-  return el(
-    'span',
-    {
-      role: 'gridcell',
-      class: 'cell name',
-      title: reason === undefined ? `${method} ${path}` : `${method} ${path}: ${reason}`,
-    },
-    visibleText(entryName(entry)),
-    reason === undefined
-      ? operation !== undefined && el('span', { class: 'asked' }, visibleText(`${method} ${path}`))
-      : el('span', { class: 'reason' }, visibleText(reason)),
+  return (
+    <span
+      role="gridcell"
+      class="cell name"
+      title={reason === undefined ? `${method} ${path}` : `${method} ${path}: ${reason}`}
+    >
+      {visibleText(entryName(entry))}
+      {reason === undefined ? (
+        operation !== undefined && <span class="asked">{visibleText(`${method} ${path}`)}</span>
+      ) : (
+        <span class="reason">{visibleText(reason)}</span>
+      )}
+    </span>
   );
 }
 
 /** The account of the exchange, shown if there is room. */
 function account(entry: NumberedEntry): VNode {
   const words = accountOf(entry).join(' ');
-  return el('span', { role: 'gridcell', class: 'cell account-cell', title: words }, visibleText(words));
+  return (
+    <span role="gridcell" class="cell account-cell" title={words}>
+      {visibleText(words)}
+    </span>
+  );
 }
 
 function mode(entry: NumberedEntry): VNode {
@@ -241,10 +243,10 @@ function requestEdits(entry: NumberedEntry, hueOf: HueOf): VNode[] {
 /** The number of edits of the response, in the same way. */
 function responseEdits(entry: NumberedEntry, hueOf: HueOf): VNode {
   const words = responseEditWords(entry) ?? 'The response was not edited.';
-  return el(
-    'span',
-    { role: 'gridcell', class: 'cell edits-cell' },
-    countedEdits(responseEditCount(entry), entry.responseEdits ?? [], words, hueOf),
+  return (
+    <span role="gridcell" class="cell edits-cell">
+      {countedEdits(responseEditCount(entry), entry.responseEdits ?? [], words, hueOf)}
+    </span>
   );
 }
 
@@ -257,8 +259,10 @@ function countedEdits(
   const changes = [...new Set(made.map(({ change }) => change))];
   const title = changes.length === 0 ? words : `${words}: ${changes.join(', ')}`;
   return [
-    el('span', { key: 'count', class: 'edit-count', title }, all === 0 ? '–' : count(all)),
-    ...changes.slice(0, 3).map((change) => el('span', { key: change, class: `dot hue-${hueOf(change)}` })),
+    <span key="count" class="edit-count" title={title}>
+      {all === 0 ? '–' : count(all)}
+    </span>,
+    ...changes.slice(0, 3).map((change) => <span key={change} class={`dot hue-${hueOf(change)}`} />),
   ];
 }
 

@@ -1,0 +1,247 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
+import type { Condition, ConditionLevel } from '../conditions.ts';
+import { send, useAttempt } from './admin-client.ts';
+import { bytes, clockTime, count, counted } from './format.ts';
+import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
+import { Button, classes, Form, LinkButton, sentence, SentenceList } from './parts.tsx';
+import type { LiveView } from './traffic/live-entries.ts';
+
+/** Titles of the views. */
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  overview: 'Overview',
+  traffic: 'Traffic',
+  hour: 'Last hour',
+  rules: 'Rule book',
+  retirement: 'Retirement',
+  end: 'End of V1',
+  explain: 'Explain',
+  rollout: 'Rollout',
+  errors: 'Errors',
+};
+
+/** Properties of the header. */
+interface PageHeaderProps {
+  readonly place: PageState;
+  readonly go: Go;
+  readonly view: LiveView;
+  readonly onHelp: () => void;
+}
+
+const CONNECTIONS = { connecting: 'Connecting', live: 'Connected', lost: 'No response' } as const;
+
+/** The views, the conditions of the gateway, and whether bodies are captured. */
+export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode {
+  const { state, connection } = view;
+  return (
+    <header class="page-header">
+      <h1 class="brand">
+        <svg class="logo" viewBox="0 0 28 28" aria-hidden>
+          <path d="M3 5h6a5 5 0 0 1 5 5v8a5 5 0 0 0 5 5h6" />
+          <path class="arrow" d="M21 19l4 4-4 4M3 23h5" />
+        </svg>
+        <span>capture-gateway</span>
+      </h1>
+      {navigation(place, go)}
+      <div class="states">
+        {state !== undefined && conditionsChip(state, go)}
+        {state !== undefined && captureChip(state.capture)}
+        {state !== undefined && (
+          <span class="chip origin" title={`Rule book ${state.ruleBook}, gateway ${state.version}`}>
+            {state.origin.replace(/^https?:\/\//, '')}
+          </span>
+        )}
+        {state !== undefined && state.droppedSpans > 0 && (
+          <span class="chip warn" title="The collector did not receive them in time.">
+            {`${count(state.droppedSpans)} spans dropped`}
+          </span>
+        )}
+        <span class={classes('chip', 'connection', connection)}>
+          <i aria-hidden />
+          {view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection]}
+        </span>
+        {state?.canLogOut === true && <Button onClick={() => void logOut()}>Log out</Button>}
+        <Button class="button help" aria-label="Help" title="Help (?)" aria-keyshortcuts="?" onClick={onHelp}>
+          ?
+        </Button>
+      </div>
+    </header>
+  );
+}
+
+/** Logs out and reloads, so that the page keeps nothing of the session. */
+async function logOut(): Promise<void> {
+  await send('logout', {}).catch(() => undefined);
+  location.reload();
+}
+
+function navigation(place: PageState, go: Go): VNode {
+  return (
+    <nav class="views" aria-label="Views">
+      {VIEWS.map((view, index) => (
+        <a
+          key={view}
+          href={placeAddress({ ...place, view, entry: undefined })}
+          aria-current={view === place.view ? 'page' : undefined}
+          aria-keyshortcuts={String(index + 1)}
+          onClick={(event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            go({ view, entry: undefined });
+          }}
+        >
+          {VIEW_NAMES[view]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** The words of a level. */
+const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
+  bad: 'Bad',
+  note: 'Note',
+  unknown: 'Not known',
+  good: 'Good',
+};
+
+/** The verdict in a few words; opened, its sentence and all conditions, with links to the views that show more. */
+function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'conditions'>, go: Go): VNode {
+  return (
+    <details class="conditions">
+      <summary class={classes('chip', 'condition', verdict.level)} title={verdict.sentence}>
+        <i aria-hidden />
+        {verdict.label}
+      </summary>
+      <ul class="plain">
+        {conditions.map((condition) => (
+          <li key={condition.sentence} class={condition.level}>
+            <strong>{`${LEVEL_WORDS[condition.level]}: ${condition.label}`}</strong>
+            <p>
+              {sentence(condition.sentence)} {conditionLink(condition, go)}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function conditionLink({ place }: Condition, go: Go): VNode | false {
+  if (place === undefined) return false;
+  const { view, filter = '' } = place;
+  return (
+    <LinkButton onClick={() => go({ view, filter, entry: undefined })}>
+      {filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges'}
+    </LinkButton>
+  );
+}
+
+/** Shows, on every view, the conditions that make requests fail now; a refused rule book has its own banner. */
+export function ConditionsBanner({
+  conditions,
+  go,
+}: {
+  readonly conditions: readonly Condition[];
+  readonly go: Go;
+}): VNode | null {
+  const bad = conditions.filter(({ level, about }) => level === 'bad' && about !== 'rule-book');
+  if (bad.length === 0) return null;
+  return (
+    <section class="refused-book" role="alert">
+      {bad.map((condition) => (
+        <p key={condition.sentence}>
+          <strong>{`${condition.label}. `}</strong>
+          {sentence(condition.sentence)} {conditionLink(condition, go)}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+/** Whether values are captured, which nobody must overlook. */
+function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, masks }: CaptureState): VNode {
+  if (mode === 'off') {
+    return (
+      <span class="chip capture off" title="Only keys and structure of bodies are captured, no values.">
+        <i aria-hidden />
+        Capture off
+      </span>
+    );
+  }
+  const room = `${count(entries)} of ${count(maxEntries)} exchanges, ${bytes(usedBytes)} of ${bytes(maxBytes)}`;
+  return (
+    <span
+      class="chip capture on"
+      title={`${room}; masked: ${masks.length === 0 ? 'nothing' : masks.join(', ')}`}
+    >
+      <i aria-hidden />
+      Capturing bodies
+      <small>{`${bytes(usedBytes)} of ${bytes(maxBytes)}`}</small>
+    </span>
+  );
+}
+
+/** Says that the rule book on disk is not the one in force, until a valid one is read. */
+export function RefusedBanner({
+  refused,
+  inForce,
+}: {
+  readonly refused: RefusedRuleBook;
+  /** Hash of the rule book in force. */
+  readonly inForce: string;
+}): VNode {
+  const { at, faults, omitted } = refused;
+  return (
+    <section class="refused-book" role="alert">
+      <p>
+        <strong>The new rule book was refused</strong>
+        {` at ${clockTime(at)}. The one before it, ${inForce}, stays in force until the file is corrected.`}
+      </p>
+      <details>
+        <summary>{counted(faults.length + omitted, 'fault')}</summary>
+        <SentenceList
+          sentences={[
+            ...faults,
+            ...(omitted > 0 ? [`and ${counted(omitted, 'more fault')}, not listed`] : []),
+          ]}
+          shown={(fault) => fault}
+        />
+      </details>
+    </section>
+  );
+}
+
+/** Prompts for the admin token; the gateway responds with a cookie, so the page stores nothing. */
+export function Login({ onDone }: { readonly onDone: () => void }): VNode {
+  const [token, setToken] = useState('');
+  const [fault, attempt] = useAttempt();
+  const login = (): Promise<boolean> =>
+    attempt(async () => {
+      await send('login', { token });
+      onDone();
+    });
+  return (
+    <main class="login">
+      <Form class="card" onSubmit={login}>
+        <h1>capture-gateway</h1>
+        <p>Enter the token of the admin listener.</p>
+        <label for="token">Admin token</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="current-password"
+          value={token}
+          onInput={({ currentTarget }) => setToken(currentTarget.value)}
+        />
+        <button type="submit" class="button primary">
+          Open the inspector
+        </button>
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      </Form>
+    </main>
+  );
+}
