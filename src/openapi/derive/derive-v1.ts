@@ -239,7 +239,7 @@ function missing(found: ReadonlyMap<string, boolean>): readonly string[] {
   return [...found].flatMap(([key, isFound]) => {
     if (isFound) return [];
     const [change, , words]: [string, unknown, string] = JSON.parse(key);
-    return [`change "${change}": V2's description shows no place for its ${words}`];
+    return [`change "${change}": V2's description does not show ${words}`];
   });
 }
 

@@ -1,8 +1,10 @@
-import { scalarValue } from '../../json/names.ts';
-import { type Conversion, inverseConversion } from '../../rules/kinds/conversion.ts';
-import type { InvertedRule } from '../../rules/inverse.ts';
+import { type InvertedRule, whyNoInverse } from '../../rules/inverse.ts';
+import type { Conversion } from '../../rules/kinds/conversion.ts';
+import type { PlacedEdit, Reshape, SchemaEdits } from '../../rules/kinds/kind.ts';
+import { kindOf, type KindOfResponseRule } from '../../rules/kinds/kinds.ts';
+import { requestSchemaEdits, responseSchemaEdits } from '../../rules/kinds/schemas.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
-import type { MappedValue, Path, RequestRule, ResponseRule, StatusPattern } from '../../rules/rule.ts';
+import type { Path, RequestRule, StatusPattern } from '../../rules/rule.ts';
 import {
   type Components,
   componentReference,
@@ -32,20 +34,9 @@ export interface InverseEdit {
   readonly edit: SchemaEdit | { readonly wrapper: string };
   /** The statuses of responses that it applies to; undefined for requests. */
   readonly status: readonly StatusPattern[] | undefined;
-  /** The rule, in words; undefined for a rule that applies whether or not V2 describes its member. */
+  /** The member of V2 that it is about, and its rule, in words; undefined where it applies whether or not V2 describes its member. */
   readonly words: string | undefined;
 }
-
-/** The list that the gateway adds to responses. */
-const DEPRECATION_LIST = {
-  type: 'array',
-  description: 'The deprecated attributes that the request used; absent when it used none.',
-  items: {
-    type: 'object',
-    required: ['attribute', 'message'],
-    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
-  },
-};
 
 /** The changes that apply to requests and responses of a method and an operation of the rule book, in order. */
 export function changesOf(
@@ -68,43 +59,9 @@ export function requestEdits(changes: readonly Change[]): readonly InverseEdit[]
 }
 
 function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] {
-  const path = rule.rule === 'unwrap' ? [] : rule.in;
-  const of = (...names: Path): string => [...path, ...names].join('.');
-  const at = (edit: InverseEdit['edit'], words?: string): readonly InverseEdit[] => [
-    { change, path, edit, status: undefined, words },
-  ];
-  if ('conversion' in rule) {
-    const edit = convertMember(change, rule.member, inverseConversion(rule.conversion));
-    return at(edit, `${rule.rule} of ${of(rule.member)}`);
-  }
-  if ('from' in rule) {
-    const edit = rule.rule === 'copy' ? removeAt(change, rule.to) : moveMember(change, rule.to, rule.from);
-    return at(edit, `${rule.rule} of ${of(...rule.from)} to ${of(...rule.to)}`);
-  }
-  switch (rule.rule) {
-    case 'unwrap':
-      return at({ wrapper: rule.member });
-    case 'nest':
-      return at(bringOut(change, rule.under, rule.members, false), `nest under ${of(rule.under)}`);
-    case 'rename':
-      return at(renameMember(change, rule.to, rule.member), `rename of ${rule.member} to ${of(rule.to)}`);
-    case 'strip':
-      return rule.members.flatMap((member) => at(addMember(change, member, { deprecated: true })));
-    case 'only':
-      return at(openObject(change));
-    case 'map':
-      return at(mapValues(change, rule.member, v1Values(rule.values)), `map of ${of(rule.member)}`);
-    case 'list':
-      return at(firstOf(change, rule.to, rule.member), `list ${of(rule.to)}`);
-    case 'join':
-      return at(replaceMembers(change, [rule.to], rule.members), `join to ${of(rule.to)}`);
-    case 'split':
-      return at(replaceMembers(change, rule.to, [rule.member]), `split of ${of(rule.member)}`);
-    case 'set':
-      return at(removeMembers(change, [rule.member]));
-    case 'default':
-      return at(makeOptional(change, rule.member));
-  }
+  return requestSchemaEdits(rule, schemaEdits(change, true)).map((placed) =>
+    inverseEdit(change, rule.rule, placed, undefined),
+  );
 }
 
 /**
@@ -115,93 +72,59 @@ export function responseEdits(
   changes: readonly Change[],
   inverted: readonly InvertedRule[],
 ): readonly InverseEdit[] {
-  const lists = changes.some(({ request }) => request.some(leavesOut));
+  const leavesOut = changes.some(({ request }) => request.some(isLeavingOut));
+  const editsOf = (change: string, rule: KindOfResponseRule): readonly InverseEdit[] =>
+    responseSchemaEdits(rule, schemaEdits(change, leavesOut)).map((placed) =>
+      inverseEdit(change, rule.rule, placed, rule.status),
+    );
   return [
     // A resource is in `data` or in the elements of it: no description shows both.
-    ...inverted.flatMap(({ change, rule }) => anyway(responseEdit(change, rule))),
+    ...inverted.flatMap(({ change, rule }) =>
+      editsOf(change, rule).map((edit) => ({ ...edit, words: undefined })),
+    ),
     ...changes.flatMap(({ id, response }) =>
-      response.flatMap((rule) => (rule.rule === 'deprecations' && !lists ? [] : responseEdit(id, rule))),
+      response.flatMap((rule) => ('path' in rule ? editsOf(id, rule) : [])),
     ),
   ];
 }
 
 /** True for a rule that makes an attribute deprecated: V1 listed it in its responses. */
-function leavesOut(rule: RequestRule): boolean {
-  return rule.rule === 'only' || (rule.rule === 'strip' && rule.members.length > 0);
+function isLeavingOut(rule: RequestRule): boolean {
+  return whyNoInverse(rule) === 'lost' && kindOf(rule).isIdle?.(rule) !== true;
 }
 
-function responseEdit(change: string, rule: ResponseRule): readonly InverseEdit[] {
-  if (rule.rule === 'errors' || rule.rule === 'inverse') return [];
-  const isOfHolder = 'from' in rule || rule.rule === 'join';
-  const [path, name] = isOfHolder ? [rule.path, ''] : [rule.path.slice(0, -1), rule.path.at(-1) ?? ''];
-  const of = (...names: Path): string => [...path, ...names].join('.');
-  const at = (
-    edit: SchemaEdit,
-    words = `${rule.rule} of ${of(name)} in responses`,
-  ): readonly InverseEdit[] => [{ change, path, edit, status: rule.status, words }];
-  if ('conversion' in rule) return at(convertMember(change, name, rule.conversion));
-  switch (rule.rule) {
-    case 'move':
-      return at(moveMember(change, rule.from, rule.to), `move of ${of(...rule.from)} in responses`);
-    case 'copy':
-      return at(copyTo(change, rule.from, rule.to), `copy of ${of(...rule.from)} in responses`);
-    case 'join':
-      return at(replaceMembers(change, rule.members, [rule.to]), `join to ${of(rule.to)} in responses`);
-    case 'rename':
-      return at(renameMember(change, name, rule.to));
-    case 'unnest':
-      return at(bringOut(change, name, rule.members, false));
-    case 'alias':
-      return at(copyMember(change, name, rule.as));
-    case 'flatten':
-      return at(bringOut(change, name, rule.members, true));
-    case 'map':
-      return at(
-        mapValues(
-          change,
-          name,
-          new Map(rule.values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]])),
-        ),
-      );
-    case 'deprecations':
-      return anyway(at(addMember(change, name, DEPRECATION_LIST)));
-    case 'set':
-    case 'default': {
-      const added = at(addMember(change, name, rule.rule === 'set' ? { const: rule.value } : {}));
-      return anyway(rule.value === null ? [...added, ...at(orNull(change, name))] : added);
-    }
-    case 'strip':
-      if (rule.around !== undefined) {
-        const end = rule.path.length - 1 - rule.around;
-        return at(removeAt(change, rule.path.slice(end))).map((edit) => ({
-          ...edit,
-          path: rule.path.slice(0, end),
-        }));
-      }
-      // The value that it removes is one of many.
-      return rule.only === undefined ? at(removeMembers(change, [name])) : [];
-    case 'list':
-      return at(listOf(change, name, rule.to));
-    case 'first':
-      return at(firstOf(change, name, rule.to));
-    case 'split':
-      return at(replaceMembers(change, [name], rule.to));
-  }
+function inverseEdit(
+  change: string,
+  rule: string,
+  { in: path, edit, of }: PlacedEdit<InverseEdit['edit']>,
+  status: InverseEdit['status'],
+): InverseEdit {
+  const side = status === undefined ? '' : ' in responses';
+  const words = of === undefined ? undefined : `${of.join('.')}${side}, which its ${rule} is about`;
+  return { change, path, edit, status, words };
 }
 
-/** The edits of a rule that applies whether or not V2 describes its member. */
-function anyway(edits: readonly InverseEdit[]): readonly InverseEdit[] {
-  return edits.map((edit) => ({ ...edit, words: undefined }));
-}
-
-/** V1's values by V2's: all that lead to it. */
-function v1Values(values: readonly MappedValue[]): ReadonlyMap<unknown, readonly unknown[]> {
-  const byV2 = new Map<unknown, unknown[]>();
-  for (const { from, to } of values) {
-    const key = scalarValue(to);
-    byV2.set(key, [...(byV2.get(key) ?? []), scalarValue(from)]);
-  }
-  return byV2;
+/** Makes the edits of a change. */
+function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdit['edit']> {
+  return {
+    leavesOut,
+    wrap: (wrapper) => ({ wrapper }),
+    rename: (from, to) => renameMember(change, from, to),
+    reshape: (from, to, shape) => reshape(change, from, to, shape),
+    convert: (member, conversion) => convertMember(change, member, conversion),
+    map: (member, values) => mapValues(change, member, values),
+    add: (member, schema) => addMember(change, member, schema),
+    alias: (member, as) => copyMember(change, member, as),
+    replace: (members, texts) => replaceMembers(change, members, texts),
+    remove: (members) => removeMembers(change, members),
+    removeAt: (path) => removeAt(change, path),
+    move: (from, to) => moveMember(change, from, to),
+    copy: (from, to) => copyTo(change, from, to),
+    bringOut: (under, members, keeps) => bringOut(change, under, members, keeps),
+    allowAbsent: (member) => makeOptional(change, member),
+    allowNull: (member) => orNull(change, member),
+    allowOthers: () => openObject(change),
+  };
 }
 
 /** Gives the member `from` of an object the name `to`, in its place; an existing member `to` gives way. */
@@ -414,17 +337,9 @@ function makeOptional(change: string, name: string): SchemaEdit {
 }
 
 /** Replaces the schema and the examples of the member `from` by others, under the name `to`. */
-function reshape(
-  key: readonly unknown[],
-  from: string,
-  to: string,
-  edit: {
-    readonly schema: (schema: unknown, components: Components) => unknown;
-    readonly value: (value: unknown) => unknown;
-  },
-): SchemaEdit {
+function reshape(change: string, from: string, to: string, { key, ...shape }: Reshape): SchemaEdit {
   return {
-    key: JSON.stringify(key),
+    key: JSON.stringify(['reshape', change, from, to, key]),
     schema: (schema, components) => {
       const properties = objectIn(schema, 'properties');
       if (!Object.hasOwn(properties, from)) return schema;
@@ -432,7 +347,17 @@ function reshape(
         schema,
         Object.entries(properties)
           .filter(([name]) => name === from || name !== to)
-          .map(([name, value]) => (name === from ? [to, edit.schema(value, components)] : [name, value])),
+          .map(([name, value]) =>
+            name === from
+              ? [
+                  to,
+                  marked(
+                    shape.schema(value, (part) => components.followed(part)),
+                    change,
+                  ),
+                ]
+              : [name, value],
+          ),
       );
       const required = stringsOf(schema['required']);
       return required.includes(from)
@@ -445,7 +370,7 @@ function reshape(
     value: (value) =>
       Object.hasOwn(value, from)
         ? editMembers(value, (name, inside) =>
-            name === from ? [[to, edit.value(inside)]] : name === to ? [] : [[name, inside]],
+            name === from ? [[to, shape.value(inside)]] : name === to ? [] : [[name, inside]],
           )
         : value,
   };
@@ -453,32 +378,10 @@ function reshape(
 
 /** Converts a member: its schema, and its examples. */
 function convertMember(change: string, name: string, conversion: Conversion): SchemaEdit {
-  return reshape(['convert', change, name, conversion], name, name, {
+  return reshape(change, name, name, {
+    key: conversion,
+    schema: (schema, follow) => convertedSchema(schema, conversion, follow),
     value: (value) => convertedValue(value, conversion),
-    schema: (schema, components) =>
-      marked(
-        convertedSchema(schema, conversion, (part) => components.followed(part)),
-        change,
-      ),
-  });
-}
-
-/** Lets a member be the one element of a list under the name `to`. */
-function listOf(change: string, name: string, to: string): SchemaEdit {
-  return reshape(['list', change, name, to], name, to, {
-    schema: (schema) => marked({ type: 'array', items: schema }, change),
-    value: (value) => [value],
-  });
-}
-
-/** Lets a member be the first element of a list, under the name `to`. */
-function firstOf(change: string, name: string, to: string): SchemaEdit {
-  return reshape(['first', change, name, to], name, to, {
-    schema: (schema, components) => {
-      const described = components.followed(schema);
-      return marked(isObject(described) ? described['items'] : {}, change);
-    },
-    value: (value) => (Array.isArray(value) ? (value[0] ?? null) : value),
   });
 }
 

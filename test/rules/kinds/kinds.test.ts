@@ -16,7 +16,6 @@ const ASKING: Readonly<Record<string, number>> = {
   'inspector/explain/explain-rules.ts': 19,
   'openapi/derive/derive-v1.ts': 12,
   'openapi/derive/name-components.ts': 14,
-  'openapi/derive/schema-edits.ts': 34,
   'report/census.ts': 9,
   'report/guide/guide.ts': 10,
   'report/tally/outcomes.ts': 2,

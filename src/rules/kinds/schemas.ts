@@ -1,0 +1,204 @@
+import { scalarValue } from '../../json/names.ts';
+import type { Path } from '../../edits/run.ts';
+import type { AliasRule } from './alias.ts';
+import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import type { ResponseCopyRule } from './copy.ts';
+import type { DeprecationsRule } from './deprecations.ts';
+import type { FlattenRule } from './flatten.ts';
+import type { ResponseJoinRule, ResponseSplitRule } from './join.ts';
+import { memberAt, type PlacedEdit, type SchemaEdits } from './kind.ts';
+import { type ByName, type KindOfResponseRule, lensOf, type RequestRule } from './kinds.ts';
+import type { ResponseListRule } from './list.ts';
+import type { MapRule, ResponseMapRule } from './map.ts';
+import type { ResponseMoveRule } from './move.ts';
+import type { RenameBackRule } from './rename.ts';
+import type { ResponseSetRule, SetRule } from './set.ts';
+import type { OnlyRule, ResponseStripRule, StripRule } from './strip.ts';
+import type { UnnestRule } from './unnest.ts';
+import type { UnwrapRule } from './unwrap.ts';
+
+/*
+ * What each kind makes of the schemas of V2's description. It stands here and not in the modules of the kinds, because an edge worker
+ * loads it only when it is asked for V1's description.
+ */
+
+/** What a rule makes of the schemas of V2's objects: those of V1's. */
+type SchemaKind<Rule> = {
+  edits<Edit>(rule: Rule, make: SchemaEdits<Edit>): readonly PlacedEdit<Edit>[];
+}['edits'];
+
+const RENAME: SchemaKind<RenameBackRule> = ({ path, to }, make) =>
+  ofMember(path, (member) => make.rename(member, to));
+
+const UNNEST: SchemaKind<UnnestRule> = ({ path, members }, make) =>
+  ofMember(path, (member) => make.bringOut(member, members, false));
+
+const ALIAS: SchemaKind<AliasRule> = ({ path, as }, make) =>
+  ofMember(path, (member) => make.alias(member, as));
+
+const FLATTEN: SchemaKind<FlattenRule> = ({ path, members }, make) =>
+  ofMember(path, (member) => make.bringOut(member, members, true));
+
+/** The list that the gateway adds to responses. */
+const DEPRECATION_LIST = {
+  type: 'array',
+  description: 'The deprecated attributes that the request used; absent when it used none.',
+  items: {
+    type: 'object',
+    required: ['attribute', 'message'],
+    properties: { attribute: { type: 'string' }, message: { type: 'string' } },
+  },
+};
+
+const DEPRECATIONS: SchemaKind<DeprecationsRule> = ({ path }, make) =>
+  make.leavesOut ? forAny(ofMember(path, (member) => make.add(member, DEPRECATION_LIST))) : [];
+
+const STRIP: SchemaKind<ResponseStripRule> = ({ path, only, around }, make) => {
+  // The value that it removes is one of many.
+  if (only !== undefined) return [];
+  const end = path.length - 1 - (around ?? 0);
+  const gone = path.slice(end);
+  return [
+    {
+      in: path.slice(0, end),
+      edit: around === undefined ? make.remove(gone) : make.removeAt(gone),
+      of: path,
+    },
+  ];
+};
+
+const MAP: SchemaKind<ResponseMapRule> = ({ path, values }, make) => {
+  const byValue = new Map(values.map(({ from, to }) => [scalarValue(from), [scalarValue(to)]]));
+  return ofMember(path, (member) => make.map(member, byValue));
+};
+
+const SET: SchemaKind<ResponseSetRule> = ({ rule, path, value }, make) => {
+  const added = ofMember(path, (member) => make.add(member, rule === 'set' ? { const: value } : {}));
+  return forAny(value === null ? [...added, ...ofMember(path, (member) => make.allowNull(member))] : added);
+};
+
+const MOVE: SchemaKind<ResponseMoveRule> = ({ path, from, to }, make) => [
+  { in: path, edit: make.move(from, to), of: [...path, ...from] },
+];
+
+const COPY: SchemaKind<ResponseCopyRule> = ({ path, from, to }, make) => [
+  { in: path, edit: make.copy(from, to), of: [...path, ...from] },
+];
+
+const CONVERT: SchemaKind<ResponseConvertRule> = ({ path, conversion }, make) =>
+  ofMember(path, (member) => make.convert(member, conversion));
+
+const LIST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
+  ofMember(path, (member) =>
+    make.reshape(member, to, {
+      key: 'list',
+      schema: (items) => ({ type: 'array', items }),
+      value: (value) => [value],
+    }),
+  );
+
+const FIRST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
+  ofMember(path, (member) =>
+    make.reshape(member, to, {
+      key: 'first',
+      schema: (list, follow) => {
+        const described = follow(list);
+        return typeof described === 'object' && described !== null && 'items' in described
+          ? described.items
+          : {};
+      },
+      value: (value) => (Array.isArray(value) ? (value[0] ?? null) : value),
+    }),
+  );
+
+const JOIN: SchemaKind<ResponseJoinRule> = ({ path, members, to }, make) => [
+  { in: path, edit: make.replace(members, [to]), of: [...path, ...members.slice(0, 1)] },
+];
+
+const SPLIT: SchemaKind<ResponseSplitRule> = ({ path, to }, make) =>
+  ofMember(path, (member) => make.replace([member], to));
+
+/** What each kind of response rule makes of V2's schemas. */
+const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKind<KindOfResponseRule>> = {
+  rename: RENAME,
+  unnest: UNNEST,
+  alias: ALIAS,
+  flatten: FLATTEN,
+  deprecations: DEPRECATIONS,
+  strip: STRIP,
+  map: MAP,
+  set: SET,
+  default: SET,
+  move: MOVE,
+  copy: COPY,
+  list: LIST,
+  first: FIRST,
+  join: JOIN,
+  split: SPLIT,
+};
+
+const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => [
+  { in: [], edit: make.wrap(member), of: undefined },
+];
+
+const UNDONE_STRIP: SchemaKind<StripRule> = ({ in: objects, members }, make) =>
+  members.map((member) => ({ in: objects, edit: make.add(member, { deprecated: true }), of: undefined }));
+
+/** V1 read other members, or ignored them. */
+const UNDONE_ONLY: SchemaKind<OnlyRule> = ({ in: objects }, make) => [
+  { in: objects, edit: make.allowOthers(), of: undefined },
+];
+
+/** A value of V2 stands for all of V1 that become it. */
+const UNDONE_MAP: SchemaKind<MapRule> = ({ in: objects, member, values }, make) => {
+  const byV2 = Map.groupBy(values, ({ to }) => scalarValue(to));
+  const old = [...byV2].map(([to, some]) => [to, some.map(({ from }) => scalarValue(from))] as const);
+  return [{ in: objects, edit: make.map(member, new Map(old)), of: [...objects, member] }];
+};
+
+const UNDONE_SET: SchemaKind<SetRule> = ({ rule, in: objects, member }, make) => {
+  const edit = rule === 'set' ? make.remove([member]) : make.allowAbsent(member);
+  return [{ in: objects, edit, of: undefined }];
+};
+
+/** What undoes those kinds of request rules in V2's schemas that have no inverse, or one that says less of them. */
+const UNDONE: Readonly<Record<string, SchemaKind<RequestRule> | undefined>> = {
+  unwrap: UNDONE_UNWRAP,
+  strip: UNDONE_STRIP,
+  only: UNDONE_ONLY,
+  map: UNDONE_MAP,
+  set: UNDONE_SET,
+  default: UNDONE_SET,
+} satisfies Partial<ByName<Exclude<RequestRule, ConvertRule>, SchemaKind<RequestRule>>>;
+
+/** The edits that turn V2's schemas of a response into V1's, as a rule does with its body. */
+export function responseSchemaEdits<Edit>(
+  rule: KindOfResponseRule,
+  make: SchemaEdits<Edit>,
+): readonly PlacedEdit<Edit>[] {
+  return 'conversion' in rule ? CONVERT(rule, make) : SCHEMAS[rule.rule](rule, make);
+}
+
+/** The edits that turn V2's schemas of a request into V1's: a rule undone. */
+export function requestSchemaEdits<Edit>(
+  rule: RequestRule,
+  make: SchemaEdits<Edit>,
+): readonly PlacedEdit<Edit>[] {
+  const own = UNDONE[rule.rule];
+  if (own !== undefined) return own(rule, make);
+  const objects = 'in' in rule ? rule.in : [];
+  const inverse = lensOf(rule).inverse(rule, objects, { inside: (path) => path, hasNulls: false });
+  if ('reason' in inverse) return [];
+  return inverse.flatMap((back) => responseSchemaEdits({ ...back, status: [] }, make));
+}
+
+/** One edit, of the objects with the member at a path. */
+function ofMember<Edit>(path: Path, edit: (member: string) => Edit): readonly PlacedEdit<Edit>[] {
+  const { in: objects, member } = memberAt(path);
+  return [{ in: objects, edit: edit(member), of: path }];
+}
+
+/** The same edits, for a description that need not show their members. */
+function forAny<Edit>(edits: readonly PlacedEdit<Edit>[]): readonly PlacedEdit<Edit>[] {
+  return edits.map((edit) => ({ ...edit, of: undefined }));
+}
