@@ -45,11 +45,20 @@ function statusIn(text: string): Status | undefined {
   }
 }
 
+/** How to end it from here. */
+function backLines(action: Status['verdict']['action']): readonly string[] {
+  if (action === undefined) return [];
+  const { title, request } = action;
+  const share = request.share === undefined ? '' : ` ${request.share}`;
+  return [`${title}: capture-gateway rollout ${request.mode}${share} --operation ${request.operation}`];
+}
+
 /** The verdict, and below it the conditions that cost requests or may do so. */
 function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
   const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
   const lines = [
     verdict.sentence,
+    ...backLines(verdict.action),
     ...(notable.length < 2 ? [] : notable.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`)),
   ];
   return `${wrapLines(terminalLines(lines.join('\n')), columns, LABEL)}\n`;

@@ -11,6 +11,7 @@
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /errors` | | `ErrorGroups` |
+ * | `GET /problems` | | `ProblemsView`: failed requests in groups |
  * | `GET /overview` | | `Overview` |
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: all in one sentence, and what is behind it |
@@ -46,6 +47,8 @@ export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';
 export type { Report, ReportDay } from '../report/report.ts';
+export type { SeriesPoint } from '../rewrite-log/traffic-series.ts';
+export type { Problem, ProblemsView } from './problems.ts';
 
 /** An entry with its sequence number in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {

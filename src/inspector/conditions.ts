@@ -3,9 +3,10 @@ import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { HistoryMinute, OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
+import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import type { Mode } from '../rules/rollout.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
-import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
+import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** State of one part: `bad` makes requests fail now, `note` will or may do so, `unknown` was not used lately. */
 export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
@@ -30,6 +31,14 @@ export interface Condition {
   readonly sentence: string;
   /** Where the page shows more: a view, and a filter of its exchanges. */
   readonly place?: Place;
+  /** The operation that fails, with the shares that failed before and since. */
+  readonly operation?: string;
+  readonly evidence?: TroubleEvidence;
+  /** RFC 3339: since when it fails, and until when; absent where that is not known, and while it lasts. */
+  readonly since?: string;
+  readonly until?: string;
+  /** A command for `POST /rollout` that ends it, and its title. */
+  readonly action?: { readonly title: string; readonly request: RolloutRequest };
 }
 
 /** A view of the page, and a filter of its exchanges. */
@@ -55,6 +64,8 @@ export interface ConditionFacts {
   readonly refusedFaults: number | undefined;
   /** Absent where the rollout cannot be seen. */
   readonly rollout: RolloutView | undefined;
+  /** The mode to which an operation goes back; undefined where it is not migrated, or there is no V1 to go back to. */
+  readonly modeBefore?: ((operation: string) => Mode | undefined) | undefined;
 }
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
@@ -161,7 +172,10 @@ function asNote(condition: Condition): Condition {
 }
 
 /** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
-function operationCondition(trouble: OperationTrouble, { names, now }: ConditionFacts): Condition {
+function operationCondition(
+  trouble: OperationTrouble,
+  { names, now, modeBefore }: ConditionFacts,
+): Condition {
   const { operation, kind, requests, failed, isRefusal, client, since, last, until, before } = trouble;
   const isSilent = now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
@@ -189,7 +203,19 @@ function operationCondition(trouble: OperationTrouble, { names, now }: Condition
       view: 'traffic',
       filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),
     },
+    operation,
+    evidence: trouble.evidence,
+    since: from,
+    ...(until === undefined
+      ? backAction(operation, modeBefore?.(operation))
+      : { until: new Date(until).toISOString() }),
   };
+}
+
+function backAction(operation: string, mode: Mode | undefined): Pick<Condition, 'action'> {
+  return mode === undefined
+    ? {}
+    : { action: { title: `Roll back ${operation}`, request: { ...mode, operation } } };
 }
 
 function endConditions(rollout: RolloutView | undefined, now: number): readonly Condition[] {
@@ -234,6 +260,10 @@ export interface Verdict {
   /** A few words for the header. */
   readonly label: string;
   readonly sentence: string;
+  /** RFC 3339: since when it is so; absent where that is not known. */
+  readonly since?: string;
+  /** What ends it. */
+  readonly action?: Condition['action'];
 }
 
 /** What was seen besides the conditions. */
@@ -261,6 +291,8 @@ export function verdictOf(
       level: worst.level,
       label: rest === 0 ? worst.label : `${worst.label} +${rest}`,
       sentence: `${worst.sentence}${more}`,
+      ...(worst.since === undefined ? {} : { since: worst.since }),
+      ...(worst.action === undefined ? {} : { action: worst.action }),
     };
   }
   if (requests === 0)
@@ -274,7 +306,12 @@ export function verdictOf(
   const all = minutes.reduce((sum, minute) => sum + ofV2(minute), 0);
   const refusals =
     refused === 0 ? '' : ` In the last hour V2 refused ${count(refused)} of ${counted(all, 'request')}.`;
-  return { level: 'good', label: 'All well', sentence: `${before}All well for ${length}.${refusals}` };
+  return {
+    level: 'good',
+    label: 'All well',
+    sentence: `${before}All well for ${length}.${refusals}`,
+    since: new Date(since).toISOString(),
+  };
 }
 
 function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {

@@ -14,6 +14,7 @@ import {
   type PlanWork,
   type RunInThread,
 } from './operator-work.ts';
+import type { OperationRollBack } from './roll-back.ts';
 import type { RolloutAdmin } from './rollout-admin.ts';
 import { jsonResponse, pause } from './routes/responses.ts';
 import { Guide } from '../report/guide/guide.ts';
@@ -75,6 +76,8 @@ export interface InspectorParts extends GuardOptions {
   readonly every: (milliseconds: number, run: () => void) => () => void;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
+  /** Where an operation that was migrated goes back to; absent where its health is not known. */
+  readonly rollBack?: Pick<OperationRollBack, 'modeBefore'> | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }

@@ -4,7 +4,7 @@ import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
 import { isNotable, type Entry } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
-import { OperationHealth } from '../rewrite-log/operation-health.ts';
+import { OperationHealth, type OperationTrouble } from '../rewrite-log/operation-health.ts';
 import {
   type CapturedExchange,
   type CaptureLevel,
@@ -12,8 +12,11 @@ import {
   type Observer,
 } from '../rewrite-log/observer.ts';
 import { TrafficSeries } from '../rewrite-log/traffic-series.ts';
+import { reasonIn } from './entries/search-entries.ts';
+import { ProblemTally } from './problems.ts';
 import { BodyCheckTally } from '../rollout/body-checks.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
+import type { RollbackRule } from '../rules/rollout.ts';
 
 /** Maximum clients that a running gateway counts separately; the command `report` counts more, from the log. */
 const MAX_CLIENTS = 5000;
@@ -24,6 +27,10 @@ interface OperatorViewOptions {
   readonly capture: CaptureOptions;
   /** The clock, in milliseconds since 1970. */
   readonly time: () => number;
+  /** The test of canaries, by which operations are judged as well. */
+  readonly rule?: (() => RollbackRule) | undefined;
+  /** Called once for each operation that fails more often than it did. */
+  readonly onHarm?: ((trouble: OperationTrouble) => void) | undefined;
   /** Called with each entry and its number, such as an exporter of traces. */
   readonly onEntry?: ((entry: Entry, seq: number) => void) | undefined;
 }
@@ -39,11 +46,13 @@ export class OperatorView implements Observer {
   readonly series = new TrafficSeries();
   readonly metrics = new Metrics();
   /** What troubles operations of V1, judged by their own past. */
-  readonly health = new OperationHealth();
+  readonly health: OperationHealth;
   /** Counts for the report, since the start or the last `takeTally`. */
   tally = new Tally(MAX_CLIENTS);
   /** Body checks of dry runs under the rule book in force, since the start. */
   readonly bodyChecks = new BodyCheckTally();
+  /** Failed requests, grouped. */
+  readonly problems = new ProblemTally();
   readonly capture: Capture;
   readonly traces = new ClientTraces();
   readonly bodyLimit: number;
@@ -52,6 +61,7 @@ export class OperatorView implements Observer {
 
   constructor(options: OperatorViewOptions) {
     this.options = options;
+    this.health = new OperationHealth(options.rule, options.onHarm);
     this.ring = new Ring(options.entries);
     this.capture = new Capture(options.capture);
     this.bodyLimit = options.capture.bodyLimit;
@@ -83,6 +93,7 @@ export class OperatorView implements Observer {
       this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
+    this.problems.add(entry, time, answer, () => reasonIn(entry, this.capture.of(seq)));
     this.options.onEntry?.(entry, seq);
   }
 }

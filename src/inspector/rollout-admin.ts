@@ -130,7 +130,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
 }
 
 /** What an operator chose, with the name and the reason that the operator gave. */
-function commandSentence(request: RolloutRequest): string {
+export function commandSentence(request: RolloutRequest): string {
   const { who = 'an operator who gave no name', why, force } = request;
   const reason = why === undefined ? '' : ` (${why})`;
   return `${commandTitle(request)}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;

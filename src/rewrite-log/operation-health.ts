@@ -1,4 +1,7 @@
-import { NEUTRAL_FAILURES } from '../rollout/canary-window.ts';
+import { boundedShare, failsMoreThanBefore, NEUTRAL_FAILURES } from '../rollout/canary-window.ts';
+import type { FailedShare } from '../rollout/rollout-state.ts';
+import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
+import type { RollbackRule } from '../rules/rollout.ts';
 import type { Answer } from './answers.ts';
 import { type Entry, statusFrom } from './entry.ts';
 
@@ -20,6 +23,15 @@ export interface OperationTrouble {
   readonly until: number | undefined;
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
+  /** The shares that failed before and since it began, as a canary's test sees them; `isHarm` where that test finds more. */
+  readonly evidence: TroubleEvidence;
+}
+
+/** What shows that an operation fails more often than before: its past is the control group. */
+export interface TroubleEvidence {
+  readonly before: FailedShare;
+  readonly now: FailedShare;
+  readonly isHarm: boolean;
 }
 
 /** Requests, and how many of them failed. */
@@ -34,9 +46,6 @@ const ENOUGH = 5;
 /** Successive responses without a failure after which trouble is over. */
 const RECOVERED = 20;
 
-/** Requests before the trouble from which a share of failures is known. */
-const KNOWN = 20;
-
 /** Minutes whose requests are compared with what was before. */
 const RECENT_MINUTES = 10;
 const MINUTE_MS = 60_000;
@@ -47,12 +56,6 @@ const LASTING_MS = 86_400_000;
 
 /** Requests of the past, of which older ones count for ever less. */
 const PAST_REQUESTS = 10_000;
-
-/** Share by which failures must exceed those of the past for certain. */
-const MARGIN = 0.02;
-
-/** Normal quantile of a bound that holds in 999 of 1,000 cases. */
-const Z = 3.09;
 
 /** Operations that are judged: a rule book has fewer. */
 const MAX_OPERATIONS = 2000;
@@ -67,6 +70,9 @@ interface Trouble {
   last: number;
   until: number | undefined;
   readonly before: Counts;
+  /** Successive requests that V1 served since it began, and the time of the first. */
+  row: { requests: number; since: number };
+  isTold: boolean;
 }
 
 interface Health {
@@ -83,6 +89,17 @@ interface Health {
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
+  private readonly rule: () => RollbackRule;
+  private readonly onHarm: (trouble: OperationTrouble) => void;
+
+  /** `rule` is that of canaries; `onHarm` is called once for each trouble that the test of a canary finds. */
+  constructor(
+    rule: () => RollbackRule = () => DEFAULT_ROLLBACK,
+    onHarm: (trouble: OperationTrouble) => void = () => {},
+  ) {
+    this.rule = rule;
+    this.onHarm = onHarm;
+  }
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number, answer: Answer): void {
@@ -94,6 +111,7 @@ export class OperationHealth {
     const failed = answer === 'failed';
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
+      onV1(health, failed, time);
       return;
     }
     addToRow(health, entry, failed, time);
@@ -101,6 +119,7 @@ export class OperationHealth {
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, time);
     addToMinute(health, failed, time);
+    if (failed) this.tell(operation, health);
   }
 
   /** Milliseconds since 1970 at which the last trouble was over, or was seen last; undefined without any. */
@@ -119,9 +138,29 @@ export class OperationHealth {
       if (trouble === undefined) continue;
       const { until, last } = trouble;
       if (until === undefined ? now - last < LASTING_MS : now - until < TOLD_MS)
-        told.push({ operation, ...trouble });
+        told.push(this.told(operation, trouble));
     }
     return told.sort((one, other) => one.since - other.since);
+  }
+
+  /** Says once that the test of a canary finds harm: at first there may be too few requests. */
+  private tell(operation: string, { trouble }: Health): void {
+    if (trouble === undefined || trouble.until !== undefined || trouble.isTold) return;
+    const told = this.told(operation, trouble);
+    if (!told.evidence.isHarm) return;
+    trouble.isTold = true;
+    this.onHarm(told);
+  }
+
+  private told(operation: string, { row: _row, isTold: _isTold, ...trouble }: Trouble): OperationTrouble {
+    const rule = this.rule();
+    const [before, now] = [sampleOf(trouble.before), sampleOf(trouble)];
+    const evidence = {
+      before: boundedShare(before, rule),
+      now: boundedShare(now, rule),
+      isHarm: failsMoreThanBefore(before, now, rule),
+    };
+    return { operation, ...trouble, evidence };
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
@@ -142,27 +181,39 @@ export class OperationHealth {
       failed: past.failed + recent.failed - (row.requests - 1),
     };
     if (row.requests >= ENOUGH && !hasFailedSo(before)) {
-      health.trouble = { kind: 'always', ...row, failed: row.requests, last: time, until: undefined, before };
+      const { requests, since, isRefusal, client } = row;
+      health.trouble = begun(
+        { kind: 'always', requests, failed: requests, isRefusal, client, since, before },
+        time,
+      );
       return;
     }
     const failures = recent.failed + 1;
     const requests = recent.requests + 1;
-    if (failures < ENOUGH || past.requests < KNOWN) return;
-    if (bound(failures, requests, -1) <= bound(past.failed, past.requests, 1) + MARGIN) return;
+    if (failures < ENOUGH) return;
+    if (!failsMoreThanBefore(sampleOf(past), { requests, failures }, this.rule())) return;
     const since = health.minutes.find(({ failed }) => failed > 0)?.start ?? time;
     const { isRefusal, client } = row;
-    health.trouble = {
-      kind: 'more',
-      requests,
-      failed: failures,
-      isRefusal,
-      client,
-      since,
-      last: time,
-      until: undefined,
-      before: { ...past },
-    };
+    const trouble = { kind: 'more', requests, failed: failures, isRefusal, client, since } as const;
+    health.trouble = begun({ ...trouble, before: { ...past } }, time);
   }
+}
+
+function begun(trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'isTold'>, last: number): Trouble {
+  return { ...trouble, last, until: undefined, row: { requests: 0, since: last }, isTold: false };
+}
+
+function sampleOf({ requests, failed }: Counts): { readonly requests: number; readonly failures: number } {
+  return { requests: Math.round(requests), failures: Math.round(failed) };
+}
+
+/** An operation that went back to V1 is well once V1 serves it. */
+function onV1({ trouble }: Health, failed: boolean, time: number): void {
+  if (trouble === undefined || trouble.until !== undefined) return;
+  const { row } = trouble;
+  if (row.requests === 0) row.since = time;
+  row.requests = failed ? 0 : row.requests + 1;
+  if (row.requests >= RECOVERED) trouble.until = row.since;
 }
 
 function count(counts: { requests: number; failed: number }, failed: boolean): void {
@@ -192,6 +243,7 @@ function goOn(
   failed: boolean,
   time: number,
 ): void {
+  trouble.row.requests = 0;
   if (failed) {
     trouble.last = time;
     trouble.isRefusal &&= status >= 400 && status < 500;
@@ -238,11 +290,4 @@ function recentOf({ minutes }: Health, time: number): Counts {
 /** True where half of the requests failed before, too. */
 function hasFailedSo({ requests, failed }: Counts): boolean {
   return requests > 0 && failed * 2 >= requests;
-}
-
-/** The upper (1) or lower (-1) bound of a share (Wilson's interval). */
-function bound(failed: number, requests: number, side: 1 | -1): number {
-  const share = failed / requests;
-  const spread = Z * Math.sqrt((share * (1 - share) + (Z * Z) / (4 * requests)) / requests);
-  return (share + (Z * Z) / (2 * requests) + side * spread) / (1 + (Z * Z) / requests);
 }

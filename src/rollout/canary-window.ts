@@ -7,11 +7,13 @@ import {
   quantileBounds,
   quantileOf,
   requestsToSee,
+  shareBounds,
   type Sample,
   share,
 } from './evidence.ts';
 import {
   type CanaryEvidence,
+  type FailedShare,
   type FailureCause,
   type LatencyHarm,
   type OriginCount,
@@ -427,6 +429,16 @@ function failsTooOften(
   return v1.requests > 0 && evidenceOfMore(v1, v2) >= needed;
 }
 
+/**
+ * Whether an operation fails more often now than in its past, by the test of a canary, whose control group the past is. The present begins
+ * after all requests of the past, as a window does.
+ */
+export function failsMoreThanBefore(past: Sample, now: Sample, rule: RollbackRule): boolean {
+  if (past.requests < rule.requests) return false;
+  const needed = neededFor(rule) + Math.log(past.requests + 1) + Math.log(past.requests + 2);
+  return failsTooOften(past, now, { rule, limit: UNKNOWN_SHARE, needed });
+}
+
 function sampleOf(sums: Sums, origin: number, failures: readonly Failure[]): Sample {
   return {
     requests: numberAt(sums, origin),
@@ -463,6 +475,11 @@ function latencyHarm(
   return undefined;
 }
 
+/** A share of failures with the bounds that hold with the certainty of a rule, from 0 to 1. */
+export function boundedShare(sample: Sample, rule: RollbackRule): FailedShare {
+  return { ...sample, ...shareBounds(sample, neededFor(rule)) };
+}
+
 /** The evidence of a stage, and the requests that it still needs. */
 function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
   // Any failure may become more frequent; the more there are, the more requests it takes to see.
@@ -477,6 +494,7 @@ function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
     v1: v1.requests,
     requests: rule.requests,
     margin: rule.margin,
+    failed: { migrated: boundedShare(v2, rule), v1: boundedShare(v1, rule) },
     latency,
   };
   if (v1.requests < rule.requests || v2.requests < rule.requests) return base;

@@ -37,6 +37,31 @@ function evidenceBelow({ requests, failures }: Sample, limit: number): number {
   return evidenceAbove({ requests, failures: requests - failures }, 1 - limit);
 }
 
+/** Halvings of a range of shares, after which a bound has more digits than anybody reads. */
+const STEPS = 24;
+
+/** The bounds of a share that hold at any time, from 0 to 1; each is wrong with the evidence `needed`, a logarithm. */
+export function shareBounds(sample: Sample, needed: number): { readonly low: number; readonly high: number } {
+  const seen = share(sample);
+  const isBelow = (limit: number): boolean => evidenceAbove(sample, limit) >= needed;
+  const isAbove = (limit: number): boolean => evidenceBelow(sample, limit) >= needed;
+  return {
+    low: seen === 0 ? 0 : edge(0, seen, (limit) => !isBelow(limit)),
+    high: seen === 1 ? 1 : edge(seen, 1, isAbove),
+  };
+}
+
+/** The least value between two at which a test that grows with it holds; the greater one where none does. */
+function edge(from: number, to: number, holds: (value: number) => boolean): number {
+  let [low, high] = [from, to];
+  for (let step = 0; step < STEPS; step += 1) {
+    const middle = (low + high) / 2;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
 /** The share of failures among the requests; 0 without any. */
 export function share({ requests, failures }: Sample): number {
   return requests === 0 ? 0 : failures / requests;

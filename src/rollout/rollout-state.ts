@@ -17,6 +17,12 @@ export interface LatencyHarm {
   readonly v2Ms: number;
 }
 
+/** Requests, those of them that failed, and the bounds of the share that fails, from 0 to 1. */
+export interface FailedShare extends OriginCount {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** The evidence of a canary so far. */
 export interface CanaryEvidence {
   /** Requests since the beginning of the stage. */
@@ -26,6 +32,8 @@ export interface CanaryEvidence {
   readonly requests: number;
   /** The difference in percentage points that counts as harm. */
   readonly margin: number;
+  /** All failures of both groups with the bounds of their shares; absent from a gateway of an older version. */
+  readonly failed?: Readonly<Record<'migrated' | 'v1', FailedShare>>;
   /** Further migrated requests that would show a difference of the margin; absent where nobody knows. */
   readonly forMargin?: number;
   /** The next smaller difference, once one of the margin would have shown. */

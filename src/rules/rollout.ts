@@ -57,7 +57,7 @@ export interface Mode {
   readonly share?: number;
 }
 
-/** Criteria for the automatic rollback of a canary. */
+/** Criteria for the automatic rollback of a canary, and of an operation that is migrated. */
 export interface RollbackRule {
   /** Length of the observed window in milliseconds. */
   readonly window: number;
@@ -69,6 +69,8 @@ export interface RollbackRule {
   readonly requests: number;
   /** Percentage of harmless canaries that are never rolled back, however long they run and however often somebody looks. */
   readonly certainty: number;
+  /** Present where an operation that is migrated goes back to `observe` by itself once it fails more often than it did. */
+  readonly migrated?: 'observe';
 }
 
 /** The modes of a rule book. The mode of a client takes precedence over that of an operation, and that over the default. */

@@ -168,6 +168,7 @@ const rolloutSource = {
             slower: z.union([z.number().gt(1), z.literal(false)]).exactOptional(),
             requests: z.int().min(1).exactOptional(),
             certainty: z.number().min(50).lt(100).exactOptional(),
+            migrated: z.literal('observe').exactOptional(),
           }).exactOptional(),
         }),
       ],

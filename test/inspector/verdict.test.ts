@@ -3,6 +3,7 @@ import {
   type ConditionFacts,
   conditionsOf,
   RECENT_MINUTES,
+  type Verdict,
   verdictOf,
 } from '../../src/inspector/conditions.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
@@ -61,6 +62,11 @@ class Watched {
   }
 
   verdict(more: Partial<ConditionFacts> = {}): string {
+    const { level, sentence } = this.judged(more);
+    return `${level}: ${sentence}`;
+  }
+
+  judged(more: Partial<ConditionFacts> = {}): Verdict {
     const { now } = this;
     const facts: ConditionFacts = {
       stats: { breaker: 'closed', droppedLogLines: 0 },
@@ -74,13 +80,12 @@ class Watched {
       ...more,
     };
     const since = this.health.wellSince ?? START;
-    const { level, sentence } = verdictOf(conditionsOf(facts), {
+    return verdictOf(conditionsOf(facts), {
       requests: this.history.sums.all,
       minutes: this.history.minutes(now),
       since,
       now,
     });
-    return `${level}: ${sentence}`;
   }
 }
 
@@ -292,5 +297,18 @@ describe('the verdict', () => {
     const watched = new Watched();
     for (let round = 0; round < 50; round += 1) watched.see(19).see(1, { status: 404, client: OTHER });
     expect(watched.verdict()).toMatch(/^good/);
+  });
+
+  test('names what ends the trouble of an operation: the mode before, where there is one', () => {
+    const watched = new Watched().see(100).see(25, FAILS);
+    const { action, since } = watched.judged({ modeBefore: () => ({ mode: 'canary', share: 25 }) });
+    expect({ action, since }).toEqual({
+      action: {
+        title: 'Roll back order_floor_plan',
+        request: { mode: 'canary', share: 25, operation: 'order_floor_plan' },
+      },
+      since: '2026-11-29T08:01:41.000Z',
+    });
+    expect(watched.judged({ modeBefore: () => undefined }).action).toBeUndefined();
   });
 });

@@ -4,7 +4,9 @@ import {
   BUCKETS,
   bucketOf,
   endOf,
+  evidenceAbove,
   evidenceOfMore,
+  shareBounds,
   quantileBounds,
   quantileOf,
   requestsToSee,
@@ -183,4 +185,21 @@ test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   expect(evidenceSentence({ migrated: 500, v1: 500, requests: 20, margin: 5, latency, ...parts })).toBe(
     sentence,
   );
+});
+
+test.each([
+  [0, 20],
+  [1, 20],
+  [10, 20],
+  [20, 20],
+  [0, 1],
+  [3, 1000],
+])('the bounds of a share of %d in %d hold it, and are those of the test', (failures, requests) => {
+  const needed = -Math.log(0.01);
+  const { low, high } = shareBounds({ requests, failures }, needed);
+  expect(low).toBeLessThanOrEqual(failures / requests);
+  expect(high).toBeGreaterThanOrEqual(failures / requests);
+  if (low > 0) expect(evidenceAbove({ requests, failures }, low)).toBeCloseTo(needed, 0);
+  if (high < 1)
+    expect(evidenceAbove({ requests, failures: requests - failures }, 1 - high)).toBeCloseTo(needed, 0);
 });

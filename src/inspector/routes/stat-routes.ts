@@ -49,7 +49,7 @@ const SMALL_PLAN_BYTES = 64 * 1024;
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
-/** Adds `/overview`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report` and `/plan`. */
+/** Adds `/overview`, `/problems`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report` and `/plan`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   const plans = endPlans(parts);
@@ -58,6 +58,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
+  app.get('/problems', () => jsonResponse(view.problems.view(time(), startedAt)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   app.get('/plan', async (c) => {
     const { zone, own = 'UTC', lead } = c.req.query();
@@ -259,6 +260,7 @@ export function stateOf(parts: InspectorParts): State {
     ruleBook: ruleBook.hash,
     refusedFaults: refusal?.faults.length,
     rollout,
+    modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
   });
   return {
     run,

@@ -9,6 +9,7 @@ import { type InspectorParts, type RequestToResend, OwnReports } from '../../ins
 import { createInspector } from '../../inspector/inspector.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { warmUpWork } from '../../inspector/operator-work.ts';
+import { OperationRollBack } from '../../inspector/roll-back.ts';
 import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
 import { OwnGaps } from '../../report/log-gaps.ts';
@@ -17,6 +18,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
 import type { SharedState } from '../../rollout/shared-state.ts';
@@ -100,7 +102,10 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     time: Date.now,
     onEntry: parts.onEntry,
     capture,
+    rule: () => ruleBooks.current.ruleBook.rollout?.modes?.rollback ?? DEFAULT_ROLLBACK,
+    onHarm: (trouble) => rollBack?.harmed(trouble),
   });
+  let rollBack: OperationRollBack | undefined;
   const books = new RecentRuleBooks();
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
@@ -133,7 +138,16 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         view.observe(entry, captured);
       },
     },
-    admin: (gateway) => createInspector(inspectorParts(state, gateway)),
+    admin: (gateway) => {
+      rollBack = new OperationRollBack({
+        control: gateway.rollout,
+        ruleBook: () => ruleBooks.current.ruleBook,
+        hasV1: parts.v1Origin !== undefined,
+        onRollBack: (sentence) =>
+          parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
+      });
+      return createInspector(inspectorParts(state, gateway, rollBack));
+    },
     share: () => {
       fleet?.start();
       const checks = setInterval(() => gaps.checkClock(), CLOCK_CHECK_MS).unref();
@@ -191,7 +205,7 @@ function fleetTotals(parts: OperatorParts, state: SharedState, view: OperatorVie
   });
 }
 
-function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts {
+function inspectorParts(state: OperatorState, gateway: Gateway, rollBack: OperationRollBack): InspectorParts {
   const { parts, view, totals, gaps, books, run, startedAt, thread, namesFile } = state;
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
   const log = settings.get(table.logFile);
@@ -249,6 +263,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway): InspectorParts 
     },
     page: parts.page,
     rollout: rolloutAdmin(state, gateway),
+    rollBack,
   };
 }
 

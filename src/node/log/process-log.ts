@@ -27,7 +27,7 @@ import type { LogSink } from './log-sink.ts';
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
  * | `rollout-changed` | info | an operator chose a mode, here or at another replica | |
  * | `rate-limit-divided` | info | each client's rate limit has another part in each process, as processes join or leave | |
- * | `rollout-rolled-back` | error | a canary was rolled back | |
+ * | `rollout-rolled-back` | error | a canary was rolled back, or an operation that is migrated | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
  * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |

@@ -1,0 +1,263 @@
+import type { Answer } from '../rewrite-log/answers.ts';
+import { type Entry, errorValue, isOfV1, statusFrom } from '../rewrite-log/entry.ts';
+import { printFilter } from '../rewrite-log/filter.ts';
+
+/** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
+export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
+
+/** Requests that failed alike. Each failed request is in one problem. */
+export interface Problem {
+  /** Absent for requests that the rule book does not name, and for those of V2's own clients. */
+  readonly operation?: string;
+  /** Who chose the status. */
+  readonly by: 'v1' | 'v2' | 'gateway';
+  readonly status: number;
+  /** Code of a failure that the gateway found. */
+  readonly code?: string;
+  /** The first place that the response names. */
+  readonly pointer?: string;
+  /** The first text of the service's errors, with `#` for numbers that differ; absent where bodies are not captured. */
+  readonly message?: string;
+  /** `severe`: a 5xx or no whole response; `refusal`: a refusal that clients did not get from V1. */
+  readonly severity: 'severe' | 'refusal';
+  readonly state: ProblemState;
+  /** Number of failed requests since it was first seen, and of clients with a key among them. */
+  readonly count: number;
+  readonly clients: number;
+  /** The hash of the only client; absent where there are several, or requests without a key. */
+  readonly client?: string;
+  /** RFC 3339: the first failure ever, the first since it was over before, the last one, and the first response after it, once it is over. */
+  readonly firstSeen: string;
+  readonly since: string;
+  readonly lastSeen: string;
+  readonly until?: string;
+  /** Failures by minute in the last hour, oldest first. */
+  readonly trend: readonly number[];
+  /** Finds their exchanges. */
+  readonly filter: string;
+}
+
+/** The problems of this gateway. */
+export interface ProblemsView {
+  /** RFC 3339: before that, nothing is known. */
+  readonly since: string;
+  /** Those that are over last, then severe ones first, then the newest first. */
+  readonly problems: readonly Problem[];
+  /** Number of failed requests in further problems. */
+  readonly omitted: number;
+}
+
+/** Maximum problems that are told apart, and clients that are counted for one. */
+const MAX_PROBLEMS = 300;
+const MAX_CLIENTS = 1000;
+
+/** Successive responses of an operation without the failure after which it is over, and how many times as many as its longest pause. */
+const RECOVERED = 20;
+const PAUSE_FACTOR = 2;
+
+/** Milliseconds within which a failure that seemed to be over only paused. */
+const PAUSE_MS = 600_000;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const TREND = 60;
+
+/** Milliseconds without a failure after which a problem that nothing shows to be over is not told any more. */
+const LASTING_MS = 24 * HOUR_MS;
+
+/** Characters of a message. */
+const MAX_MESSAGE = 200;
+
+type Kind = Pick<Problem, 'operation' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'>;
+
+/** The responses of one operation that did not fail. */
+interface Wells {
+  count: number;
+  /** Problems whose first response after their last failure is not known yet. */
+  readonly awaiting: Set<Group>;
+}
+
+interface Group {
+  readonly kind: Kind;
+  readonly wells: Wells;
+  count: number;
+  /** Most responses between two of its failures since it began: one client among hundreds may fail always. */
+  pause: number;
+  readonly clients: Set<string>;
+  isKeyless: boolean;
+  first: number;
+  since: number;
+  last: number;
+  isAgain: boolean;
+  firstWell: number | undefined;
+  wellsAtLast: number;
+  readonly minutes: Map<number, number>;
+}
+
+/** Groups failed requests by operation, who failed them, status, place and message, and tells which are new, and which are over. */
+export class ProblemTally {
+  private readonly groups = new Map<string, Group>();
+  private readonly wells = new Map<string, Wells>();
+  private omitted = 0;
+
+  /**
+   * Counts an exchange that ended at `time` (milliseconds since 1970). `messageOf` returns the text of the errors in its response; it is
+   * called for failures only.
+   */
+  add(
+    entry: Entry,
+    time: number,
+    answer: Answer,
+    messageOf: () => string | undefined = () => undefined,
+  ): void {
+    if (answer === 'on-purpose' || answer === 'left' || entry.verdict === 'served') return;
+    if (!isOfV1(entry) && entry.route !== 'pass') return;
+    const name = `${entry.route} ${entry.operation ?? ''}`;
+    if (answer !== 'failed') {
+      const wells = this.wells.get(name);
+      // Nothing failed in this operation.
+      if (wells === undefined) return;
+      wells.count += 1;
+      for (const group of wells.awaiting) group.firstWell = time;
+      wells.awaiting.clear();
+      return;
+    }
+    const group = this.groupOf(kindOf(entry, messageOf()), name, time);
+    if (group === undefined) this.omitted += 1;
+    else count(group, entry, time);
+  }
+
+  /** The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. */
+  view(now: number, since: number): ProblemsView {
+    const problems = [...this.groups.values()].flatMap((group) => {
+      const until = overSince(group, now);
+      const isTold = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
+      return isTold ? [problemOf(group, now, until)] : [];
+    });
+    return {
+      since: new Date(since).toISOString(),
+      problems: problems.sort(
+        (one, other) => rank(one) - rank(other) || (one.lastSeen < other.lastSeen ? 1 : -1),
+      ),
+      omitted: this.omitted,
+    };
+  }
+
+  private groupOf(kind: Kind, name: string, time: number): Group | undefined {
+    const key = JSON.stringify([name, kind.by, kind.status, kind.code, kind.pointer, kind.message]);
+    const known = this.groups.get(key);
+    if (known !== undefined) return known;
+    if (this.groups.size >= MAX_PROBLEMS && !this.forget(time)) return undefined;
+    const wells = this.wells.get(name) ?? { count: 0, awaiting: new Set() };
+    this.wells.set(name, wells);
+    const group: Group = {
+      kind,
+      wells,
+      count: 0,
+      pause: 0,
+      clients: new Set(),
+      isKeyless: false,
+      first: time,
+      since: time,
+      last: time,
+      isAgain: false,
+      firstWell: undefined,
+      wellsAtLast: wells.count,
+      minutes: new Map(),
+    };
+    this.groups.set(key, group);
+    return group;
+  }
+
+  /** Forgets a problem that is over. */
+  private forget(time: number): boolean {
+    for (const [key, group] of this.groups)
+      if (overSince(group, time) !== undefined || time - group.last >= LASTING_MS) {
+        group.wells.awaiting.delete(group);
+        return this.groups.delete(key);
+      }
+    return false;
+  }
+}
+
+function kindOf(entry: Entry, message: string | undefined): Kind {
+  const { operation, status, failure, pointer, errorPointers } = entry;
+  const place = pointer ?? errorPointers?.[0];
+  return {
+    ...(operation === undefined ? {} : { operation }),
+    by: statusFrom(entry) ?? 'gateway',
+    status,
+    ...(failure === undefined ? {} : { code: failure }),
+    ...(place === undefined ? {} : { pointer: place }),
+    // Numbers are mostly ids: a message for each would be a problem for each.
+    ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE).replaceAll(/\d+/g, '#') }),
+    severity: status >= 500 || entry.incomplete === true ? 'severe' : 'refusal',
+  };
+}
+
+function count(group: Group, { client }: Entry, time: number): void {
+  const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
+  if (until !== undefined && time - until >= PAUSE_MS) {
+    group.isAgain = true;
+    group.since = time;
+    group.pause = 0;
+  } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
+  group.count += 1;
+  group.last = time;
+  group.firstWell = undefined;
+  group.wellsAtLast = group.wells.count;
+  group.wells.awaiting.add(group);
+  if (client === undefined) group.isKeyless = true;
+  else if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
+  const minute = Math.floor(time / MINUTE_MS);
+  group.minutes.set(minute, (group.minutes.get(minute) ?? 0) + 1);
+  for (const old of group.minutes.keys()) if (old <= minute - TREND) group.minutes.delete(old);
+}
+
+/** The time of the first response after the last failure, once there were enough of them; undefined while it is not over. */
+function overSince({ wells, pause, firstWell, wellsAtLast }: Group, now: number): number | undefined {
+  const isOver = wells.count - wellsAtLast >= Math.max(RECOVERED, PAUSE_FACTOR * pause);
+  return isOver ? (firstWell ?? now) : undefined;
+}
+
+function problemOf(group: Group, now: number, until: number | undefined): Problem {
+  const { kind, clients, isKeyless, first, since, last } = group;
+  const [client] = clients;
+  const latest = Math.floor(now / MINUTE_MS);
+  return {
+    ...kind,
+    state:
+      until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
+    count: group.count,
+    clients: clients.size,
+    ...(client === undefined || clients.size > 1 || isKeyless ? {} : { client }),
+    firstSeen: new Date(first).toISOString(),
+    since: new Date(since).toISOString(),
+    lastSeen: new Date(last).toISOString(),
+    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+    trend: Array.from({ length: TREND }, (_, at) => group.minutes.get(latest - TREND + 1 + at) ?? 0),
+    filter: filterOf(kind),
+  };
+}
+
+function filterOf({ operation, by, status, code, pointer }: Kind): string {
+  const error =
+    code === undefined && by !== 'gateway'
+      ? errorValue({ by, code: String(status), ...(pointer === undefined ? {} : { pointer }) })
+      : errorValue({
+          by: 'gateway',
+          code: code ?? String(status),
+          ...(pointer === undefined ? {} : { pointer }),
+        });
+  return printFilter([
+    // A redirection is no error of an exchange.
+    status < 400
+      ? { negated: false, field: 'status', values: [String(status)] }
+      : { negated: false, field: 'error', values: [error] },
+    ...(operation === undefined ? [] : [{ negated: false, field: 'op' as const, values: [operation] }]),
+  ]);
+}
+
+function rank({ state, severity }: Problem): number {
+  return (state === 'over' ? 2 : 0) + (severity === 'severe' ? 0 : 1);
+}

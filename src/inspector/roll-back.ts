@@ -1,0 +1,70 @@
+import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
+import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { chooseMode, type CommandRecord } from '../rollout/rollout-state.ts';
+import type { Mode } from '../rules/rollout.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
+import { commandSentence } from './rollout-admin.ts';
+
+/** Parts of the roll-back of one operation that was migrated. */
+interface RollBackParts {
+  readonly control: RolloutControl;
+  readonly ruleBook: () => RuleBook;
+  /** Whether there is a V1 service to go back to. */
+  readonly hasV1: boolean;
+  /** Logs, in a sentence, what the gateway did by itself. */
+  readonly onRollBack: (sentence: string) => void;
+}
+
+/** The name under which the list of changes has what the gateway did by itself. */
+const BY_ITSELF = 'the gateway';
+
+/** Leads one operation that was migrated back to V1. */
+export class OperationRollBack {
+  private readonly parts: RollBackParts;
+
+  constructor(parts: RollBackParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * The last mode of an operation before the present one in which V1 served some of it; `observe` where none is known. Undefined where it
+   * is not migrated, or there is no V1 to go back to.
+   */
+  modeBefore(operation: string): Mode | undefined {
+    const { control, hasV1 } = this.parts;
+    const book = this.parts.ruleBook();
+    const present = chooseMode(control.modes(book), { client: undefined, operation }).mode;
+    if (!hasV1 || !isMigrated(present)) return undefined;
+    const history = (control.state.history ?? []).filter(({ client }) => client === undefined);
+    const { operations = {}, default: ofBook } = book.rollout?.modes ?? {};
+    // The newest command is first. Without it, the ones before tell the mode before it, and so on.
+    for (let skipped = 1; skipped <= history.length; skipped += 1) {
+      const earlier = history.slice(skipped);
+      const mode =
+        latest(earlier, operation) ?? operations[operation] ?? latest(earlier, undefined) ?? ofBook;
+      if (mode !== undefined && !isMigrated(mode)) return mode;
+    }
+    return { mode: 'observe' };
+  }
+
+  /** Rolls an operation back to `observe`, if the rule book says that the gateway does so by itself. */
+  harmed({ operation, evidence: { before, now } }: OperationTrouble): void {
+    const { control, ruleBook, onRollBack } = this.parts;
+    const { migrated: mode } = control.modes(ruleBook()).rollback;
+    if (mode === undefined || this.modeBefore(operation) === undefined) return;
+    const why = `${now.failures} of ${now.requests} migrated requests failed, ${before.failures} of ${before.requests} before`;
+    control.command({ operation, mode: { mode }, who: BY_ITSELF, why });
+    onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }));
+  }
+}
+
+/** The mode that the newest of these commands chose for an operation, or for all; undefined where it chose the rule book's. */
+function latest(commands: readonly CommandRecord[], operation: string | undefined): Mode | undefined {
+  return commands.find((command) => command.operation === operation)?.mode;
+}
+
+function isMigrated({ mode, share }: Mode): boolean {
+  return (
+    mode === 'migrate' || mode === 'verify' || (mode === 'canary' && share !== undefined && share >= 100)
+  );
+}

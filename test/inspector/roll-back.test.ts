@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { OperationRollBack } from '../../src/inspector/roll-back.ts';
+import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import { RolloutControl } from '../../src/rollout/rollout-control.ts';
+import type { RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
+import type { Mode } from '../../src/rules/rollout.ts';
+import { testRuleBook } from '../support/rule-book.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+
+const MIGRATE: Mode = { mode: 'migrate' };
+const OBSERVE: Mode = { mode: 'observe' };
+const SHADOW: Mode = { mode: 'shadow' };
+const CANARY: Mode = { mode: 'canary', share: 25 };
+
+/** A rollout of operations that the rule book migrates, and what the gateway said that it did by itself. */
+function rolledOut({ migrated, hasV1 = true }: { migrated?: 'observe'; hasV1?: boolean } = {}): {
+  readonly rollBack: OperationRollBack;
+  readonly control: RolloutControl;
+  readonly said: readonly string[];
+} {
+  const said: string[] = [];
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const rollback = { ...DEFAULT_ROLLBACK, ...(migrated === undefined ? {} : { migrated }) };
+  const modes = { default: MIGRATE, operations: {}, clients: {}, rollback };
+  const book = testRuleBook({ rollout: { clients: {}, brownouts: [], pins: [], modes } });
+  const rollBack = new OperationRollBack({
+    control,
+    ruleBook: () => book,
+    hasV1,
+    onRollBack: (sentence) => void said.push(sentence),
+  });
+  return { rollBack, control, said };
+}
+
+const ofOperation = (mode: Mode | undefined): RolloutCommand => ({ mode, operation: 'create_client' });
+
+test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | undefined]>([
+  ['nothing was chosen', [], OBSERVE],
+  ['everything was observed before', [{ mode: OBSERVE }, { mode: MIGRATE }], OBSERVE],
+  ['everything was shadowed before', [{ mode: SHADOW }, { mode: MIGRATE }], SHADOW],
+  ['a canary came before', [{ mode: CANARY }, { mode: MIGRATE }], CANARY],
+  [
+    'a canary of all came before',
+    [{ mode: SHADOW }, { mode: { mode: 'canary', share: 100 } }, { mode: MIGRATE }],
+    SHADOW,
+  ],
+  [
+    'the operation has modes of its own',
+    [{ mode: OBSERVE }, ofOperation(SHADOW), ofOperation(MIGRATE)],
+    SHADOW,
+  ],
+  ['it got a mode of its own', [{ mode: SHADOW }, ofOperation(MIGRATE)], SHADOW],
+  ['it returned to the rule book', [ofOperation(SHADOW), ofOperation(undefined)], SHADOW],
+  [
+    'another operation and a client were chosen for since',
+    [
+      { mode: SHADOW },
+      { mode: MIGRATE },
+      { mode: OBSERVE, operation: 'order_floor_plan' },
+      { mode: OBSERVE, client: 'a'.repeat(16) },
+    ],
+    SHADOW,
+  ],
+  [
+    'it is verified now',
+    [{ mode: SHADOW }, { mode: MIGRATE }, { mode: { mode: 'verify', share: 5 } }],
+    SHADOW,
+  ],
+  ['it is not migrated', [{ mode: MIGRATE }, { mode: OBSERVE }], undefined],
+  ['it is in a canary, which is judged anyway', [{ mode: CANARY }], undefined],
+])('the mode before is known, where %s', (_, commands, before) => {
+  const { rollBack, control } = rolledOut();
+  for (const command of commands) control.command(command);
+  expect(rollBack.modeBefore('create_client')).toEqual(before);
+});
+
+test('without V1 there is no mode to go back to', () => {
+  expect(rolledOut({ hasV1: false }).rollBack.modeBefore('create_client')).toBeUndefined();
+});
+
+test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
+  ['observe', true, true],
+  ['observe', false, false],
+  [undefined, true, false],
+])(
+  'an operation that fails goes back by itself only where the rule book says so: %s, with V1: %s',
+  (migrated, hasV1, isBack) => {
+    const { rollBack, control, said } = rolledOut({
+      hasV1,
+      ...(migrated === undefined ? {} : { migrated }),
+    });
+    const health = new OperationHealth(undefined, (trouble) => rollBack.harmed(trouble));
+    for (let at = 0; at < 130; at += 1) {
+      const [status, answer] = at < 100 ? ([201, 'well'] as const) : ([500, 'failed'] as const);
+      const entry = { ...sampleEntry(1, at * 1000), operation: 'create_client', status };
+      health.add(entry, at * 1000, answer);
+    }
+    expect(control.state.operations).toEqual(isBack ? { create_client: OBSERVE } : {});
+    expect(said).toEqual(
+      isBack
+        ? [
+            expect.stringMatching(
+              /^Observe create_client: chosen by the gateway \(\d+ of \d+ migrated requests failed, 0 of 100 before\)\.$/,
+            ),
+          ]
+        : [],
+    );
+  },
+);
