@@ -7,7 +7,14 @@ import { allSettings, environmentName, type Setting, settings as table } from '.
 import { sentenceOf } from '../settings/setting-sentences.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
-import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
+import {
+  addReferenceOptions,
+  addSettings,
+  configOption,
+  flagsOf,
+  RULES_GROUP,
+  unchosenAddresses,
+} from './setting-options.ts';
 import type { TwinOptions } from './twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
@@ -37,10 +44,8 @@ export function demo(command: Command): void {
     .addOption(addressOption(table.adminListen))
     .action(async ({ listen, adminListen }: { readonly listen: string; readonly adminListen: string }) => {
       const { playTour } = await import('./demo/tour.ts');
-      const unchosen = (['listen', 'adminListen'] as const).filter(
-        (name) => tour.getOptionValueSource(name) !== 'cli' && !process.env[environmentName(table[name])],
-      );
-      await playTour({ listen, adminListen, program: process.argv[1] ?? '', unchosen });
+      const program = process.argv[1] ?? '';
+      await playTour({ listen, adminListen, program, unchosen: unchosenAddresses(tour) });
     });
   // Its requests always go to the embedded V2.
   const settings = allSettings.filter((setting) => setting !== table.upstream);
@@ -406,6 +411,25 @@ export function init(command: Command): void {
     .option('--force', 'overwrite files')
     .action(ending(async () => (await import('./draft/init.ts')).runInit));
 }
+
+/** Defines `try`, a word that no function may have as its name. */
+function tryDraft(command: Command): void {
+  command
+    .description(
+      "Drafts a rule book from V1's and V2's OpenAPI descriptions, and shows it at work before anything is written: a gateway with it, a stand-in for V2 that answers from V2's description, and a page with an example request for each operation. There the questions of the draft are answered one by one, and each answer shows what it does to the example. Save writes the folder that init writes, with the answers in it.",
+    )
+    .optionsGroup('Descriptions:')
+    .requiredOption('--v1 <description>', "V1's description: a file or a URL")
+    .requiredOption('--v2 <description>', "V2's description: a file or a URL");
+  addParts(command)
+    .optionsGroup(OUTPUT)
+    .option('--dir <folder>', 'folder that Save writes to', '.')
+    .option('--no-open', 'do not open the page in a browser')
+    .addOption(addressOption(table.listen))
+    .addOption(addressOption(table.adminListen))
+    .action(ending(async () => (await import('./draft/try.ts')).runTry));
+}
+export { tryDraft as try };
 
 /** Defines `tail`, which prints the rewrite log in a readable form. */
 export function tail(command: Command): void {

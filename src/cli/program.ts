@@ -88,6 +88,7 @@ export const COMMANDS: readonly (readonly [name: keyof typeof commands, heading:
     ['serve', RUN, 'run the gateway'],
     ['demo', RUN, 'play a whole migration, or one request for each operation'],
     ['reference', RUN, 'run the reference service alone'],
+    ['try', RULES, 'try a draft of two OpenAPI descriptions on a page, and answer its questions'],
     ['init', RULES, 'start from two OpenAPI descriptions: settings, rule book, first cases'],
     ['check', RULES, 'validate settings and rule book, and list operations and changes'],
     ['explain', RULES, 'show the edits that a request would get, without sending it'],

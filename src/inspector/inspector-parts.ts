@@ -4,6 +4,7 @@ import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { PageFile } from './api.ts';
+import type { DraftDesk } from './draft-desk.ts';
 import type { ExplainParts } from './explain/explain.ts';
 import type { GuardOptions } from './guard.ts';
 import type { OperatorView } from './operator-view.ts';
@@ -74,6 +75,8 @@ export interface InspectorParts extends GuardOptions {
   readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
+  /** Where the questions of a draft are answered; absent for a gateway with a rule book of its own. */
+  readonly draft?: DraftDesk | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** Where an operation that was migrated goes back to; absent where its health is not known. */

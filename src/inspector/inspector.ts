@@ -14,6 +14,7 @@ import {
 import { type InspectorParts, workResponse } from './inspector-parts.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { rolloutRoutes } from './rollout-admin.ts';
+import { draftRoutes } from './routes/draft-routes.ts';
 import { entryRoutes } from './routes/entry-routes.ts';
 import { resendRoute } from './routes/resend-route.ts';
 import { clientRoutes, statRoutes } from './routes/stat-routes.ts';
@@ -45,6 +46,7 @@ export function createInspector(parts: InspectorParts): Hono {
   resendRoute(app, parts);
   statRoutes(app, parts);
   ruleRoutes(app, parts);
+  if (parts.draft !== undefined) draftRoutes(app, parts.draft);
   if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);
   return app;
 }

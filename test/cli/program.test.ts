@@ -106,5 +106,5 @@ test('every command that reports has --json', () => {
     )
     .map(({ path }) => path);
   // These run something, write files, or print a script for a shell.
-  expect(without).toEqual(['serve', 'demo tour', 'demo requests', 'reference', 'init', 'completion']);
+  expect(without).toEqual(['serve', 'demo tour', 'demo requests', 'reference', 'try', 'init', 'completion']);
 });

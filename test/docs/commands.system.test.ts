@@ -53,6 +53,7 @@ const SERVERS: readonly (readonly [pattern: RegExp, ready: RegExp])[] = [
   [/^npm run -s reference /, /reference service on/],
   [/^npm run -s invoicing /, /invoicing on/],
   [/^npm run -s gateway -- tail --admin/, /outcome/],
+  [/^npm run -s gateway -- try /, /operations drafted/],
 ];
 
 /** Time that a server has to start. */

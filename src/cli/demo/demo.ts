@@ -131,11 +131,12 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
 }
 
 /**
- * Keeps each default address that can be listened on. A gateway beside the demo has them already, so that free ports of the same hosts
+ * Keeps each default address that can be listened on. A gateway beside `who` has them already, so that free ports of the same hosts
  * take their place, and a note says so. Addresses that somebody chose are not asked for here: if one is taken, the start says so.
  */
 export async function freeAddresses<Name extends string>(
   defaults: readonly (readonly [Name, string])[],
+  who = 'the demo',
 ): Promise<{ readonly addresses: Partial<Record<Name, string>>; readonly note: string }> {
   const addresses: Partial<Record<Name, string>> = {};
   const taken: string[] = [];
@@ -149,7 +150,7 @@ export async function freeAddresses<Name extends string>(
   const note =
     taken.length === 0
       ? ''
-      : `${taken.join(' and ')} ${taken.length === 1 ? 'is' : 'are'} taken, so the demo listens on ${taken.length === 1 ? 'a free port' : 'free ports'} instead.\n\n`;
+      : `${taken.join(' and ')} ${taken.length === 1 ? 'is' : 'are'} taken, so ${who} listens on ${taken.length === 1 ? 'a free port' : 'free ports'} instead.\n\n`;
   return { addresses, note };
 }
 

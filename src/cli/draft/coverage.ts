@@ -1,11 +1,9 @@
-import type { HeaderList } from '../../http/header-list.ts';
 import { headerValue } from '../../http/header-list.ts';
 import { createMigration } from '../../library/capture-gateway.ts';
 import type { Migration } from '../../library/migration.ts';
 import type { MigratedRequest } from '../../library/verdicts.ts';
 import { Components } from '../../openapi/components.ts';
 import {
-  type DescribedOperation,
   type Description,
   isObject,
   memberOf,
@@ -16,7 +14,7 @@ import {
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { ANY_SHAPE, type Shape, shapeOf } from '../../openapi/shape.ts';
+import type { Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { counted, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
@@ -33,6 +31,7 @@ import {
   schemeDifferences,
   valueDifferences,
 } from './described-differences.ts';
+import { isMatch, parameterShapeOf, pathOf, sampleOf, sampleRequest } from './samples.ts';
 
 /** The gaps that a rule book leaves between two descriptions. */
 export interface Coverage {
@@ -158,23 +157,6 @@ export function coverageOf(sources: CoverageSources): Coverage {
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
 }
 
-/** An operation's path with a value for each parameter. */
-function pathOf(described: DescribedOperation, description: Description): string {
-  const parameters = parametersOf(described, description);
-  return (templateOf(described) ?? described.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
-    const parameter = parameters.find((one) => memberOf(one, 'name') === own.slice(1, -1));
-    const shape = shapeOf(memberOf(parameter, 'schema'), new Components(description));
-    return encodeURIComponent(String(parameter === undefined ? 1 : sampleOf(shape)));
-  });
-}
-
-interface SampleRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly headers: HeaderList;
-  readonly body: string | undefined;
-}
-
 /** An operation in both versions. */
 type Sides = readonly [v1: DescribedSide, v2: DescribedSide];
 
@@ -201,63 +183,6 @@ function picksOf(sides: Sides): number {
   };
   for (const shape of shapes) if (shape !== undefined) visit(shape, 0);
   return Math.min(most, MAX_PICKS);
-}
-
-function parameterShapeOf(parameter: unknown, components: Components): Shape {
-  const schema = memberOf(parameter, 'schema');
-  return schema === undefined ? ANY_SHAPE : shapeOf(schema, components);
-}
-
-/** A request with every header field, parameter and member that V1 describes, with its key; of each enumeration it has another value. */
-function sampleRequest(
-  described: DescribedOperation,
-  rest: string,
-  components: Components,
-  ruleBook: RuleBook,
-  pick: number,
-  isLeast = false,
-): SampleRequest {
-  const headers = ['Host', 'localhost'];
-  const query: string[] = [];
-  const cookies: string[] = [];
-  const pair = (name: string, value: string): string =>
-    `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
-  for (const parameter of parametersOf(described, components.description)) {
-    const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
-    if (typeof name !== 'string') continue;
-    if (isLeast && memberOf(parameter, 'required') !== true) continue;
-    const shape = parameterShapeOf(parameter, components);
-    const value = String(sampleOf(shape.element ?? shape, pick));
-    if (place === 'header') headers.push(name, value);
-    if (place === 'query') query.push(pair(name, value));
-    if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
-  }
-  if (cookies.length > 0) headers.push('Cookie', cookies.join('; '));
-  for (const { in: place, name } of keysOf({ operation: described, components }).slice(0, 1)) {
-    if (place === 'query' && !query.some((one) => one.startsWith(`${encodeURIComponent(name)}=`)))
-      query.push(pair(name, 'key'));
-    if (place === 'header' && headerValue(headers, name) === undefined)
-      headers.push(name, name === 'authorization' ? 'Bearer key' : 'key');
-  }
-  const body = requestBody(described, components);
-  const search = query.length === 0 ? '' : `?${query.join('&')}`;
-  const target = `${ruleBook.from}${rest}${search}`;
-  if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick, new Map(), isLeast);
-  const isJson = body.form === 'json';
-  headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
-  const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
-  return { method: described.method, target, headers, body: text };
-}
-
-/** The fields of a form that has a value. */
-function formText(value: unknown, name: string): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap((one, at) => formText(one, `${name}[${at}]`));
-  if (typeof value === 'object' && value !== null)
-    return Object.entries(value).flatMap(([key, inner]) =>
-      formText(inner, name === '' ? key : `${name}[${key}]`),
-    );
-  return [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`];
 }
 
 /** The value that the fields of a form have: objects by their names, and lists by their numbers. */
@@ -544,86 +469,6 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
     const member = shape.members.get(name);
     return member === undefined ? [] : wrongTypes(member.shape, inner, `${path}/${name}`);
   });
-}
-
-function isMatch(pattern: string, value: unknown): boolean {
-  try {
-    // Not proven linear: a pattern from the user's own description, on a value from this file.
-    return new RegExp(pattern, 'u').test(String(value));
-  } catch {
-    return true;
-  }
-}
-
-const TEXTS: Readonly<Record<string, string>> = {
-  date: '2026-01-31',
-  'date-time': '2026-01-31T00:00:00Z',
-  email: 'mail@example.com',
-  uri: 'https://example.com/',
-  uuid: '00000000-0000-4000-8000-000000000000',
-};
-
-/** Texts that match common patterns. */
-const PATTERN_TEXTS = [
-  '1',
-  '10.50',
-  '12345',
-  'a1',
-  'A',
-  'AB',
-  'AUD',
-  'AB1',
-  'AB-1',
-  '#aabbcc',
-  '+61255501234',
-  '12:30',
-  '1.0.0',
-];
-
-/** Objects of one schema within a sample: a schema can be within itself, and in many others. */
-const MAX_REPEATED = 2;
-
-/** A value that a shape describes, with all members, or the required ones only; of schemas within each other the first ones. */
-export function sampleOf(
-  shape: Shape,
-  pick = 0,
-  seen: Map<object, number> = new Map(),
-  isLeast = false,
-): unknown {
-  const first = shape.values[pick % Math.max(1, shape.values.length)];
-  if (first !== undefined) return first;
-  if (shape.members.size > 0) {
-    const times = (seen.get(shape.members) ?? 0) + 1;
-    seen.set(shape.members, times);
-    const members = times > MAX_REPEATED ? [] : [...shape.members];
-    return Object.fromEntries(
-      members
-        .filter(([, { required }]) => required || !isLeast)
-        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, isLeast)]),
-    );
-  }
-  const { element } = shape;
-  if (element !== undefined) {
-    const times = (seen.get(shape) ?? 0) + 1;
-    seen.set(shape, times);
-    return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
-      ? []
-      : [sampleOf(element, pick, seen, isLeast)];
-  }
-  const [type] = shape.types;
-  const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
-  const isOfType = type === 'integer' ? Number.isInteger(shown) : type === undefined || type === typeof shown;
-  if (shown !== undefined && isOfType) return shown;
-  if (type === 'integer') return 1;
-  if (type === 'number') return 10.5;
-  if (type === 'boolean') return true;
-  if (type === 'array') return [];
-  if (type === 'object') return {};
-  const declared = keywordIn(shape.constraints, 'pattern');
-  const pattern = typeof declared === 'string' ? declared : '';
-  const prefix = /^\^([A-Za-z]{1,40}[_-])/.exec(pattern)?.[1];
-  const text = TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
-  return isMatch(pattern, text) ? text : (PATTERN_TEXTS.find((one) => isMatch(pattern, one)) ?? text);
 }
 
 const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [

@@ -13,7 +13,7 @@ import {
 import { isAddress } from '../../openapi/join-documents.ts';
 import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
 import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
-import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
+import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { shapeOf } from '../../openapi/shape.ts';
@@ -25,9 +25,9 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import { casePlayer, readTextCases, updatedLines } from '../cases/text-cases.ts';
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
-import { sampleOf } from './coverage.ts';
 import { readDescription } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
+import { sampleOf } from './samples.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -66,19 +66,89 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
         'No operation of V1 was found in V2, so there is nothing to write. Compare the paths and servers of the descriptions.',
       isJunk: true,
     };
+  const rules = join(dir, 'rules.yaml');
+  const { files, text, reading } = await draftFiles(
+    { v1, v2, dir, v2Source: options.v2 },
+    proposed,
+    used.wishes,
+  );
+  const unwritten = writeFiles(dir, files, force === true ? 'all' : new Map());
+  if (unwritten !== undefined) return unwritten;
+  const faults = reading.ok ? [] : reading.faults.map((fault) => printFault(fault));
+  process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+  if (reading.ok && har !== undefined) {
+    const trial = await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests);
+    process.stderr.write(trial.text);
+  }
+  const questions = openQuestions(text, rules).length;
+  stdout.write(
+    `Wrote ${files.map(([path]) => path).join(', ')}: ${counted(proposed.operations.length, 'operation')}, ${counted(questions, 'open question')}.
+
+${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: where the rule is right, remove its marks (# ), otherwise delete it; delete the TODO lines. Then:`}
+${nextCommands(dir, options)
+  .map((line) => `  ${line}\n`)
+  .join('')}${spelling()}`,
+  );
+  if (faults.length > 0) process.exitCode = FAILURE;
+  return undefined;
+}
+
+/** The commands that follow once the files are written. */
+export function nextCommands(dir: string, { v1, v2 }: Pick<InitOptions, 'v1' | 'v2'>): readonly string[] {
+  const rules = join(dir, 'rules.yaml');
+  return [
+    `capture-gateway check --rules ${rules} --v1 ${v1} --v2 ${v2}`,
+    `capture-gateway test --rules ${rules} --update`,
+    `capture-gateway serve --config ${join(dir, 'gateway.yaml')}`,
+  ];
+}
+
+/** A file with its text. */
+export type DraftFile = readonly [path: string, text: string];
+
+/** Both descriptions, and where the files are to be. */
+export interface DraftPlace {
+  readonly v1: Description;
+  readonly v2: Description;
+  /** V2's description, as the settings name it. */
+  readonly v2Source: string;
+  readonly dir: string;
+}
+
+/** The files of a new gateway with a drafted rule book, and what reading that says. */
+export async function draftFiles(
+  { v1, v2, v2Source, dir }: DraftPlace,
+  proposed: ProposedRuleBook,
+  { isWanted }: Pick<DraftWishes, 'isWanted'>,
+): Promise<{
+  readonly files: readonly DraftFile[];
+  readonly text: string;
+  readonly reading: Awaited<ReturnType<typeof readRuleBook>>;
+}> {
   const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
-  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, used.wishes.isWanted) : '';
-  const files: readonly (readonly [path: string, text: string])[] = [
-    [join(dir, 'gateway.yaml'), settingsText(v2, options)],
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, isWanted) : '';
+  const files: readonly DraftFile[] = [
+    [join(dir, 'gateway.yaml'), settingsText(v2, dir, v2Source)],
     [rules, text],
     // Editors complete and check the rule book with it.
     [join(dir, 'rules.schema.json'), readFileSync(SCHEMA, 'utf8')],
     [join(dir, 'cases', 'first.txt'), cases],
   ];
-  const present = files.map(([path]) => path).filter((path) => existsSync(path));
-  if (present.length > 0 && force !== true)
+  return { files, text, reading };
+}
+
+/** Writes the files, and overwrites none but those that are as `own` has them. */
+export function writeFiles(
+  dir: string,
+  files: readonly DraftFile[],
+  own: ReadonlyMap<string, string> | 'all',
+): CommandFault | undefined {
+  const present = files
+    .map(([path]) => path)
+    .filter((path) => own !== 'all' && existsSync(path) && !isOwn(path, own.get(path)));
+  if (present.length > 0)
     return {
       fault: `${present.join(', ')}: already here. Name another folder with --dir, or overwrite with --force.`,
     };
@@ -91,27 +161,14 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
     const unwritten = writeOutput(path, content);
     if (unwritten !== undefined) return unwritten;
   }
-  const faults = reading.ok ? [] : reading.faults.map((fault) => printFault(fault));
-  process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
-  if (reading.ok && har !== undefined) {
-    const trial = await draftTrial(new CompiledRuleBook(reading.ruleBook), v2, requests);
-    process.stderr.write(trial.text);
-  }
-  const questions = openQuestions(text, rules).length;
-  stdout.write(
-    `Wrote ${files.map(([path]) => path).join(', ')}: ${counted(proposed.operations.length, 'operation')}, ${counted(questions, 'open question')}.
-
-${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: where the rule is right, remove its marks (# ), otherwise delete it; delete the TODO lines. Then:`}
-  capture-gateway check --rules ${rules} --v1 ${options.v1} --v2 ${options.v2}
-  capture-gateway test --rules ${rules} --update
-  capture-gateway serve --config ${join(dir, 'gateway.yaml')}
-${spelling()}`,
-  );
-  if (faults.length > 0) process.exitCode = FAILURE;
   return undefined;
 }
 
-function settingsText(v2: Description, { dir, v2: source }: InitOptions): string {
+function isOwn(path: string, text: string | undefined): boolean {
+  return text !== undefined && readFileSync(path, 'utf8') === text;
+}
+
+function settingsText(v2: Description, dir: string, source: string): string {
   const [url] = elementsOf(v2['servers']).map((server) => memberOf(server, 'url'));
   const address = typeof url === 'string' ? URL.parse(url) : null;
   const origin = address?.origin;
@@ -199,7 +256,7 @@ ${texts.join('\n\n')}
 }
 
 /** How to write `capture-gateway` if no program of that name is on the path; else empty. */
-function spelling(): string {
+export function spelling(): string {
   const program = import.meta.url.endsWith('.ts')
     ? 'npm run -s gateway --'
     : process.env['npm_command'] === 'exec'

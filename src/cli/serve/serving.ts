@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { noticeLine } from '../../gateway/resilience.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
@@ -59,6 +60,8 @@ interface StartOptions {
   readonly releases?: readonly string[] | undefined;
   /** True to start with a rule book that has open questions. */
   readonly isForced?: boolean;
+  /** Where the questions of a draft are answered on the page. */
+  readonly draft?: DraftDesk | undefined;
 }
 
 /** An open part, or a sentence that says why it could not be opened. */
@@ -70,7 +73,7 @@ type OrFault<Part> = Part | { readonly fault: string };
 export async function startServing(
   given: GivenSettings,
   log: ProcessLog,
-  { worker, releases, isForced = false }: StartOptions = {},
+  { worker, releases, isForced = false, draft }: StartOptions = {},
 ): Promise<Serving | { readonly faults: readonly string[] }> {
   allocateYoung();
   const since = Date.now();
@@ -108,6 +111,7 @@ export async function startServing(
       rollout,
       rewriteLog,
       embedded,
+      draft,
     });
     if (!('fault' in serving)) return serving;
     await Promise.all([rollout.close(), embedded?.close()]);
@@ -153,6 +157,7 @@ interface Opened {
   readonly rollout: OpenRollout;
   readonly rewriteLog: RewriteLog;
   readonly embedded: RunningReference | undefined;
+  readonly draft: DraftDesk | undefined;
 }
 
 async function serve(opened: Opened): Promise<OrFault<Serving>> {
@@ -300,7 +305,7 @@ function tracesOf({ log }: Opened, ruleBooks: RuleBooks): Promise<Traces | undef
 }
 
 function operatorParts(
-  { checked: { settings }, rewriteLog, rollout, embedded, log }: Opened,
+  { checked: { settings }, rewriteLog, rollout, embedded, log, draft }: Opened,
   ruleBooks: RuleBooks,
   traces: Traces | undefined,
 ): Omit<OperatorParts, 'gatewayOrigin' | 'known'> {
@@ -315,6 +320,7 @@ function operatorParts(
     log: log.write,
     version: packageVersion(),
     page: once(loadInspectorPage),
+    draft,
     onEntry: traces === undefined ? undefined : (entry) => traces.observe(entry),
     isSampled: traces?.isSampled,
   };

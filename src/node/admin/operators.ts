@@ -5,6 +5,7 @@ import type { GatewayParts } from '../../gateway/gateway-context.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { PageFile } from '../../inspector/api.ts';
 import type { ExplainParts } from '../../inspector/explain/explain.ts';
+import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { type InspectorParts, type RequestToResend, OwnReports } from '../../inspector/inspector-parts.ts';
 import { createInspector } from '../../inspector/inspector.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
@@ -42,6 +43,8 @@ export interface OperatorParts {
   readonly gatewayOrigin: () => string;
   readonly version: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
+  /** See `InspectorParts.draft`. */
+  readonly draft?: DraftDesk | undefined;
   /** V1's origin, if there is one beside V2's. */
   readonly v1Origin?: string | undefined;
   /** This gateway among those that share a store. */
@@ -262,6 +265,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway, rollBack: Operat
       return () => clearInterval(timer);
     },
     page: parts.page,
+    draft: parts.draft,
     rollout: rolloutAdmin(state, gateway),
     rollBack,
   };

@@ -62,6 +62,8 @@ export interface Evidence {
   readonly evidence: string;
   /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
   readonly doubt?: string | undefined;
+  /** True once a person has said that it holds. */
+  readonly isSettled?: true;
 }
 
 /** A rule with the reasons to believe in it. */
@@ -1730,8 +1732,8 @@ function unreadIn(shape: Shape, seen: Set<object> = new Set(), level = 0): reado
 }
 
 /** True for a rule that a draft applies; any other one is a question. */
-export function isProposed({ confidence, doubt }: Evidence): boolean {
-  return confidence >= PROPOSED_FROM && doubt === undefined;
+export function isProposed({ confidence, doubt, isSettled }: Evidence): boolean {
+  return isSettled === true || (confidence >= PROPOSED_FROM && doubt === undefined);
 }
 
 /** A path and a name in it, in the syntax of a rule book. */

@@ -82,8 +82,9 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
     const to = said.get(shapeKey(operation));
     const partner = byShape.get(to === undefined ? shapeKey(operation) : destinationShape(to));
     if (partner === undefined) continue;
-    const moved = to === undefined ? {} : { moved: { to, evidence: 'the rule book says so' } };
-    found.set(operation, { v1: operation, v2: partner, ...moved });
+    const word = to === undefined ? undefined : otherWord(operation, partner);
+    const moved = to && { to, evidence: 'the rule book says so', ...(word && { word }) };
+    found.set(operation, { v1: operation, v2: partner, ...(moved && { moved }) });
   }
   const taken = new Set([...found.values()].map((pair) => pair.v2));
   const left = (): readonly DescribedOperation[] =>

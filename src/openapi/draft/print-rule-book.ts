@@ -238,7 +238,7 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
 }
 
 /** Rules of one question for which the other answers are written out. */
-const MAX_ANSWERED = 20;
+export const MAX_ANSWERED = 20;
 
 /** The rules of a change that are questions, as a rule book writes them. */
 export function askedRules({
@@ -277,7 +277,8 @@ function printRules(name: string, rules: readonly ProposedText[] = []): readonly
   ];
 }
 
-function printRule(found: FoundRule): readonly string[] {
+/** A request rule, as a rule book writes it. */
+export function printRule(found: FoundRule): readonly string[] {
   if (found.rule === 'unwrap') return [`{ unwrap: ${scalar(pathText([found.member]))} }`];
   switch (found.rule) {
     case 'rename': {
@@ -403,42 +404,68 @@ const MAX_NAMED = 8;
 
 /** A question about one member of several operations, or at several places. */
 interface OpenQuestion {
+  readonly key: string;
   readonly text: string;
   readonly general: string | undefined;
   readonly ids: Set<string>;
   readonly paths: Set<string>;
 }
 
-/** The questions of a proposed rule book that no rule asks, as comments: each once, wherever it is to be asked. */
-export function printQuestions({ questions, gone = [] }: ProposedRuleBook): readonly string[] {
+/** What a question that no rule asks has in common with others of one line. */
+export function noteKey({ path, text, general }: Question): string {
+  return general ?? JSON.stringify([path.at(-1) ?? '', text]);
+}
+
+/** The questions of a proposed rule book that no rule asks, by their keys: what stands above all of a key, and a sentence for each. */
+export function openNotes({
+  questions,
+}: Pick<ProposedRuleBook, 'questions'>): ReadonlyMap<string, readonly string[]> {
   const open = new Map<string, OpenQuestion>();
   for (const [id, all] of questions) {
-    for (const { path, text, general } of all) {
+    for (const question of all) {
+      const { path, text, general } = question;
       const key = JSON.stringify([path.at(-1) ?? '', text]);
-      const known = open.get(key) ?? { text, general, ids: new Set(), paths: new Set() };
+      const known = open.get(key) ?? {
+        key: noteKey(question),
+        text,
+        general,
+        ids: new Set(),
+        paths: new Set(),
+      };
       open.set(key, known);
       if (id !== '') known.ids.add(id);
       if (path.length > 0) known.paths.add(pathText(path));
     }
   }
-  const groups = Map.groupBy(open.values(), (one) => one.general ?? one);
-  const asked = [...groups].flatMap(([general, members]) => {
-    const sentences = members.map(({ text, ids, paths }) => {
-      const own = members.length > 1 && text === general ? '' : text;
-      return [named([...ids]), named([...paths]), own].filter((part) => part !== '').join(': ');
-    });
-    if (typeof general !== 'string' || members.length === 1)
-      return sentences.map((one) => comment(`${TODO} ${one}`, ''));
-    return [
-      comment(`${TODO} of each of these, ${general}`, ''),
-      ...sentences.map((one) => comment(`# ${one}`, '')),
-    ];
-  });
+  const groups = Map.groupBy(open.values(), ({ key }) => key);
+  return new Map(
+    [...groups].map(([key, members]) => {
+      const [{ general } = { general: undefined }] = members;
+      const sentences = members.map(({ text, ids, paths }) => {
+        const own = members.length > 1 && text === general ? '' : text;
+        return [named([...ids]), named([...paths]), own].filter((part) => part !== '').join(': ');
+      });
+      return [
+        key,
+        general === undefined || members.length === 1
+          ? sentences
+          : [`of each of these, ${general}`, ...sentences],
+      ];
+    }),
+  );
+}
+
+/** The questions of a proposed rule book that no rule asks, as comments: each once, wherever it is to be asked. */
+export function printQuestions(book: ProposedRuleBook): readonly string[] {
+  const asked = [...openNotes(book).values()].flatMap(([first = '', ...others]) => [
+    comment(`${TODO} ${first}`, ''),
+    ...others.map((one) => comment(`# ${one}`, '')),
+  ]);
   return [
     ...(asked.length === 0
       ? []
       : ['# Questions that the descriptions leave open. Answer each, and delete its line.', ...asked]),
-    ...printGone(gone),
+    ...printGone(book.gone ?? []),
   ];
 }
 

@@ -1,0 +1,75 @@
+import type { Components } from '../../openapi/components.ts';
+import {
+  type DescribedOperation,
+  elementsOf,
+  followed,
+  isJsonMedia,
+  memberOf,
+  objectIn,
+  printJsonText,
+} from '../../openapi/description.ts';
+import { shapeOf } from '../../openapi/shape.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { pathOf, type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
+
+/** A response that a description shows. */
+export interface ExampleResponse {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Empty for a response without a body, or with one that is no text. */
+  readonly body: string;
+}
+
+/** The request of a V1 client that a description shows, with every parameter, and with the body of its example where it has one. */
+export function exampleRequest(
+  described: DescribedOperation,
+  components: Components,
+  ruleBook: Pick<RuleBook, 'from'>,
+): SampleRequest {
+  const { description } = components;
+  const request = sampleRequest(described, pathOf(described, description), components, ruleBook, 0);
+  const content = objectIn(followed(description, described.operation['requestBody']), 'content');
+  const json = Object.entries(content).find(([type]) => isJsonMedia(type));
+  const shown = json && shownExample(json[1], components);
+  return request.body === undefined || shown === undefined
+    ? request
+    : { ...request, body: printJsonText(shown) };
+}
+
+/** The first successful response of an operation that a description shows. */
+export function exampleResponse(described: DescribedOperation, components: Components): ExampleResponse {
+  const { description } = components;
+  const all = Object.entries(objectIn(described.operation, 'responses'));
+  const [key, declared] = all.find(([status]) => status.startsWith('2')) ??
+    all.find(([status]) => status === 'default') ?? ['200', {}];
+  const response = followed(description, declared);
+  const status = /^2\d\d$/.test(key) ? Number(key) : 200;
+  const headers = Object.entries(objectIn(response, 'headers')).map(([name, field]) => {
+    const schema = memberOf(followed(description, field), 'schema');
+    return [name.toLowerCase(), String(sampleOf(shapeOf(schema, components)))] as const;
+  });
+  const content = Object.entries(objectIn(response, 'content'));
+  const [type, media] = content.find(([one]) => isJsonMedia(one)) ?? content[0] ?? [];
+  if (type === undefined || described.method === 'HEAD' || status === 204)
+    return { status, headers, body: '' };
+  if (!isJsonMedia(type)) return { status, headers: [...headers, ['content-type', type]], body: 'text' };
+  const body = printJsonText(exampleOf(media, components));
+  return { status, headers: [...headers, ['content-type', type]], body };
+}
+
+/** The example that a media type has, or its schema as a whole; undefined for none. */
+function shownExample(media: unknown, { description }: Components): unknown {
+  const [first] = Object.values(objectIn(media, 'examples'));
+  const schema = followed(description, memberOf(media, 'schema'));
+  return (
+    memberOf(media, 'example') ??
+    memberOf(followed(description, first), 'value') ??
+    memberOf(schema, 'example') ??
+    elementsOf(memberOf(schema, 'examples'))[0]
+  );
+}
+
+/** The example of a body, or a value that its schema describes, with all members that it may have. */
+function exampleOf(media: unknown, components: Components): unknown {
+  return shownExample(media, components) ?? sampleOf(shapeOf(memberOf(media, 'schema'), components));
+}

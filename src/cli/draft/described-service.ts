@@ -1,0 +1,145 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Components } from '../../openapi/components.ts';
+import type { BodySchemas } from '../../openapi/body-schemas.ts';
+import {
+  type DescribedOperation,
+  memberOf,
+  operationsBelow,
+  readJsonText,
+  templateOf,
+} from '../../openapi/description.ts';
+import { requestBody } from '../../openapi/draft/bodies.ts';
+import { parametersOf } from '../../openapi/draft/match-operations.ts';
+import { generalPointer } from '../../json/pointer.ts';
+import { OperationTable } from '../../rules/rule-book.ts';
+import { exampleResponse } from './described-examples.ts';
+
+/** A request as a description judges it. */
+export interface JudgedRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** A header field by its name. */
+  readonly field: (name: string) => string | undefined;
+  readonly body: string;
+}
+
+/** The operations of a description below a prefix, as a service that has them would find and judge requests. */
+export class DescribedService {
+  readonly components: Components;
+  private readonly prefix: string;
+  private readonly operations: readonly DescribedOperation[];
+  private readonly table: OperationTable;
+  private readonly schemas: BodySchemas;
+
+  constructor(components: Components, prefix: string, schemas: BodySchemas) {
+    this.components = components;
+    this.prefix = prefix;
+    this.schemas = schemas;
+    this.operations = operationsBelow(components.description, prefix, 'v2');
+    this.table = new OperationTable(
+      this.operations.flatMap((operation, at) => {
+        const template = templateOf(operation);
+        const { method } = operation;
+        return template === undefined ? [] : [{ id: String(at), method, template, assumed: false }];
+      }),
+    );
+  }
+
+  /** The operation that a request is for. */
+  operationOf(method: string, target: string): DescribedOperation | undefined {
+    const [path = ''] = target.split('?', 1);
+    if (!path.startsWith(`${this.prefix}/`)) return undefined;
+    const found = this.table.match(method, path.slice(this.prefix.length));
+    return found === undefined ? undefined : this.operations[Number(found.id)];
+  }
+
+  /** What the description says against a request, in sentences. */
+  faultsOf({ method, target, field, body }: JudgedRequest): readonly string[] {
+    const operation = this.operationOf(method, target);
+    const [path = '', search = ''] = target.split('?');
+    if (operation === undefined) return [`V2 does not describe ${method} ${path}.`];
+    const query = new URLSearchParams(search);
+    const missing = parametersOf(operation, this.components.description).flatMap((parameter) => {
+      const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
+      if (typeof name !== 'string' || memberOf(parameter, 'required') !== true) return [];
+      if (place === 'query' && !query.has(name)) return [`V2 requires the query parameter ${name}.`];
+      return place === 'header' && field(name.toLowerCase()) === undefined
+        ? [`V2 requires the header field ${name}.`]
+        : [];
+    });
+    if (body === '' || requestBody(operation, this.components)?.form !== 'json') return missing;
+    return [...missing, ...this.bodyFaults(operation, body)];
+  }
+
+  private bodyFaults({ method, path, rest }: DescribedOperation, body: string): readonly string[] {
+    try {
+      const faults =
+        this.schemas.faultsOf(method, rest, readJsonText(body)) ??
+        this.schemas.faultsOf(method, path, readJsonText(body));
+      return (faults ?? []).map(
+        ({ pointer, reason }) => `V2 refuses ${generalPointer(pointer) || 'the body'}: ${reason}`,
+      );
+    } catch {
+      // A schema that cannot be used says nothing against a body.
+      return [];
+    }
+  }
+}
+
+/** A service that answers from a description, on a free port of the loopback interface. */
+export interface RunningService {
+  readonly origin: string;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts a service that answers as its description says: with an example, or with what the description has against the request. */
+export async function startDescribedService(service: () => DescribedService): Promise<RunningService> {
+  const respond = getRequestListener((request) => answer(service(), request), {
+    overrideGlobalObjects: false,
+  });
+  const server = createServer((incoming, outgoing) => void respond(incoming, outgoing));
+  const port = await listen(server);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(service: DescribedService, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const { method, headers } = request;
+  const target = `${pathname}${search}`;
+  const body = await request.text();
+  const operation = service.operationOf(method, target);
+  const faults = service.faultsOf({ method, target, body, field: (name) => headers.get(name) ?? undefined });
+  if (operation === undefined || faults.length > 0) {
+    const status = operation === undefined ? 404 : 422;
+    const title = operation === undefined ? 'Not found' : 'Unprocessable content';
+    return Response.json(
+      { status, title, detail: faults.join(' ') },
+      { status, headers: { 'content-type': 'application/problem+json' } },
+    );
+  }
+  const shown = exampleResponse(operation, service.components);
+  return new Response(shown.body === '' ? null : shown.body, {
+    status: shown.status,
+    headers: shown.headers.map(([name, value]): [string, string] => [name, value]),
+  });
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}

@@ -1,0 +1,330 @@
+import type {
+  AnswerCommand,
+  AnswerEffect,
+  AskedQuestion,
+  DraftDesk,
+  DraftFault,
+  DraftView,
+  ExampleRun,
+  ListedQuestion,
+  OfferedAnswer,
+  SavedDraft,
+  ShownMigration,
+} from '../../inspector/draft-desk.ts';
+import { BodySchemas } from '../../openapi/body-schemas.ts';
+import { Components } from '../../openapi/components.ts';
+import { operationsBelow, templateOf } from '../../openapi/description.ts';
+import {
+  answeredDraft,
+  type DraftQuestion,
+  draftQuestions,
+  type GivenAnswer,
+  type GivenAnswers,
+} from '../../openapi/draft/draft-questions.ts';
+import {
+  printRuleBook,
+  type ProposedOperation,
+  type ProposedRuleBook,
+} from '../../openapi/draft/print-rule-book.ts';
+import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../openapi/draft/sound-draft.ts';
+import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { templateShape } from '../../rules/rule.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { printFault } from '../../rules/rule-book-fault.ts';
+import { exampleRequest } from './described-examples.ts';
+import { DescribedService } from './described-service.ts';
+import { draftFiles, type DraftPlace, nextCommands, writeFiles } from './init.ts';
+import type { SampleRequest } from './samples.ts';
+import { messageText, requestText, shownMigration } from './shown-migration.ts';
+
+/** What a desk works on. */
+export interface DeskParts extends DraftPlace {
+  readonly v1Source: string;
+  readonly wishes: DraftWishes;
+  /** Puts a rule book into force. */
+  readonly publish: (text: string) => Promise<void>;
+  /** Where V1 clients connect. */
+  readonly gatewayOrigin: () => string;
+}
+
+/** Operations on which an answer is tried until it changes something. */
+const MAX_TRIED = 6;
+
+/** Answers the questions of a draft of two descriptions: it drafts again with each operation whose place is known, and keeps all in memory. */
+export class Desk implements DraftDesk {
+  private readonly parts: DeskParts;
+  private readonly components: Readonly<Record<'v1' | 'v2', Components>>;
+  private readonly schemas: BodySchemas;
+  private readonly answers = new Map<string, GivenAnswer>();
+  /** The questions about operations that are answered: a later draft does not ask them. */
+  private readonly answered = new Map<string, DraftQuestion>();
+  private readonly written = new Map<string, string>();
+  private readonly first: ProposedRuleBook;
+  private proposed: ProposedRuleBook;
+  private ruleBook: RuleBook;
+  private work: Promise<unknown> = Promise.resolve();
+  private known: Described;
+
+  constructor(parts: DeskParts, proposed: ProposedRuleBook, ruleBook: RuleBook) {
+    this.parts = parts;
+    this.components = { v1: new Components(parts.v1), v2: new Components(parts.v2) };
+    this.schemas = new BodySchemas(parts.v2);
+    this.first = proposed;
+    this.proposed = proposed;
+    this.ruleBook = ruleBook;
+    this.known = this.describedBy(ruleBook);
+  }
+
+  /** V2's description as a service, below the prefix that the rule book leads to. */
+  get service(): DescribedService {
+    return this.described.service;
+  }
+
+  async view(asked?: string): Promise<DraftView> {
+    const questions = this.questions();
+    const listed = questions.map((question) => this.listed(question));
+    const open = questions.find(({ id }) => !this.answers.has(id));
+    const current = questions.find(({ id }) => id === asked) ?? open;
+    const examples = this.proposed.operations.flatMap((operation) => {
+      const example = this.exampleOf(operation);
+      return example === undefined ? [] : [{ id: operation.id, v1: requestText(example) }];
+    });
+    return {
+      folder: this.parts.dir,
+      questions: listed,
+      ...(current && { current: await this.asked(current) }),
+      examples,
+    };
+  }
+
+  answer({ question: id, chosen, value }: AnswerCommand): Promise<DraftFault | undefined> {
+    const next = this.work.then(() => this.decide(id, chosen && { chosen, value }));
+    this.work = next.catch(() => undefined);
+    return next;
+  }
+
+  async run(operation: string): Promise<ExampleRun | DraftFault> {
+    const found = this.proposed.operations.find(({ id }) => id === operation);
+    const example = found && this.exampleOf(found);
+    if (example === undefined) return { fault: `The draft has no operation ${operation}.` };
+    const requestId = crypto.randomUUID();
+    const { method, target, headers, body } = example;
+    const fields = headers.flatMap((name, at): [string, string][] =>
+      at % 2 === 0 && name !== 'Host' ? [[name, headers[at + 1] ?? '']] : [],
+    );
+    const response = await fetch(`${this.parts.gatewayOrigin()}${target}`, {
+      method,
+      headers: [...fields, ['x-request-id', requestId]],
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    });
+    const text = messageText(String(response.status), [...response.headers], await response.text());
+    return { requestId, status: response.status, response: text };
+  }
+
+  async save(): Promise<SavedDraft | DraftFault> {
+    const { parts, written } = this;
+    const book = answeredDraft(this.proposed, this.answers);
+    const { files } = await draftFiles(parts, book, parts.wishes);
+    const fault = writeFiles(parts.dir, files, written);
+    if (fault !== undefined)
+      return { fault: fault.fault.replace(', or overwrite with --force.', ' when you start try.') };
+    for (const [path, text] of files) written.set(path, text);
+    const next = nextCommands(parts.dir, { v1: parts.v1Source, v2: parts.v2Source });
+    return { files: files.map(([path]) => path), next };
+  }
+
+  /** All questions: those about operations that are answered, and those of the draft that follows from them. */
+  private questions(): readonly DraftQuestion[] {
+    const declined = new Set(
+      [...this.answered.values()].flatMap(({ id, operations }) =>
+        this.answers.get(id)?.chosen[0] === 'no' ? operations : [],
+      ),
+    );
+    const isOver = ({ about, operations }: DraftQuestion): boolean =>
+      about === 'change' && operations.length > 0 && operations.every((id) => declined.has(id));
+    const open = draftQuestions(this.proposed).filter((one) => !this.answered.has(one.id) && !isOver(one));
+    return [...this.answered.values(), ...open];
+  }
+
+  private listed({ id, about, text, operations }: DraftQuestion): ListedQuestion {
+    return { id, about, text, operations, isAnswered: this.answers.has(id) };
+  }
+
+  private async asked(question: DraftQuestion): Promise<AskedQuestion> {
+    const given = this.answers.get(question.id);
+    const isPlain = question.about === 'note' || question.about === 'gone';
+    const parts = [];
+    for (const [at, { why, answers }] of question.parts.entries()) {
+      const offered: OfferedAnswer[] = [];
+      for (const answer of answers) {
+        const chosen = question.parts.map((part, other) =>
+          other === at ? answer.key : (given?.chosen[other] ?? part.answers[0]?.key ?? 'no'),
+        );
+        const effect =
+          isPlain || answer.key === 'no'
+            ? undefined
+            : await this.effectOf(question, { chosen, value: given?.value });
+        offered.push({
+          ...answer,
+          isChosen: given?.chosen[at] === answer.key,
+          ...(effect && { effect }),
+        });
+      }
+      parts.push({ why, answers: offered });
+    }
+    const value = given?.value;
+    return { ...this.listed(question), parts, ...(value !== undefined && { value }) };
+  }
+
+  /** What an answer does to the first example request that it changes. */
+  private async effectOf(question: DraftQuestion, answer: GivenAnswer): Promise<AnswerEffect | undefined> {
+    const { operations } = this.proposed;
+    const concerned =
+      question.operations.length === 0
+        ? operations.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)))
+        : operations.filter(({ id }) => question.operations.includes(id));
+    const none = { chosen: question.parts.map(() => 'no') };
+    for (const operation of concerned.slice(0, MAX_TRIED)) {
+      const example = this.exampleOf(operation);
+      if (example === undefined) continue;
+      const [before, after] = [
+        await this.shown(operation, example, new Map([...this.answers, [question.id, none]])),
+        await this.shown(operation, example, new Map([...this.answers, [question.id, answer]])),
+      ];
+      if (before.request === after.request && before.response === after.response) continue;
+      return { operation: operation.id, v1: requestText(example), before, after };
+    }
+    return undefined;
+  }
+
+  /** What the draft with these answers makes of a request: read with its operation alone, because others would take their time. */
+  private async shown(
+    { id }: ProposedOperation,
+    example: SampleRequest,
+    answers: GivenAnswers,
+  ): Promise<ShownMigration> {
+    const book = answeredDraft(this.bookFor(answers), answers);
+    const alone: ProposedRuleBook = {
+      ...book,
+      operations: book.operations.filter((operation) => operation.id === id),
+      changes: book.changes.flatMap((change) => {
+        if (change.on === 'every') return [change];
+        return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
+      }),
+      questions: new Map(),
+      gone: [],
+    };
+    const reading = await readRuleBook(printRuleBook(alone), 'draft');
+    if (!reading.ok) {
+      const faults = reading.faults.map(({ message }) => message);
+      return { request: 'The rule book cannot have this answer.', faults, response: '' };
+    }
+    return shownMigration(reading.ruleBook, example, this.service);
+  }
+
+  /** The draft that asks these questions: answered ones about operations are those of the first draft. */
+  private bookFor(answers: GivenAnswers): ProposedRuleBook {
+    const isUndecided = [...this.answered.keys()].some((id) => answers.get(id) !== this.answers.get(id));
+    return isUndecided ? this.first : this.proposed;
+  }
+
+  private async decide(id: string, given: GivenAnswer | undefined): Promise<DraftFault | undefined> {
+    const question = this.questions().find((one) => one.id === id);
+    if (question === undefined) return { fault: 'The draft does not ask this any more.' };
+    if (given !== undefined && !isAnswerTo(question, given))
+      return { fault: 'Choose one of the answers to each part of the question.' };
+    const before = {
+      answers: [...this.answers],
+      answered: [...this.answered],
+      proposed: this.proposed,
+    };
+    if (given === undefined) this.answers.delete(id);
+    else this.answers.set(id, given);
+    if (question.about === 'operation') {
+      if (given === undefined) this.answered.delete(id);
+      else this.answered.set(id, question);
+      this.proposed = await this.draftAgain();
+    }
+    const text = printRuleBook(answeredDraft(this.proposed, this.answers));
+    const reading = await readRuleBook(text, 'rules.yaml');
+    if (reading.ok) {
+      this.ruleBook = reading.ruleBook;
+      await this.parts.publish(text);
+      return undefined;
+    }
+    restore(this.answers, before.answers);
+    restore(this.answered, before.answered);
+    this.proposed = before.proposed;
+    const [fault] = reading.faults;
+    return {
+      fault: `The rule book cannot have this answer: ${fault === undefined ? '' : printFault(fault)}`,
+    };
+  }
+
+  /** Drafts with what is known of the operations: rules that depend on their places need no question then. */
+  private async draftAgain(): Promise<ProposedRuleBook> {
+    const { v1, v2, wishes } = this.parts;
+    const moves = new Map<string, NonNullable<ProposedOperation['moved']>>();
+    for (const { id, moved, method, template } of answeredDraft(this.first, this.answers).operations) {
+      const asked = this.first.operations.find((one) => one.id === id)?.moved;
+      if (moved !== undefined && asked?.doubt !== undefined && moved.doubt === undefined)
+        moves.set(`${method} ${templateShape(template)}`, moved);
+    }
+    if (moves.size === 0) return this.first;
+    const said = new Map([...moves].map(([key, { to }]) => [key, to]));
+    const book = await soundDraft(proposeRuleBook(v1, v2, { ...wishes, said }));
+    const operations = book.operations.map((operation) => {
+      const move = moves.get(`${operation.method} ${templateShape(operation.template)}`);
+      return move === undefined ? operation : { ...operation, moved: move };
+    });
+    return { ...book, operations };
+  }
+
+  private exampleOf({ method, template }: ProposedOperation): SampleRequest | undefined {
+    return this.described.examples.get(`${method} ${templateShape(template)}`);
+  }
+
+  /** Both descriptions below the prefixes of the rule book, which an answer may change. */
+  private get described(): Described {
+    const { from, to } = this.ruleBook;
+    if (this.known.from !== from || this.known.to !== to) this.known = this.describedBy(this.ruleBook);
+    return this.known;
+  }
+
+  private describedBy({ from, to }: Pick<RuleBook, 'from' | 'to'>): Described {
+    const { v1, v2 } = this.components;
+    const examples = operationsBelow(v1.description, from, 'v1').flatMap((operation) => {
+      const template = templateOf(operation);
+      if (template === undefined) return [];
+      const key = `${operation.method} ${templateShape(template)}`;
+      return [[key, exampleRequest(operation, v1, { from })] as const];
+    });
+    return { from, to, examples: new Map(examples), service: new DescribedService(v2, to, this.schemas) };
+  }
+}
+
+/** What the descriptions show below two prefixes: V1's example requests by method and shape of the path, and V2 as a service. */
+interface Described {
+  readonly from: string;
+  readonly to: string;
+  readonly examples: ReadonlyMap<string, SampleRequest>;
+  readonly service: DescribedService;
+}
+
+function isRead({ method }: ProposedOperation): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'DELETE';
+}
+
+function isAnswerTo({ parts }: DraftQuestion, { chosen }: GivenAnswer): boolean {
+  return (
+    chosen.length === parts.length &&
+    parts.every(({ answers }, at) => answers.some(({ key }) => key === chosen[at]))
+  );
+}
+
+function restore<Value>(map: Map<string, Value>, entries: readonly (readonly [string, Value])[]): void {
+  map.clear();
+  for (const [key, value] of entries) map.set(key, value);
+}

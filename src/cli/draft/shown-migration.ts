@@ -1,0 +1,76 @@
+import { createMigration } from '../../library/capture-gateway.ts';
+import type { ShownMigration } from '../../inspector/draft-desk.ts';
+import { printJsonText, readJsonText } from '../../openapi/description.ts';
+import type { RuleBook } from '../../rules/rule-book.ts';
+import { exampleResponse } from './described-examples.ts';
+import type { DescribedService } from './described-service.ts';
+import type { SampleRequest } from './samples.ts';
+
+/** Fields that say nothing about a version: of the connection, or of one exchange. */
+const OMITTED: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'date',
+  'forwarded',
+  'host',
+  'traceparent',
+  'via',
+  'x-request-id',
+]);
+
+/** A request with its fields and its body laid out, as a text to read. */
+export function requestText({ method, target, headers, body }: SampleRequest): string {
+  const fields = headers.flatMap((name, at) =>
+    at % 2 === 0 ? [[name, headers[at + 1] ?? ''] as const] : [],
+  );
+  return messageText(`${method} ${target}`, fields, body ?? '');
+}
+
+/** The first line of a message, its fields, and its body laid out. */
+export function messageText(
+  first: string,
+  fields: readonly (readonly [name: string, value: string])[],
+  body: string,
+): string {
+  const shown = fields.filter(([name]) => !OMITTED.has(name.toLowerCase()));
+  const head = [first, ...shown.map(([name, value]) => `${name}: ${value}`)].join('\n');
+  return body === '' ? head : `${head}\n\n${laidOut(body)}`;
+}
+
+function laidOut(body: string): string {
+  const value = readJsonText(body);
+  return value === undefined ? body : printJsonText(value, 2);
+}
+
+/** What a rule book makes of a request, and of the response that V2's description shows. */
+export function shownMigration(
+  ruleBook: RuleBook,
+  { method, target, headers, body }: SampleRequest,
+  service: DescribedService,
+): ShownMigration {
+  const migration = createMigration(ruleBook);
+  const sent = migration.request(method, target, headers, body);
+  if (sent.verdict === 'passed') return { request: 'not a request of V1', faults: [], response: '' };
+  if (sent.verdict === 'refused') {
+    const where = sent.pointer === undefined ? '' : ` at ${sent.pointer}`;
+    return { request: `refused: ${sent.code}${where}`, faults: [], response: '' };
+  }
+  const text = sent.body === null ? '' : decoder.decode(sent.body);
+  const request = messageText(`${sent.method} ${sent.target}`, sent.headers, text);
+  const fields = new Map(sent.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  const faults = service.faultsOf({
+    method: sent.method,
+    target: sent.target,
+    field: (name) => fields.get(name),
+    body: text,
+  });
+  const operation = service.operationOf(sent.method, sent.target);
+  if (operation === undefined) return { request, faults, response: '' };
+  const shown = exampleResponse(operation, service.components);
+  const answered = migration.response(sent, shown.status, shown.headers.flat(), shown.body);
+  const answer = answered.body === null ? '' : decoder.decode(answered.body);
+  return { request, faults, response: messageText(String(answered.status), answered.headers, answer) };
+}
+
+const decoder = new TextDecoder();

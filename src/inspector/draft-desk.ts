@@ -1,0 +1,101 @@
+/** A question of a draft, in a list of all of them. */
+export interface ListedQuestion {
+  readonly id: string;
+  readonly about: 'operation' | 'key' | 'change' | 'note' | 'gone';
+  readonly text: string;
+  /** The operations that it is about; none where it is about all of them. */
+  readonly operations: readonly string[];
+  readonly isAnswered: boolean;
+}
+
+/** A V1 request, or what becomes of it, as texts to read: the first line, header fields, and the body laid out. */
+export interface ShownMigration {
+  /** What V2 gets, or why it gets nothing. */
+  readonly request: string;
+  /** What V2's description says against it, in sentences. */
+  readonly faults: readonly string[];
+  /** What the client gets of the response that V2's description shows. */
+  readonly response: string;
+}
+
+/** What an answer does to the example request of an operation. */
+export interface AnswerEffect {
+  readonly operation: string;
+  /** The request as a V1 client sends it. */
+  readonly v1: string;
+  /** Without a rule for the question. */
+  readonly before: ShownMigration;
+  readonly after: ShownMigration;
+}
+
+/** One of the answers that exclude each other. */
+export interface OfferedAnswer {
+  readonly key: string;
+  readonly words: string;
+  /** The rules that it stands for. */
+  readonly lines: readonly string[];
+  /** True for a rule with a value that only a person knows. */
+  readonly lacksValue?: true;
+  readonly isChosen: boolean;
+  /** Absent where it changes no request or response. */
+  readonly effect?: AnswerEffect;
+}
+
+/** A question with all of its answers. */
+export interface AskedQuestion extends ListedQuestion {
+  /** What is to be decided: one thing, or a few that belong together. */
+  readonly parts: readonly { readonly why: string; readonly answers: readonly OfferedAnswer[] }[];
+  /** The value that was given for a rule that lacks one. */
+  readonly value?: string;
+}
+
+/** An operation with the example request that V1's description has for it. */
+export interface ExampleOperation {
+  readonly id: string;
+  readonly v1: string;
+}
+
+/** A draft while its questions are answered. */
+export interface DraftView {
+  /** The folder that saving writes to. */
+  readonly folder: string;
+  readonly questions: readonly ListedQuestion[];
+  /** The question that was asked for, or else the first one without an answer; absent once all are answered. */
+  readonly current?: AskedQuestion;
+  readonly examples: readonly ExampleOperation[];
+}
+
+/** An answer: for each part of the question the key of one; without `chosen`, the question is open again. */
+export interface AnswerCommand {
+  readonly question: string;
+  readonly chosen?: readonly string[] | undefined;
+  readonly value?: string | undefined;
+}
+
+/** A sentence that says why something was not done. */
+export interface DraftFault {
+  readonly fault: string;
+}
+
+/** An example request that was sent through the gateway. */
+export interface ExampleRun {
+  /** The id by which its exchange is found. */
+  readonly requestId: string;
+  readonly status: number;
+  /** The response, as a text to read. */
+  readonly response: string;
+}
+
+/** The files that were written, and the commands that follow. */
+export interface SavedDraft {
+  readonly files: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** Where the questions of a draft are answered, before anything is written. */
+export interface DraftDesk {
+  view(question?: string): Promise<DraftView>;
+  answer(command: AnswerCommand): Promise<DraftFault | undefined>;
+  run(operation: string): Promise<ExampleRun | DraftFault>;
+  save(): Promise<SavedDraft | DraftFault>;
+}

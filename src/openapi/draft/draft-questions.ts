@@ -1,0 +1,344 @@
+import type { FoundRule, FoundValue } from './compare-shapes.ts';
+import { isProposed } from './compare-shapes.ts';
+import {
+  MAX_ANSWERED,
+  noteKey,
+  openNotes,
+  printRule,
+  type ProposedKey,
+  type ProposedOperation,
+  type ProposedRuleBook,
+  scalar,
+} from './print-rule-book.ts';
+import type { ProposedChange } from './propose-changes.ts';
+
+/** A question of a draft, with the answers that exclude each other. */
+export interface DraftQuestion {
+  /** The same as long as the draft asks the same. */
+  readonly id: string;
+  readonly about: 'operation' | 'key' | 'change' | 'note' | 'gone';
+  readonly text: string;
+  /** The operations that it is about, by their ids; all of them where it has none. */
+  readonly operations: readonly string[];
+  /** What is to be decided: one thing, or a few that belong together. */
+  readonly parts: readonly QuestionPart[];
+}
+
+/** One thing that a question decides. */
+export interface QuestionPart {
+  /** What speaks for the first answer, and what against it. */
+  readonly why: string;
+  /** The likeliest first. */
+  readonly answers: readonly DraftAnswer[];
+}
+
+/** One answer to a question. */
+export interface DraftAnswer {
+  /** `yes`, `no`, or the number of another answer. */
+  readonly key: string;
+  readonly words: string;
+  /** What the rule book has for it. */
+  readonly lines: readonly string[];
+  /** True for a rule with a value that only a person knows. */
+  readonly lacksValue?: true;
+}
+
+/** What a person has answered: for each part of a question the key of an answer. */
+export interface GivenAnswer {
+  readonly chosen: readonly string[];
+  /** The value that a rule lacks. */
+  readonly value?: string | undefined;
+}
+
+/** The answers that a person has given, by the ids of the questions. */
+export type GivenAnswers = ReadonlyMap<string, GivenAnswer>;
+
+/** Stands where only a person knows the value: a text as YAML writes it, with quotes. */
+const BLANK = '"…"';
+
+/** The lists of a change that have rules. */
+const LISTS = ['rules', 'query', 'headers', 'response'] as const;
+
+/** A rule that is a question, with the other answers to it. */
+interface AskedRule {
+  readonly change: string;
+  readonly list: (typeof LISTS)[number];
+  readonly at: number;
+  readonly lines: readonly string[];
+  readonly why: string;
+  readonly others: readonly (readonly string[])[];
+}
+
+/** The questions of a draft, in the order in which they are best answered: where operations are, then what a request shows, then the rest. */
+export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
+  return [
+    ...operationQuestions(book.operations),
+    ...decisionsOf(book).map(({ question }) => question),
+    ...book.keys.flatMap(keyQuestions),
+    ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
+      const lines = sentences.slice(1);
+      return {
+        id: `note ${key}`,
+        about: 'note',
+        text: sentences[0] ?? key,
+        operations: [],
+        parts: [{ why: '', answers: [{ key: 'yes', words: 'I have seen to it', lines }] }],
+      };
+    }),
+    ...goneQuestions(book),
+  ];
+}
+
+/** Operations whose path has the same other word in V2 are one question. */
+function moveKey({ id, moved }: ProposedOperation): string {
+  return moved?.word === undefined ? id : `${moved.word.from} ${moved.word.to}`;
+}
+
+function operationQuestions(operations: readonly ProposedOperation[]): readonly DraftQuestion[] {
+  const asked = operations.filter(({ moved }) => moved?.doubt !== undefined);
+  return [...Map.groupBy(asked, moveKey)].map(([key, all]) => {
+    const [first] = all;
+    const moved = first?.moved;
+    const line = ({ id }: ProposedOperation, to: string): string => (all.length === 1 ? to : `${id}: ${to}`);
+    const others = all.length === 1 ? (moved?.others ?? []) : [];
+    const word = moved?.word;
+    const text =
+      word === undefined
+        ? `V2 does not describe ${first?.method} ${first?.template}. Where is ${first?.id}?`
+        : `Is ${word.from} ${word.to} in V2?`;
+    return {
+      id: `operation ${key}`,
+      about: 'operation',
+      text,
+      operations: all.map(({ id }) => id),
+      parts: [
+        {
+          why: `${moved?.evidence ?? ''}; but ${moved?.doubt ?? ''}`,
+          answers: [
+            { key: 'yes', words: 'Yes', lines: all.map((one) => line(one, one.moved?.to ?? '')) },
+            ...others.map((to, at) => ({ key: String(at), words: 'This one', lines: [to] })),
+            { key: 'no', words: 'No: V2 has none of these', lines: [] },
+          ],
+        },
+      ],
+    };
+  });
+}
+
+function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQuestion[] {
+  if (question === undefined) return [];
+  const answers = [
+    { key: 'yes', words: 'Yes', lines, ...lackOf(lines) },
+    { key: 'no', words: 'No', lines: [] },
+  ];
+  return [{ id: `key ${key}`, about: 'key', text: question, operations: [], parts: [{ why: '', answers }] }];
+}
+
+function goneQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
+  if (gone.length === 0) return [];
+  const lines = gone.map(({ operation: { method, rest }, hint }) => `${method} ${rest} ${hint}`.trim());
+  const answers = [{ key: 'yes', words: "Right: requests for them get V2's answer", lines }];
+  const text = 'V2 does not describe these operations of V1.';
+  return [{ id: 'gone', about: 'gone', text, operations: [], parts: [{ why: '', answers }] }];
+}
+
+/** The rules that are questions, in their order. */
+function askedRules(change: ProposedChange): readonly AskedRule[] {
+  return LISTS.flatMap((list) =>
+    (change[list] ?? []).flatMap((rule, at): readonly AskedRule[] => {
+      if (isProposed(rule)) return [];
+      const { evidence, doubt } = rule;
+      const lines = 'found' in rule ? printRule(rule.found) : rule.texts;
+      const others = (rule.others ?? []).map((other) => ('rule' in other ? printRule(other) : other));
+      const why = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])]
+        .filter((words) => words !== '')
+        .join('; ');
+      return [{ change: change.id, list, at, lines, why, others }];
+    }),
+  );
+}
+
+/** A question about a change and those that ask the same, with the rules of each part. */
+interface Decision {
+  readonly question: DraftQuestion;
+  readonly parts: readonly (readonly AskedRule[])[];
+}
+
+function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
+  const followers = Map.groupBy(changes, ({ id, asWith }) => asWith ?? id);
+  return changes.flatMap((change): readonly Decision[] => {
+    if (change.asWith !== undefined) return [];
+    const [own, ...more] = [change, ...(followers.get(change.id) ?? []).filter((one) => one !== change)].map(
+      askedRules,
+    );
+    if (own === undefined || own.length + more.flat().length === 0) return [];
+    const several = own.filter(({ others }) => others.length > 0).slice(0, MAX_ANSWERED);
+    const plain = own.filter((rule) => !several.includes(rule));
+    const parts = [...(plain.length === 0 ? [] : [plain]), ...several.map((rule) => [rule])];
+    // Those that ask the same for other operations, or at another depth, get the answer of the first part.
+    const [first = [], ...others] = parts;
+    const all = [[...first, ...more.flat()], ...others];
+    const on = [change, ...(followers.get(change.id) ?? [])].map((one) => one.on);
+    const operations = on.includes('every') ? [] : [...new Set(on.flat())];
+    const { summary } = change;
+    const described = all.map((rules): QuestionPart => ({ why: whyOf(rules), answers: answersOf(rules) }));
+    const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
+    return [{ question: { id, about: 'change', text: summary, operations, parts: described }, parts: all }];
+  });
+}
+
+function whyOf(rules: readonly AskedRule[]): string {
+  return [...new Set(rules.map(({ why }) => why))].slice(0, 3).join('; ');
+}
+
+function answersOf(rules: readonly AskedRule[]): readonly DraftAnswer[] {
+  const lines = [...new Set(rules.flatMap((rule) => rule.lines))];
+  return [
+    { key: 'yes', words: 'Yes', lines, ...lackOf(lines) },
+    ...(rules[0]?.others ?? []).map((other, at) => ({
+      key: String(at),
+      words: 'Instead',
+      lines: other,
+      ...lackOf(other),
+    })),
+    { key: 'no', words: 'No rule', lines: [] },
+  ];
+}
+
+function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
+  return lines.some((line) => line.includes(BLANK)) ? { lacksValue: true } : {};
+}
+
+/** The lines with the value that a person has given. */
+function filled(lines: readonly string[], value: string | undefined): readonly string[] {
+  return lines.map((line) =>
+    value === undefined ? line : line.replace(BLANK, () => scalar(valueIn(value))),
+  );
+}
+
+/** A short name for a text, which is as good as the text where few are compared. */
+function digest(text: string): string {
+  let hash = 0;
+  for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) >>> 0;
+  return hash.toString(36);
+}
+
+/**
+ * The draft with these answers: what holds applies, with the evidence that it was asked for, and what does not is left out. It is what a
+ * person gets who removes the marks of the one and deletes the other.
+ */
+export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): ProposedRuleBook {
+  const operations = answeredOperations(book.operations, answers);
+  const declined = new Set(
+    book.operations.flatMap(({ id, moved }, at) =>
+      moved !== undefined && operations[at]?.moved === undefined ? [id] : [],
+    ),
+  );
+  const isOver = (key: string): boolean => answers.has(`note ${key}`);
+  const questions = [...book.questions].map(
+    ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
+  );
+  return {
+    ...book,
+    operations,
+    keys: book.keys.flatMap((key) => answeredKey(key, answers)),
+    changes: answeredChanges(book, answers).flatMap((change) => withoutDeclined(change, declined)),
+    questions: new Map(questions),
+    ...(answers.has('gone') && { gone: [] }),
+  };
+}
+
+function answeredOperations(
+  operations: readonly ProposedOperation[],
+  answers: GivenAnswers,
+): readonly ProposedOperation[] {
+  return operations.map((operation) => {
+    const { moved } = operation;
+    const given = moved?.doubt === undefined ? undefined : answers.get(`operation ${moveKey(operation)}`);
+    if (moved === undefined || given === undefined) return operation;
+    const [key = 'no'] = given.chosen;
+    const { doubt: _, others = [], ...settled } = moved;
+    const to = key === 'yes' ? moved.to : others[Number(key)];
+    return { ...operation, moved: key === 'no' || to === undefined ? undefined : { ...settled, to } };
+  });
+}
+
+function answeredKey(key: ProposedKey, answers: GivenAnswers): readonly ProposedKey[] {
+  const given = key.question === undefined ? undefined : answers.get(`key ${key.key}`);
+  if (given === undefined) return [key];
+  const { question: _, ...settled } = key;
+  return given.chosen[0] === 'yes' ? [{ ...settled, lines: filled(key.lines, given.value) }] : [];
+}
+
+/** A change without the rules that no operation has that V2 has: questions about them are over. */
+function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>): readonly ProposedChange[] {
+  const { on } = change;
+  if (on === 'every' || declined.size === 0) return [change];
+  const left = on.filter((id) => !declined.has(id));
+  const isAsked = askedRules(change).length > 0;
+  if (!isAsked || left.length === on.length) return [change];
+  return left.length === 0 ? [] : [{ ...change, on: left }];
+}
+
+function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
+  const chosen = new Map<string, readonly [key: string, value: string | undefined]>();
+  const settled = new Set<string>();
+  for (const { question, parts } of decisionsOf(book)) {
+    const given = answers.get(question.id);
+    if (given === undefined) continue;
+    for (const [part, rules] of parts.entries())
+      for (const { change, list, at } of rules) {
+        chosen.set(`${change} ${list} ${at}`, [given.chosen[part] ?? 'no', given.value]);
+        settled.add(change);
+      }
+  }
+  return book.changes.flatMap((change) => {
+    if (!settled.has(change.id)) return [change];
+    const choiceOf = (list: (typeof LISTS)[number], at: number): Choice =>
+      chosen.get(`${change.id} ${list} ${at}`);
+    const { isShown: _, asWith: _other, ...rest } = change;
+    const rules = change.rules.flatMap((rule, at) => {
+      const choice = choiceOf('rules', at);
+      if (choice === undefined) return [rule];
+      const [key, value] = choice;
+      const found = key === 'yes' ? rule.found : (rule.others?.[Number(key)] ?? rule.found);
+      return key === 'no'
+        ? []
+        : [{ ...rule, found: withValue(found, value), others: [], isSettled: true as const }];
+    });
+    const texts = (list: 'query' | 'headers' | 'response'): NonNullable<ProposedChange[typeof list]> =>
+      (change[list] ?? []).flatMap((rule, at) => {
+        const choice = choiceOf(list, at);
+        if (choice === undefined) return [rule];
+        const [key, value] = choice;
+        const lines = key === 'yes' ? rule.texts : (rule.others?.[Number(key)] ?? rule.texts);
+        const settledRule = { ...rule, texts: filled(lines, value), others: [], isSettled: true as const };
+        return key === 'no' ? [] : [settledRule];
+      });
+    const [query, headers, response] = [texts('query'), texts('headers'), texts('response')];
+    if (rules.length + query.length + headers.length + response.length === 0) return [];
+    // What is stripped is in no response, so that there is nothing to take back.
+    const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
+    const { isInverse, ...plain } = rest;
+    return [
+      { ...plain, rules, query, headers, response, ...(isInverse === true && hasInverse && { isInverse }) },
+    ];
+  });
+}
+
+type Choice = readonly [key: string, value: string | undefined] | undefined;
+
+function withValue(found: FoundRule, value: string | undefined): FoundRule {
+  return found.rule === 'default' && found.value === undefined && value !== undefined
+    ? { ...found, value: valueIn(value) }
+    : found;
+}
+
+/** What a person writes for a value: a number or a boolean where it is one, else a text, with quotes around it or without. */
+function valueIn(text: string): FoundValue {
+  const plain = text.trim();
+  if (plain === 'true' || plain === 'false') return plain === 'true';
+  if (/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(plain)) return Number(plain);
+  const quoted = /^"(?<inside>[^"\\]*)"$/.exec(plain)?.groups?.['inside'];
+  return quoted ?? plain;
+}

@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { DescribedService, startDescribedService } from '../../../src/cli/draft/described-service.ts';
+import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
+import { Components } from '../../../src/openapi/components.ts';
+
+const MEMBER = {
+  type: 'object',
+  required: ['name'],
+  additionalProperties: false,
+  properties: { id: { type: 'string', readOnly: true, pattern: '^m_[0-9]+$' }, name: { type: 'string' } },
+};
+
+const DESCRIPTION = {
+  openapi: '3.1.0',
+  info: { title: 'Members', version: '2' },
+  paths: {
+    '/members': {
+      get: {
+        parameters: [
+          { name: 'page', in: 'query', required: true, schema: { type: 'integer' } },
+          { name: 'X-Tenant', in: 'header', required: true, schema: { type: 'string' } },
+        ],
+        responses: {
+          '404': { description: 'none' },
+          '200': {
+            description: 'members',
+            headers: { 'X-Total': { schema: { type: 'integer', example: 7 } } },
+            content: {
+              'application/json': {
+                schema: { type: 'array', items: { $ref: '#/components/schemas/Member' } },
+                example: [{ id: 'm_001', name: 'Ann' }],
+              },
+            },
+          },
+        },
+      },
+      post: {
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Member' } } },
+        },
+        responses: {
+          '201': {
+            description: 'made',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Member' } } },
+          },
+        },
+      },
+    },
+    '/members/{id}': { delete: { responses: { '204': { description: 'gone' } } } },
+    '/loops': {
+      get: {
+        responses: {
+          '200': {
+            description: 'a loop',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Loop' } } },
+          },
+        },
+      },
+    },
+    '/file': {
+      get: { responses: { default: { description: 'text', content: { 'text/csv': {} } } } },
+    },
+  },
+  components: {
+    schemas: {
+      Member: MEMBER,
+      Loop: { type: 'object', properties: { next: { $ref: '#/components/schemas/Loop' } } },
+    },
+  },
+};
+
+function service(): DescribedService {
+  return new DescribedService(new Components(DESCRIPTION), '/v2', new BodySchemas(DESCRIPTION));
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+test.each<readonly [line: string, init: RequestInit, status: number, expected: unknown]>([
+  ['GET /v2/members?page=1', { headers: { 'x-tenant': 'a' } }, 200, [{ id: 'm_001', name: 'Ann' }]],
+  [
+    'GET /v2/members',
+    {},
+    422,
+    { detail: 'V2 requires the query parameter page. V2 requires the header field X-Tenant.' },
+  ],
+  [
+    'POST /v2/members',
+    { body: '{"name":"Ann"}', headers: JSON_TYPE },
+    201,
+    { id: expect.stringMatching(/^m_\d+$/), name: expect.any(String) },
+  ],
+  [
+    'POST /v2/members',
+    { body: '{"name":1,"age":3}', headers: JSON_TYPE },
+    422,
+    {
+      detail: expect.stringMatching(/V2 refuses \/name: .*V2 refuses the body: Member "age" is not allowed/),
+    },
+  ],
+  ['DELETE /v2/members/m_001', {}, 204, undefined],
+  ['GET /v2/loops', {}, 200, expect.objectContaining({ next: expect.anything() })],
+  ['GET /v2/file', {}, 200, 'text'],
+  ['GET /v2/others', {}, 404, { detail: 'V2 does not describe GET /v2/others.' }],
+  ['GET /members?page=1', {}, 404, { detail: 'V2 does not describe GET /members.' }],
+])('%s, with %j, gets %i', async (line, init, status, expected) => {
+  const described = service();
+  const { origin, close } = await startDescribedService(() => described);
+  onTestFinished(close);
+  const [method = '', target = ''] = line.split(' ');
+  const response = await fetch(`${origin}${target}`, { ...init, method });
+  expect(response.status).toBe(status);
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
+  if (status >= 400) expect(body).toMatchObject(Object(expected));
+  else expect(body).toEqual(expected);
+  if (line.endsWith('?page=1') && status === 200) expect(response.headers.get('x-total')).toBe('7');
+});

@@ -1,0 +1,215 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readDescription } from '../../../src/cli/draft/description-file.ts';
+import { Desk } from '../../../src/cli/draft/draft-desk.ts';
+import type { AnswerCommand, DraftView } from '../../../src/inspector/draft-desk.ts';
+import type { Description } from '../../../src/openapi/description.ts';
+import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
+import type { RuleBook } from '../../../src/rules/rule-book.ts';
+import { commandRun } from '../../support/command-runs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const V1 = 'examples/invoicing/v1.yaml';
+const V2 = 'examples/invoicing/v2.yaml';
+
+interface OpenDesk {
+  readonly desk: Desk;
+  readonly dir: string;
+  /** The rule books that came into force, the newest last. */
+  readonly published: string[];
+  /** Answers the current question, and each one after it, with the answer that is chosen for it. */
+  readonly answerAll: (
+    choose: (answers: readonly { readonly key: string }[]) => string,
+  ) => Promise<readonly string[]>;
+}
+
+async function described(source: string): Promise<Description> {
+  const description = await readDescription(source);
+  if ('fault' in description) throw new Error(String(description['fault']));
+  return description;
+}
+
+async function ruleBookOf(text: string): Promise<RuleBook> {
+  const reading = await readRuleBook(text, 'rules.yaml');
+  if (!reading.ok)
+    throw new Error(reading.faults.map(({ line, message }) => `${line}: ${message}`).join('\n'));
+  return reading.ruleBook;
+}
+
+async function openDesk(): Promise<OpenDesk> {
+  const [v1, v2] = [await described(V1), await described(V2)];
+  const proposed = await soundDraft(proposeRuleBook(v1, v2));
+  const dir = join(temporaryFolder('desk'), 'new');
+  const published: string[] = [];
+  const desk = new Desk(
+    {
+      v1,
+      v2,
+      dir,
+      v1Source: V1,
+      v2Source: V2,
+      wishes: {},
+      gatewayOrigin: () => 'http://127.0.0.1:9',
+      publish: async (text) => void published.push(text),
+    },
+    proposed,
+    await ruleBookOf(printRuleBook(proposed)),
+  );
+  return {
+    desk,
+    dir,
+    published,
+    answerAll: async (choose) => {
+      const faults: string[] = [];
+      for (let view = await desk.view(); view.current !== undefined; view = await desk.view()) {
+        const { id, parts } = view.current;
+        const outcome = await desk.answer({
+          question: id,
+          chosen: parts.map(({ answers }) => choose(answers)),
+          value: 'AUD',
+        });
+        if (outcome === undefined) continue;
+        faults.push(outcome.fault);
+        break;
+      }
+      return faults;
+    },
+  };
+}
+
+const partsOf = ({ current }: DraftView): NonNullable<DraftView['current']>['parts'] => current?.parts ?? [];
+
+test('asks first where operations are, and asks no more what follows from the answer', async () => {
+  const { desk, published } = await openDesk();
+  const first = await desk.view();
+  expect(first.current).toMatchObject({ about: 'operation', text: 'Is bills invoices in V2?' });
+  expect(first.examples.map(({ id }) => id)).toContain('createBill');
+  const [part] = partsOf(first);
+  expect(part?.answers.map(({ key }) => key)).toEqual(['yes', 'no']);
+  expect(part?.answers[0]?.effect).toMatchObject({
+    operation: 'listBills',
+    before: { faults: ['V2 does not describe GET /api/v2/bills.'], response: '' },
+    after: { request: expect.stringContaining('GET /api/v2/invoices?') },
+  });
+  const question = first.current?.id ?? '';
+  expect(await desk.answer({ question, chosen: ['yes'] })).toBeUndefined();
+  const next = await desk.view();
+  expect(next.questions.find(({ id }) => id === question)).toMatchObject({ isAnswered: true });
+  // The wrapper of a customer, the field that is gone: both depended on the place of the operation alone.
+  expect(next.questions.length).toBeLessThan(first.questions.length - 4);
+  expect(published.at(-1)).toContain('- { nest: [customer_name, customer_email], under: customer }');
+  expect((await ruleBookOf(published.at(-1) ?? '')).operations[0]?.to).toBeDefined();
+  expect(await desk.answer({ question })).toBeUndefined();
+  expect((await desk.view()).questions).toEqual(first.questions);
+});
+
+test('shows what each answer does to an example request, and what V2 has against it', async () => {
+  const { desk } = await openDesk();
+  await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
+  const { questions } = await desk.view();
+  const id = questions.find(({ text }) => text.startsWith('amount is called'))?.id;
+  const view = await desk.view(id);
+  const [rename, strip, none] = partsOf(view)[0]?.answers ?? [];
+  expect(rename?.lines).toEqual([
+    '{ rename: amount, to: amount_cents }',
+    '{ scale: amount_cents, by: 100, digits: 2 }',
+  ]);
+  expect(rename?.effect?.before.request).toContain('"amount": 10.5');
+  expect(rename?.effect?.after.request).toContain('"amount_cents": 1050');
+  const missing = 'V2 refuses the body: Member "amount_cents" is missing.';
+  expect(rename?.effect?.before.faults).toContain(missing);
+  expect(rename?.effect?.after.faults).not.toContain(missing);
+  expect(strip?.lines).toEqual(['{ strip: amount }']);
+  expect(strip?.effect?.after.request).not.toContain('amount');
+  expect(none).toMatchObject({ key: 'no', lines: [] });
+  expect(none).not.toHaveProperty('effect');
+});
+
+test('puts the value that a person knows into the rule that lacks one', async () => {
+  const { desk, published } = await openDesk();
+  const { questions } = await desk.view();
+  const question = questions.find(({ text }) => text === 'currency is required.')?.id ?? '';
+  expect(partsOf(await desk.view(question))[0]?.answers[0]).toMatchObject({ key: 'yes', lacksValue: true });
+  await desk.answer({ question, chosen: ['yes'], value: 'AUD' });
+  expect(published.at(-1)).toContain('- { default: { currency: AUD } }');
+  expect((await desk.view(question)).current).toMatchObject({ isAnswered: true, value: 'AUD' });
+});
+
+test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: RegExp]>([
+  ['of no question', () => ({ question: 'change none', chosen: ['yes'] }), /does not ask this any more/],
+  ['that is none of them', (question) => ({ question, chosen: ['7'] }), /Choose one of the answers/],
+  ['to too few parts', (question) => ({ question, chosen: [] }), /each part/],
+])('refuses an answer %s', async (_, command, fault) => {
+  const { desk, published } = await openDesk();
+  const outcome = await desk.answer(command((await desk.view()).current?.id ?? ''));
+  expect(outcome?.fault).toMatch(fault);
+  expect(published).toEqual([]);
+});
+
+describe('the saved folder', () => {
+  const FILES = ['gateway.yaml', 'rules.yaml', 'rules.schema.json', 'cases/first.txt'];
+
+  test('is the one of init, to the byte, while no question is answered', async () => {
+    const { desk, dir } = await openDesk();
+    expect(existsSync(dir)).toBe(false);
+    expect(await desk.save()).toMatchObject({ files: FILES.map((file) => join(dir, file)) });
+    const other = join(temporaryFolder('desk-init'), 'new');
+    await commandRun(['init', '--v1', V1, '--v2', V2, '--dir', other]);
+    const texts = (folder: string): readonly string[] =>
+      FILES.map((file) => readFileSync(join(folder, file), 'utf8'));
+    const [settings, ...rest] = texts(other);
+    const [ownSettings, ...own] = texts(dir);
+    expect(own).toEqual(rest);
+    expect(ownSettings).toBe(settings);
+  });
+
+  test('has the rules of the one of init once all marks are removed there and every answer is yes here', async () => {
+    const { desk, dir, answerAll } = await openDesk();
+    expect(await answerAll(() => 'yes')).toEqual([]);
+    await desk.save();
+    const answered = readFileSync(join(dir, 'rules.yaml'), 'utf8');
+    expect(answered).not.toContain('TODO');
+    const [v1, v2] = [await described(V1), await described(V2)];
+    const drafted = await soundDraft(proposeRuleBook(v1, v2));
+    const byHand = await ruleBookOf(
+      printRuleBook(drafted, undefined, 'unmarked').replaceAll('currency: "…"', 'currency: AUD'),
+    );
+    const rulesOf = ({ changes }: RuleBook): readonly string[] =>
+      changes
+        .flatMap(({ on, request, query, headers, response }) =>
+          Object.entries({ request, query, headers, response }).map(([part, rules]) =>
+            JSON.stringify([part, on, rules]),
+          ),
+        )
+        .toSorted();
+    const own = await ruleBookOf(answered);
+    expect(own.operations.map(({ id, to, resource }) => [id, to, resource])).toEqual(
+      byHand.operations.map(({ id, to, resource }) => [id, to, resource]),
+    );
+    expect(rulesOf(own)).toEqual(rulesOf(byHand));
+  });
+
+  test('is saved again over what this run has written, and over nothing else', async () => {
+    const { desk, dir, answerAll } = await openDesk();
+    await desk.save();
+    await answerAll(() => 'yes');
+    expect(await desk.save()).toHaveProperty('files');
+    writeFileSync(join(dir, 'rules.yaml'), '# of somebody else\n');
+    expect(await desk.save()).toMatchObject({ fault: expect.stringContaining('rules.yaml: already here.') });
+  });
+});
+
+test.each<readonly [which: string, choose: (answers: readonly { readonly key: string }[]) => string]>([
+  ['yes', () => 'yes'],
+  ['no, or the only one', (answers) => answers.at(-1)?.key ?? 'no'],
+  ['the second one', (answers) => answers[1]?.key ?? 'yes'],
+])('every question can be answered with %s, and the rule book stays sound', async (_, choose) => {
+  const { answerAll, published } = await openDesk();
+  expect(await answerAll(choose)).toEqual([]);
+  for (const text of published) await ruleBookOf(text);
+  expect(published.at(-1)).not.toContain('TODO');
+});

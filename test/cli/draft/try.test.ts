@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { DraftView, ExampleRun, SavedDraft } from '../../../src/inspector/draft-desk.ts';
+import { command, endedCommand } from '../../support/command.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const V1 = 'examples/invoicing/v1.yaml';
+const V2 = 'examples/invoicing/v2.yaml';
+const ADDRESSES = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+
+test('one command shows a draft at work, takes answers, and writes a folder when it is told to', async () => {
+  const dir = join(temporaryFolder('try'), 'my-api');
+  const temporary = temporaryFolder('try-tmp');
+  const running = command(['try', '--v1', V1, '--v2', V2, '--dir', dir, ...ADDRESSES], { TMPDIR: temporary });
+  const [, admin = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+)\/\?view=rules/);
+  expect(running.stdout()).toMatch(/^6 operations drafted, \d+ questions\./);
+  const post = async <Result>(path: string, body: object): Promise<Result> => {
+    const response = await fetch(`${admin}/draft/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    });
+    return (await response.json()) as Result;
+  };
+  const view = (await (await fetch(`${admin}/draft`)).json()) as DraftView;
+  expect(await post<ExampleRun>('run', { operation: 'getBill' })).toMatchObject({ status: 404 });
+  await post('answer', { question: view.current?.id, chosen: ['yes'] });
+  // Answered, so the gateway has it in force: V2 finds the operation, and says what it still lacks.
+  const run = await post<ExampleRun>('run', { operation: 'getBill' });
+  expect(run.response).toContain('V2 requires the header field X-Tenant-Id.');
+  const tenant = view.questions.find(({ text }) => text.includes('X-Tenant-Id'));
+  await post('answer', { question: tenant?.id, chosen: ['yes'] });
+  expect(await post<ExampleRun>('run', { operation: 'getBill' })).toMatchObject({ status: 200 });
+  const found = await fetch(`${admin}/entries/find?id=${run.requestId}`);
+  expect(found.status).toBe(200);
+  expect(existsSync(dir)).toBe(false);
+  const saved = await post<SavedDraft>('save', {});
+  expect(saved.next[0]).toBe(
+    `capture-gateway check --rules ${join(dir, 'rules.yaml')} --v1 ${V1} --v2 ${V2}`,
+  );
+  expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('{ rename: X-Account, to: X-Tenant-Id }');
+  expect(await running.stop()).toBe(0);
+});
+
+test.each([
+  [['--v1', V1, '--v2', 'none.yaml'], 2, /none\.yaml/],
+  [['--v1', V1, '--v2', V2, '--only', 'nothing'], 2, /has no operation nothing/],
+  [['--v1', V1, '--v2', V2, '--from', 'v1'], 2, /--from v1/],
+])('try %j ends with %i', async (args, code, fault) => {
+  const ended = await endedCommand(['try', ...args, ...ADDRESSES]);
+  expect([ended.code, ended.out]).toEqual([code, '']);
+  expect(ended.err).toMatch(fault);
+});
