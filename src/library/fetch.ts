@@ -1,9 +1,16 @@
-import { type HeaderList, requestHeaders, responseHeaders, toHeaders } from '../http/header-list.ts';
+import {
+  type HeaderList,
+  readDecimal,
+  requestHeaders,
+  responseHeaders,
+  toHeaders,
+} from '../http/header-list.ts';
 import { splitUrl } from '../http/target.ts';
 import { hasContent, RewrittenBody } from '../migrate/migrated.ts';
 import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { hashOnWeb } from '../migrate/judge-digests.ts';
 import {
+  type CollectedRequest,
   collectStream,
   continueStream,
   finishWith,
@@ -41,17 +48,32 @@ export function migrateFetch<Rest extends readonly unknown[]>(
   };
 }
 
+/** A request for V2. */
+interface SentRequest {
+  readonly sent: MigratedRequest;
+  readonly body: WebBody;
+}
+
 async function migrateRequest(
   migration: Migration,
   request: Request,
   target: string,
-): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest | 'pass'> {
-  const { method, headers, body } = request;
-  const hasBody = body !== null && headers.get('content-length') !== '0';
+): Promise<SentRequest | RefusedRequest | 'pass'> {
+  const { method } = request;
+  const length = lengthOf(request);
+  const hasBody = length === undefined ? request.body !== null : length > 0;
   const facts = { hasBody, codings: WEB_CODINGS, hash: hashOnWeb };
   const started = migration.startRequest(method, target, fieldsOf(request), facts);
   if (started.action === 'refuse') return started.refused;
   if (started.action === 'pass') return 'pass';
+  if (
+    started.action === 'collect' &&
+    length !== undefined &&
+    length <= started.bodyLimit &&
+    !request.bodyUsed
+  )
+    return sentOf(started, new Uint8Array(await request.arrayBuffer()));
+  const { body } = request;
   if (started.action === 'forward' && started.dropsBody !== true) return { sent: started.request, body };
   if (started.action === 'forward') {
     body?.cancel().catch(() => {});
@@ -66,16 +88,29 @@ async function migrateRequest(
     read.reader.cancel().catch(() => {});
     return started.tooLarge();
   }
-  const outcome = await finishWith(started, read.whole, started.bodyLimit);
+  return sentOf(started, read.whole);
+}
+
+async function sentOf(started: CollectedRequest, whole: Uint8Array): Promise<SentRequest | RefusedRequest> {
+  if (whole.length > started.bodyLimit) return started.tooLarge();
+  const outcome = await finishWith(started, whole, started.bodyLimit);
   if (outcome.verdict === 'refused') return outcome;
   return { sent: outcome, body: outcome.body && new Uint8Array(outcome.body) };
+}
+
+/**
+ * The declared length of a body; undefined where the stream has to tell. @hono/node-server reads a body of its socket for `arrayBuffer()`,
+ * but makes a whole `Request` with a stream for anybody who asks for `body`.
+ */
+function lengthOf({ method, headers }: Request): number | undefined {
+  return method === 'GET' || method === 'HEAD' ? undefined : readDecimal(headers.get('content-length') ?? '');
 }
 
 /** Sends a body on as it comes: a fault before anything is sent refuses it, and one behind breaks the body that the service reads. */
 async function streamRequest(
   started: StreamedRequest,
   body: ReadableStream<Uint8Array> | null,
-): Promise<{ readonly sent: MigratedRequest; readonly body: WebBody } | RefusedRequest> {
+): Promise<SentRequest | RefusedRequest> {
   const { request: sent } = started;
   const parts = new RewrittenBody(body ?? new Blob().stream(), started.open(), () => {});
   const begun = await parts.begin();
@@ -101,19 +136,28 @@ function fieldsOf({ headers, url }: Request): HeaderList {
 }
 
 function requestTo(origin: string, request: Request, sent: MigratedRequest, body: WebBody): Request {
-  const { signal, redirect, headers: received } = request;
+  const { signal, headers: received } = request;
   const { method } = sent;
   const headers = toHeaders(sent.headers.flat());
-  const isReceived = body !== null && body === request.body;
+  const isReceived = (): boolean => body !== null && body === request.body;
   const length =
-    body instanceof Uint8Array ? String(body.length) : isReceived ? received.get('content-length') : null;
+    body instanceof Uint8Array ? String(body.length) : isReceived() ? received.get('content-length') : null;
   if (length !== null) headers.set('content-length', length);
   const host = received.get('host');
   if (host !== null) headers.set('host', host);
   // What Workers know of the client.
   const platform = 'cf' in request ? { cf: request.cf } : {};
+  const redirect = redirectOf(request);
   const init: StreamingInit = { method, headers, signal, redirect, body, duplex: 'half', ...platform };
   return new Request(origin + sent.target, init);
+}
+
+/**
+ * What `fetch` does with a redirect. An object that stands for a `Request` without being one, as @hono/node-server has them, makes a whole
+ * one to say that a request from a socket follows it.
+ */
+function redirectOf(request: Request): RequestRedirect {
+  return Object.hasOwn(Object.getPrototypeOf(request), 'constructor') ? request.redirect : 'follow';
 }
 
 /** `duplex` is required for a body that is a stream, and not yet in every declaration. */
@@ -166,19 +210,26 @@ function enqueue(
   if (bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
 }
 
-/** Returns a response with another head; what only Workers have stays, such as a body that is not to be compressed again. */
+/**
+ * Returns a response with another head; what only Workers have stays, such as a body that is not to be compressed again. Bytes elsewhere are
+ * those of a new response: @hono/node-server writes them at once, and reads those of a copy from a stream.
+ */
 function withHead(response: Response, head: ResponseHeadOf, body: WebBody): Response {
   const { status, headers: fields } = head;
   const isEmpty = !hasContent(status);
   if (isEmpty && body instanceof ReadableStream) body.cancel().catch(() => {});
-  const changed =
-    status === response.status
-      ? new Response(body, response)
-      : new Response(isEmpty ? null : body, { status });
-  const { headers } = changed;
-  const names = [...headers.keys()];
-  for (const name of names) headers.delete(name);
-  for (const [name, value] of toHeaders(fields.flat())) headers.append(name, value);
+  const headers = toHeaders(fields.flat());
+  const isSame = status === response.status;
+  if (!isSame || (body instanceof Uint8Array && !('webSocket' in response)))
+    return new Response(isEmpty ? null : body, {
+      status,
+      headers,
+      ...(isSame && { statusText: response.statusText }),
+    });
+  const changed = new Response(body, response);
+  const names = [...changed.headers.keys()];
+  for (const name of names) changed.headers.delete(name);
+  for (const [name, value] of headers) changed.headers.append(name, value);
   return changed;
 }
 

@@ -135,6 +135,55 @@ test('a decompression bomb is a 413', async () => {
   expect((await serve(order(bomb, { 'content-encoding': 'gzip' }))).status).toBe(413);
 });
 
+test('a request of declared length is read whole from an object that would make a Request for its stream', async () => {
+  const sent = new TextEncoder().encode('{"data":{"transition_type":1.0}}');
+  const aborter = new AbortController();
+  // As @hono/node-server has them.
+  const light = {
+    method: 'POST',
+    url: 'http://v2.test/api/v1/orders/post_productions',
+    headers: new Headers({ ...JSON_TYPE, host: 'v2.test', 'content-length': String(sent.length) }),
+    signal: aborter.signal,
+    bodyUsed: false,
+    arrayBuffer: () => Promise.resolve(sent.buffer),
+    get body(): never {
+      throw new Error('makes a whole Request');
+    },
+    get redirect(): never {
+      throw new Error('makes a whole Request');
+    },
+  };
+  const request: Request = Object.create(Object.setPrototypeOf(light, Request.prototype));
+  const serve = migrateFetch(migrationOf(), async ({ headers, body, redirect, signal }) => {
+    expect(await new Response(body).text()).toBe('{"highlight_type":1.0}');
+    expect([headers.get('content-length'), redirect]).toEqual(['22', 'follow']);
+    aborter.abort();
+    expect(signal.aborted).toBe(true);
+    return new Response('{"data":{"highlight_type":1.0}}', {
+      status: 201,
+      statusText: 'Made',
+      headers: { ...JSON_TYPE, 'x-own': 'kept' },
+    });
+  });
+  const response = await serve(request);
+  expect([response.status, response.statusText, response.headers.get('x-own')]).toEqual([
+    201,
+    'Made',
+    'kept',
+  ]);
+  expect(await response.text()).toBe('{"data":{"transition_type":1.0}}');
+});
+
+test('a body that is longer than its Content-Length says, and than the limit, is a 413', async () => {
+  let calls = 0;
+  const serve = migrateFetch(migrationOf(), () => {
+    calls += 1;
+    return new Response();
+  });
+  const response = await serve(order(`{"a":"${'x'.repeat(1000)}"}`, { 'content-length': '10' }));
+  expect([response.status, calls]).toEqual([413, 0]);
+});
+
 test('a response that is larger than the limit streams on as it is', async () => {
   const parts = ['{"data":{"highlight_type":"', 'x'.repeat(900), 'y'.repeat(900), '"}}'];
   const serve = migrateFetch(migrationOf(), () => {
