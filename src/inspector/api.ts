@@ -19,6 +19,9 @@
  * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with what operators changed |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
+ * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable` |
+ * | `GET /clients/:client` | | `ClientDetail`; 404 |
+ * | `GET /timeline` | `zone`, `own`, `lead` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
@@ -39,6 +42,7 @@ import type { SeriesPoint, SeriesStep } from '../rewrite-log/traffic-series.ts';
 import type { ChangeRecord, ReplicaView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
+import type { EndProposal } from './timeline.ts';
 import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from './conditions.ts';
 
 export type { Census } from '../report/census.ts';
@@ -49,6 +53,8 @@ export type { ClientReport } from '../report/client-report.ts';
 export type { Report, ReportDay } from '../report/report.ts';
 export type { SeriesPoint } from '../rewrite-log/traffic-series.ts';
 export type { Problem, ProblemsView } from './problems.ts';
+export type { ClientDetail, ClientRow, ClientsTable, ClientSort } from './clients-table.ts';
+export type { EndProposal, Timeline, TimelineMark } from './timeline.ts';
 
 /** An entry with its sequence number in this run of the gateway: 1, 2, 3, … */
 export interface NumberedEntry extends Entry {
@@ -317,6 +323,8 @@ export interface EndPlan {
   readonly parts: readonly PlanPart[];
   /** Hashes of the clients, in the order of the rows of the part *Clients*. */
   readonly clients: readonly string[];
+  /** Its dates; absent where there is nothing to plan. */
+  readonly proposal?: EndProposal;
 }
 
 /** The rule book in force, with its effects since the start of this run. */

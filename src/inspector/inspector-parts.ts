@@ -7,6 +7,7 @@ import type { PageFile } from './api.ts';
 import type { DraftDesk } from './draft-desk.ts';
 import type { ExplainParts } from './explain/explain.ts';
 import type { GuardOptions } from './guard.ts';
+import type { LogHistory } from './log-history.ts';
 import type { OperatorView } from './operator-view.ts';
 import {
   doOperatorWork,
@@ -35,6 +36,8 @@ export interface InspectorParts extends GuardOptions {
   readonly totals: ReportTotals;
   /** Periods in which this gateway's counts are incomplete or wrong, besides those in `totals`. */
   readonly gaps?: (() => readonly LogGap[]) | undefined;
+  /** The log from before the start; absent without a file. */
+  readonly history?: Pick<LogHistory, 'read'> | undefined;
   /** Identifies this run of the gateway. */
   readonly run: string;
   /** Start of this run, in milliseconds since 1970. */

@@ -1,3 +1,4 @@
+import { ClientTrends } from '../report/tally/client-trends.ts';
 import { Tally } from '../report/tally/tally.ts';
 import { AnswerJudge } from '../rewrite-log/answers.ts';
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
@@ -51,6 +52,8 @@ export class OperatorView implements Observer {
   tally = new Tally(MAX_CLIENTS);
   /** Body checks of dry runs under the rule book in force, since the start. */
   readonly bodyChecks = new BodyCheckTally();
+  /** V1 requests of each client by day and call. */
+  readonly trends = new ClientTrends();
   /** Failed requests, grouped. */
   readonly problems = new ProblemTally();
   readonly capture: Capture;
@@ -87,6 +90,7 @@ export class OperatorView implements Observer {
     this.series.add(entry, time, answer);
     this.health.add(entry, time, answer);
     this.tally.add(entry);
+    this.trends.add(entry, answer);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {
       if (entry.client !== undefined) this.traces.add(entry.client, captured.v1Request, captured.remote);

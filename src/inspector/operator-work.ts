@@ -14,7 +14,14 @@ import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
 /** Work whose cost grows with the bytes of clients. It holds only data, so that it can be sent to a thread. */
-export type OperatorWork = ExplainWork | DetailWork | ExportWork | RequestsWork | TryWork | PlanWork;
+export type OperatorWork =
+  | ExplainWork
+  | DetailWork
+  | ExportWork
+  | RequestsWork
+  | TryWork
+  | PlanWork
+  | HistoryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
 interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'origin' | 'modes' | 'names'> {
@@ -67,6 +74,16 @@ export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid'> {
   readonly whose?: string | undefined;
 }
 
+/** The history of a log file and the rotated files beside it, up to the start of this run. */
+export interface HistoryWork {
+  readonly kind: 'history';
+  readonly logFile: string;
+  /** Milliseconds since 1970: later entries are left out. */
+  readonly until: number;
+  /** Milliseconds after which a client that is not seen is forgotten. */
+  readonly keepMs: number;
+}
+
 /** A response for an operator as bytes. */
 export interface OperatorText {
   readonly status: OperatorResult['status'];
@@ -84,6 +101,8 @@ interface WorkParts {
   readonly transform?: ExplainParts['transform'];
   /** Makes plans; absent where there are no files. */
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
+  /** Reads histories; absent where there are no files. */
+  readonly history?: (work: HistoryWork) => Promise<OperatorResult>;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Awaited before each large step. */
@@ -99,7 +118,8 @@ const BODY_BYTES = 256 * 1024;
 /** True when work is worth a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
   // A transform may take long; in a thread, it delays no client.
-  if (work.kind === 'plan' || work.kind === 'try' || work.ruleBook?.modules !== undefined) return true;
+  if (work.kind === 'plan' || work.kind === 'history' || work.kind === 'try') return true;
+  if (work.ruleBook?.modules !== undefined) return true;
   if (work.kind === 'requests') return work.exchanges.some((one) => keptBytes(one) > 0);
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
 }
@@ -123,6 +143,10 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
   if (work.kind === 'plan') {
     if (parts.plan === undefined) throw new Error('there is no log to plan from');
     return parts.plan(work);
+  }
+  if (work.kind === 'history') {
+    if (parts.history === undefined) throw new Error('there is no log to read');
+    return parts.history(work);
   }
   if (work.kind === 'export') {
     const { ruleBook } = work;

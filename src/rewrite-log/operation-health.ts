@@ -122,6 +122,17 @@ export class OperationHealth {
     if (failed) this.tell(operation, health);
   }
 
+  /** Adds requests of before this run to the past, by operation. */
+  learn(operations: Readonly<Record<string, Counts>>): void {
+    for (const [operation, { requests, failed }] of Object.entries(operations)) {
+      const past = this.healthOf(operation, 0)?.past;
+      if (past === undefined) continue;
+      const share = Math.min(1, PAST_REQUESTS / 2 / Math.max(1, requests));
+      past.requests += requests * share;
+      past.failed += failed * share;
+    }
+  }
+
   /** Milliseconds since 1970 at which the last trouble was over, or was seen last; undefined without any. */
   get wellSince(): number | undefined {
     const ends = [...this.all.values()].flatMap(({ trouble }) => trouble && (trouble.until ?? trouble.last));

@@ -5,19 +5,20 @@ import { DEFAULT_LEAD_DAYS } from '../../report/plan/plan.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
-import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
-import type { ClientsView, EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
+import type { LoggedHistory } from '../log-history.ts';
+import { timelineOf } from '../timeline.ts';
+import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { RunInThread } from '../operator-work.ts';
 import { overviewOf } from '../overview.ts';
-import { failure, jsonResponse, partsResponse, pause, queryFault, readCommand } from './responses.ts';
+import { failure, jsonResponse, partsResponse, pause, queryFault } from './responses.ts';
 
 const DAYS = {
   accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
@@ -27,6 +28,7 @@ const ZONE = {
   accepts: isZone,
   words: 'the name of a time zone such as Europe/Berlin',
 };
+const PLAN_QUERY = { zone: ZONE, own: ZONE, lead: DAYS };
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const GUIDE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -37,9 +39,6 @@ const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.c
 
 const MAX_FAULTS = 20;
 
-/** Maximum bytes of a request to name a client. */
-const NAME_BYTES = 2048;
-
 /** Milliseconds for which a plan is reused, so that the log is not read for each request. */
 const PLAN_MS = 60_000;
 
@@ -49,24 +48,38 @@ const SMALL_PLAN_BYTES = 64 * 1024;
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
-/** Adds `/overview`, `/problems`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report` and `/plan`. */
+/** Adds `/overview`, `/problems`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report`, `/plan` and `/timeline`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
   const plans = endPlans(parts);
   app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/status', () => {
+    // The past of operations is known from the next call on: nobody waits for a large log to know how all is now.
+    void parts.history?.read();
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
   app.get('/problems', () => jsonResponse(view.problems.view(time(), startedAt)));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
+  const planFor = ({ zone, own = 'UTC', lead }: Readonly<Record<string, string>>): Promise<Response> =>
+    plans(zone ?? parts.rules().current.ruleBook.zone ?? own, lead === undefined ? undefined : Number(lead));
   app.get('/plan', async (c) => {
-    const { zone, own = 'UTC', lead } = c.req.query();
-    const fault = queryFault(c.req.query(), { zone: ZONE, own: ZONE, lead: DAYS });
+    const fault = queryFault(c.req.query(), PLAN_QUERY);
+    return fault === undefined ? await planFor(c.req.query()) : failure(400, 'bad-query', fault);
+  });
+  app.get('/timeline', async (c) => {
+    const fault = queryFault(c.req.query(), PLAN_QUERY);
     if (fault !== undefined) return failure(400, 'bad-query', fault);
-    return await plans(
-      zone ?? parts.rules().current.ruleBook.zone ?? own,
-      lead === undefined ? undefined : Number(lead),
+    const [response, report] = await Promise.all([planFor(c.req.query()), reportOf(parts)]);
+    const plan: Partial<EndPlan> = response.status === 200 ? await response.json() : {};
+    return jsonResponse(
+      timelineOf({
+        now: time(),
+        rollout: parts.rollout?.view(),
+        clients: report.clients,
+        proposal: plan.proposal,
+        noProposal: plan.made?.join(' ') ?? 'The log could not be read for a plan.',
+      }),
     );
   });
   app.get('/history', () => {
@@ -76,10 +89,12 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     };
     return jsonResponse(history);
   });
-  app.get('/series', (c) => {
+  app.get('/series', async (c) => {
     const fault = queryFault(c.req.query(), { by: SERIES_STEPS });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
-    return jsonResponse(seriesOf(parts, SERIES_STEPS.find((step) => step === c.req.query('by')) ?? 'minute'));
+    const before = await parts.history?.read();
+    const by = SERIES_STEPS.find((step) => step === c.req.query('by')) ?? 'minute';
+    return jsonResponse(seriesOf(parts, by, before));
   });
   app.get('/metrics', () => {
     const { from, to, operations } = parts.rules().current.ruleBook;
@@ -125,7 +140,11 @@ function isZone(name: string): boolean {
 }
 
 /** The traffic of this gateway over time, with the changes of modes and rule book as marks. */
-function seriesOf({ view, rollout, time, startedAt }: InspectorParts, by: SeriesView['by']): SeriesView {
+function seriesOf(
+  { view, rollout, time, startedAt }: InspectorParts,
+  by: SeriesView['by'],
+  before: LoggedHistory | undefined,
+): SeriesView {
   const points = view.series.points(by, time(), startedAt);
   const from = points[0]?.time ?? new Date(startedAt).toISOString();
   const changes = rollout?.view().changes ?? [];
@@ -133,14 +152,19 @@ function seriesOf({ view, rollout, time, startedAt }: InspectorParts, by: Series
   return {
     by,
     since,
-    known: `Counted by this gateway since ${since}.`,
+    known: [
+      before?.since === undefined
+        ? `Counted by this gateway since ${since}.`
+        : `Counted by this gateway since ${new Date(startedAt).toISOString()}; before that, since ${since}, from ${before.logFile}.`,
+      ...(before?.unread ?? []),
+    ].join(' '),
     points,
     marks: changes.filter(({ at }) => Date.parse(at) >= Date.parse(from)).toReversed(),
   };
 }
 
 /** Makes the report from the counts of this gateway or of all replicas. */
-async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<Report> {
+export async function reportOf(parts: InspectorParts, goneAfterDays?: number): Promise<Report> {
   const now = new Date(parts.time()).toISOString();
   const { tally, gaps } = await parts.totals.tally(pause);
   const known = parts.totals.coverage();
@@ -291,7 +315,7 @@ export function stateOf(parts: InspectorParts): State {
 }
 
 /** This replica, where there are others. */
-function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
+export function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
   const { name, replicas = 1 } = replica ?? {};
   return name === undefined || replicas === 1 ? {} : { replica: { name, replicas } };
 }
@@ -330,51 +354,4 @@ function noGuide({ totals }: InspectorParts): string {
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {
   if (accept.includes('text/csv')) return 'csv';
   return accept.includes('text/markdown') ? 'md' : 'json';
-}
-
-/**
- * Adds `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (without
- * `name`, the name is removed) and returns the updated view. The media type is required, because another site's form cannot send it.
- */
-export function clientRoutes(app: Hono, parts: InspectorParts): void {
-  app.get('/clients', () => jsonResponse(clientsView(parts)));
-  app.post('/clients', async (c) => {
-    const body = await readCommand(c.req.raw, NAME_BYTES);
-    if (body instanceof Response) return body;
-    const request = readRequest(body.text);
-    if (request === undefined) return failure(400, 'bad-request', 'Send {"client": hash, "name": text}.');
-    if (parts.nameClient === undefined) {
-      const detail = 'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.';
-      return failure(422, 'no-names-file', detail);
-    }
-    const outcome = parts.nameClient(request.client, request.name);
-    if (outcome !== undefined) return failure(422, 'not-named', outcome.fault);
-    return jsonResponse(clientsView(parts));
-  });
-}
-
-function clientsView(parts: InspectorParts): ClientsView {
-  const { names, view, nameClient, rollout } = parts;
-  const { replica } = replicaOf(rollout?.view().replica);
-  const known = names();
-  const { all } = view.traces;
-  const hashes = new Set([...known.keys(), ...all.keys()]);
-  return {
-    canBeNamed: nameClient !== undefined,
-    ...(replica === undefined ? {} : { replica: replica.name }),
-    clients: [...hashes].map((client) => {
-      const name = known.get(client);
-      const { userAgents = [], addresses = [] } = all.get(client) ?? {};
-      return { client, ...(name === undefined ? {} : { name }), userAgents, addresses };
-    }),
-  };
-}
-
-function readRequest(text: string): { readonly client: string; readonly name?: string } | undefined {
-  const value = parsedJson(text);
-  if (typeof value !== 'object' || value === null || !('client' in value)) return undefined;
-  const { client } = value;
-  if (typeof client !== 'string') return undefined;
-  if (!('name' in value)) return { client };
-  return typeof value.name === 'string' ? { client, name: value.name } : undefined;
 }

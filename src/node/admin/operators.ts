@@ -8,13 +8,15 @@ import type { ExplainParts } from '../../inspector/explain/explain.ts';
 import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { type InspectorParts, type RequestToResend, OwnReports } from '../../inspector/inspector-parts.ts';
 import { createInspector } from '../../inspector/inspector.ts';
+import { LogHistory } from '../../inspector/log-history.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { warmUpWork } from '../../inspector/operator-work.ts';
 import { OperationRollBack } from '../../inspector/roll-back.ts';
 import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
 import { OwnGaps } from '../../report/log-gaps.ts';
-import { GatewayTotals } from '../../report/report-totals.ts';
+import { LoggedTotals } from '../../report/logged-totals.ts';
+import { GatewayTotals, type ReportTotals } from '../../report/report-totals.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
@@ -113,13 +115,16 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
   const fleet = parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, run);
-  const totals = fleet ?? new GatewayTotals(view.tally, startedAt);
+  const historyThread = new OperatorThread({ ...operatorLimits(memoryLimit()), deadlineMs: HISTORY_MS });
+  const history = logHistory(settings, view, startedAt, historyThread);
+  const totals = fleet ?? ownTotals(settings, view, startedAt, history);
   const gaps = new OwnGaps(Date.now, () => performance.now());
   const state: OperatorState = {
     parts,
     view,
     totals,
     gaps,
+    history,
     books,
     run,
     startedAt,
@@ -170,7 +175,9 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
 interface OperatorState {
   readonly parts: OperatorParts;
   readonly view: OperatorView;
-  readonly totals: FleetTotals | GatewayTotals;
+  readonly totals: ReportTotals;
+  /** The log from before the start; undefined without a file. */
+  readonly history: LogHistory | undefined;
   readonly gaps: OwnGaps;
   readonly books: RecentRuleBooks;
   /** Differs after each start. */
@@ -182,6 +189,44 @@ interface OperatorState {
   readonly planThread: OperatorThread;
   readonly processStats: ReturnType<typeof watchProcess>;
   readonly namesFile: NamesFile;
+}
+
+/** Milliseconds for which the log is read. */
+const HISTORY_MS = 60_000;
+
+function logHistory(
+  settings: Settings,
+  view: OperatorView,
+  startedAt: number,
+  thread: OperatorThread,
+): LogHistory | undefined {
+  const log = settings.get(table.logFile);
+  if (log === undefined || log === 'off') return undefined;
+  const keepMs = settings.constants.reportKeepDays * DAY_MS;
+  return new LogHistory({
+    view,
+    startedAt,
+    keepMs,
+    run: (work) => thread.run({ ...work, logFile: resolve(log) }),
+  });
+}
+
+/** Creates the totals of this gateway alone. */
+function ownTotals(
+  settings: Settings,
+  view: OperatorView,
+  startedAt: number,
+  history: LogHistory | undefined,
+): ReportTotals {
+  if (history === undefined) return new GatewayTotals(view.tally, startedAt);
+  const keepMs = settings.constants.reportKeepDays * DAY_MS;
+  return new LoggedTotals({
+    own: view.tally,
+    startedAt,
+    time: Date.now,
+    keepMs,
+    read: () => history.read(),
+  });
 }
 
 /** Creates the totals of all replicas; the process log says when the store is lost and found again. */
@@ -217,6 +262,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway, rollBack: Operat
     view,
     totals,
     gaps: () => gaps.all,
+    history: state.history,
     run,
     startedAt,
     time: Date.now,

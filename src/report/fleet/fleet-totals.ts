@@ -381,7 +381,7 @@ function* holesOf(
 }
 
 /** The parts of totals: none of them changes any more except `own`, which only grows. */
-interface TallyParts {
+export interface TallyParts {
   /** Texts of all processes by key. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
   /** Counts of this replica that no text has yet. */
@@ -396,7 +396,7 @@ interface TallyParts {
  * Makes the totals of a fleet; awaits `pause` between steps. Reads clients from their texts one by one: thousands of them at once
  * would take tens of megabytes.
  */
-async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
+export async function fleetTally(parts: TallyParts, pause: () => Promise<void>): Promise<ReadTotals> {
   const tally = new Tally();
   const gaps: LogGap[] = [];
   setSums(tally, fleetSums(parts), parts.from.slice(0, 10));
@@ -448,7 +448,7 @@ function* clientsOf(
 }
 
 /** The counts of one client in a fleet; undefined when it was not seen. */
-function fleetClient(hash: string, { texts, own, from }: TallyParts): ClientTally | undefined {
+export function fleetClient(hash: string, { texts, own, from }: TallyParts): ClientTally | undefined {
   const known = [
     ...(texts.get(clientKey(hash)) ?? []).map((text) => readShard(text)?.get(hash)),
     own.clients.get(hash),
@@ -460,7 +460,7 @@ function fleetClient(hash: string, { texts, own, from }: TallyParts): ClientTall
 }
 
 /** The sums of a fleet. */
-function fleetSums({ texts, own }: TallyParts): FleetSums {
+export function fleetSums({ texts, own }: TallyParts): FleetSums {
   const sums = noSums();
   for (const text of texts.get(SUMS) ?? []) mergeSums(sums, readSumsText(text) ?? noSums());
   mergeSums(sums, sumsOf(own));

@@ -23,6 +23,11 @@ export interface TallyEntry {
   readonly would?: Entry['would'];
   readonly comparison?: Entry['comparison'];
   readonly failure?: string | undefined;
+  /** Read where the gateway gave up, for who chose the status. */
+  readonly cause?: string | undefined;
+  readonly incomplete?: true | undefined;
+  readonly totalMs?: number | undefined;
+  readonly upstreamMs?: number | undefined;
   /** The id of the brownout that refused the request, or why its body was not read. */
   readonly note?: string | undefined;
   readonly responseEdits?: Entry['responseEdits'];

@@ -37,6 +37,7 @@ const COLON = 0x3a;
 const CLOSE = 0x7d;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
+const DOT = 0x2e;
 
 const ROUTES: ReadonlySet<unknown> = new Set<Route>(['migrate', 'pass', 'other', 'webhook', 'none']);
 const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
@@ -344,6 +345,11 @@ export class LogLineReader {
     else if (length === 10 && isWord(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
+    else if (length === 5 && isWord(bytes, key, CAUSE)) entry.cause = this.words.of(bytes, start, end);
+    else if (length === 10 && isWord(bytes, key, INCOMPLETE)) {
+      if (isWord(bytes, start, TRUE)) entry.incomplete = true;
+    } else if (length === 7 && isWord(bytes, key, TOTAL_MS)) entry.totalMs = decimal(bytes, start, end);
+    else if (length === 10 && isWord(bytes, key, UPSTREAM_MS)) entry.upstreamMs = decimal(bytes, start, end);
     else if (length === 8 && isWord(bytes, key, NEWCOMER))
       entry.newcomer = newcomerNote(this.words.of(bytes, start, end));
     else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
@@ -391,6 +397,10 @@ const PATH = ascii('path');
 const UPSTREAM_PATH = ascii('upstreamPath');
 const SENT = ascii('sent');
 const NOTE = ascii('note');
+const CAUSE = ascii('cause');
+const INCOMPLETE = ascii('incomplete');
+const TOTAL_MS = ascii('totalMs');
+const UPSTREAM_MS = ascii('upstreamMs');
 const TRUE = ascii('true');
 const RESPONSE_NOTE = ascii('responseNote');
 const RESPONSE_EDITS = ascii('responseEdits');
@@ -457,6 +467,21 @@ function digits(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let i = start; i < end; i += 1) value = value * 10 + ((bytes[i] ?? 0x30) - 0x30);
   return value;
+}
+
+/** A number as `JSON.stringify` prints milliseconds: digits, a dot, at most three more; another form is parsed. */
+function decimal(bytes: Uint8Array, start: number, end: number): number | undefined {
+  const dot = bytes.subarray(start, end).indexOf(DOT);
+  const whole = dot === -1 ? end : start + dot;
+  const isPlain = (from: number, to: number): boolean =>
+    to > from && to - from < 12 && bytes.subarray(from, to).every((byte) => byte >= 0x30 && byte <= 0x39);
+  if (isPlain(start, whole) && dot === -1) return digits(bytes, start, whole);
+  if (isPlain(start, whole) && isPlain(whole + 1, end) && end - whole <= 4)
+    return (
+      (digits(bytes, start, whole) * 1000 + digits(bytes, whole + 1, end) * 10 ** (4 - (end - whole))) / 1000
+    );
+  const value = parsedJson(decoder.decode(bytes.subarray(start, end)));
+  return typeof value === 'number' ? value : undefined;
 }
 
 function isText(value: unknown): value is string {

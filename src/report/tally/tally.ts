@@ -40,6 +40,16 @@ const MAX_DAYS = 4000;
 /** Share of clients to keep when there are too many: those with the most requests, since invented keys have few. */
 const KEPT_SHARE = 0.75;
 
+/** Webhooks come from V2, and what is under neither prefix from health checks, browsers and crawlers: no client of a version. */
+function isOfClient(entry: TallyEntry): boolean {
+  return !isPreflight(entry) && entry.route !== 'webhook' && entry.route !== 'other';
+}
+
+/** Whether a tally counts the entry as a V1 request of its client. */
+export function isV1Request(entry: TallyEntry): boolean {
+  return isOfClient(entry) && isOfV1(entry);
+}
+
 /** Totals entries for the retirement report, in any order. Memory grows with clients and days, not with entries. */
 export class Tally {
   readonly clients = new Map<string, ClientTally>();
@@ -76,8 +86,7 @@ export class Tally {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
-    // Webhooks come from V2, and what is under neither prefix from health checks, browsers and crawlers: no client of a version.
-    if (isPreflight(entry) || entry.route === 'webhook' || entry.route === 'other') return;
+    if (!isOfClient(entry)) return;
     const isV1 = isOfV1(entry);
     if (entry.route === 'none' && !isV1) {
       if (entry.verdict === 'refused' && entry.path === '') recordUse(this.unread, entry.time);

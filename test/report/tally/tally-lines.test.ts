@@ -154,6 +154,13 @@ const anyEntry: fc.Arbitrary<Entry> = fc
         ),
         responseWould: fc.array(fc.record({ change: oddText, path: oddText }), { maxLength: 2 }),
         responseNote: fc.constant('response-too-large'),
+        cause: oddText,
+        incomplete: fc.constant(true as const),
+        totalMs: fc.oneof(
+          fc.nat(100_000_000).map((us) => us / 1000),
+          fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+        ),
+        upstreamMs: fc.nat(100_000_000).map((us) => us / 1000),
         errorPointers: fc.array(oddText, { maxLength: 2 }),
         deprecated: fc.array(oddText, { maxLength: 2 }),
         unechoed: fc.array(oddText, { maxLength: 2 }),
@@ -176,6 +183,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc
 const KEPT = [
   'time client route operation verdict status edits attributes apiVersion origin would failure',
   'responseEdits responseWould responseNote errorPointers deprecated unechoed comparison ruleBook',
+  'cause incomplete totalMs upstreamMs',
 ].flatMap((names) => names.split(' '));
 
 describe('reading a line', () => {

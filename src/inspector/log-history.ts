@@ -1,0 +1,58 @@
+import { parsedJson } from '../rewrite-log/attributes.ts';
+import type { LoggedCounts } from '../report/logged-totals.ts';
+import type { TrendsData } from '../report/tally/client-trends.ts';
+import type { SeriesData } from '../rewrite-log/traffic-series.ts';
+import type { OperatorView } from './operator-view.ts';
+import type { HistoryWork, OperatorText } from './operator-work.ts';
+
+/** What a log says of the time before this run. */
+export interface LoggedHistory extends LoggedCounts {
+  readonly series: SeriesData;
+  readonly trends: TrendsData;
+  /** V1 operations by id: their requests, and those that failed. */
+  readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
+}
+
+/** Parts of a history. */
+interface LogHistoryParts {
+  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health'>;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly keepMs: number;
+  /** Reads the log in its own thread. */
+  readonly run: (work: Omit<HistoryWork, 'logFile'>) => Promise<OperatorText>;
+}
+
+/**
+ * The log from before the start of this run, which never changes: it is read once, when an operator first asks for something of it, and
+ * added to what this run counts.
+ */
+export class LogHistory {
+  private readonly parts: LogHistoryParts;
+  private reading: Promise<LoggedHistory | undefined> | undefined;
+
+  constructor(parts: LogHistoryParts) {
+    this.parts = parts;
+  }
+
+  /** Reads the log, and adds its traffic to that of this run; undefined where it cannot be read. A later call tries again then. */
+  read(): Promise<LoggedHistory | undefined> {
+    this.reading ??= this.readNow().catch(() => {
+      this.reading = undefined;
+      return undefined;
+    });
+    return this.reading;
+  }
+
+  private async readNow(): Promise<LoggedHistory> {
+    const { view, startedAt, keepMs, run } = this.parts;
+    const { status, bytes } = await run({ kind: 'history', until: startedAt, keepMs });
+    const text = new TextDecoder().decode(bytes);
+    if (status !== 200 || typeof parsedJson(text) !== 'object') throw new Error(text);
+    const history: LoggedHistory = JSON.parse(text);
+    view.series.merge(history.series);
+    view.trends.merge(history.trends);
+    view.health.learn(history.operations);
+    return history;
+  }
+}

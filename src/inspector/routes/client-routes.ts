@@ -1,0 +1,104 @@
+import type { Hono } from 'hono';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
+import type { ClientsView } from '../api.ts';
+import { CLIENT_SORTS, clientDetail, type ClientsFacts, clientsTable } from '../clients-table.ts';
+import type { InspectorParts } from '../inspector-parts.ts';
+import { failure, jsonResponse, queryFault, readCommand, WHOLE_NUMBER } from './responses.ts';
+import { replicaOf, reportOf } from './stat-routes.ts';
+
+/** Maximum bytes of a request to name a client. */
+const NAME_BYTES = 2048;
+
+/** Rows of a page of clients: by default, and at most. */
+const ROWS = 50;
+const MAX_ROWS = 500;
+
+/** Maximum characters to search for. */
+const MAX_SEARCH = 200;
+
+/** The facts about all clients, with those of the log from before the start. */
+async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
+  const { view, time, history, totals } = parts;
+  const [report] = await Promise.all([reportOf(parts), history?.read()]);
+  const { ring, trends, traces } = view;
+  return {
+    report,
+    known: report.coverage?.sentence ?? totals.coverage().sentence,
+    now: time(),
+    trendOf: (client) => trends.of(client),
+    traces: traces.all,
+    keptSince: ring.at(ring.oldest)?.time,
+  };
+}
+
+/**
+ * Adds `/clients/table` and `/clients/:client`; `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (without
+ * `name`, the name is removed) and returns the updated view. The media type is required, because another site's form cannot send it.
+ */
+export function clientRoutes(app: Hono, parts: InspectorParts): void {
+  app.get('/clients/table', async (c) => {
+    const { q = '', sort, order, offset, limit } = c.req.query();
+    const fault = queryFault(c.req.query(), {
+      sort: CLIENT_SORTS,
+      order: ['usual', 'reversed'],
+      offset: WHOLE_NUMBER,
+      limit: WHOLE_NUMBER,
+    });
+    if (fault !== undefined) return failure(400, 'bad-query', fault);
+    const query = {
+      q: q.slice(0, MAX_SEARCH),
+      sort: CLIENT_SORTS.find((name) => name === sort) ?? 'work',
+      isReversed: order === 'reversed',
+      offset: Number(offset ?? 0),
+      limit: Math.min(MAX_ROWS, Math.max(1, Number(limit ?? ROWS))),
+    };
+    return jsonResponse(clientsTable(await clientsFacts(parts), query));
+  });
+  app.get('/clients/:client', async (c) => {
+    const client = c.req.param('client').toLowerCase();
+    const detail = clientDetail(await clientsFacts(parts), client);
+    return detail === undefined
+      ? failure(404, 'no-client', `No client ${client} used V1, as far as this gateway knows.`)
+      : jsonResponse(detail);
+  });
+  app.get('/clients', () => jsonResponse(clientsView(parts)));
+  app.post('/clients', async (c) => {
+    const body = await readCommand(c.req.raw, NAME_BYTES);
+    if (body instanceof Response) return body;
+    const request = readRequest(body.text);
+    if (request === undefined) return failure(400, 'bad-request', 'Send {"client": hash, "name": text}.');
+    if (parts.nameClient === undefined) {
+      const detail = 'The gateway keeps names in a file: set GATEWAY_CLIENT_NAMES, and start it again.';
+      return failure(422, 'no-names-file', detail);
+    }
+    const outcome = parts.nameClient(request.client, request.name);
+    if (outcome !== undefined) return failure(422, 'not-named', outcome.fault);
+    return jsonResponse(clientsView(parts));
+  });
+}
+
+function clientsView(parts: InspectorParts): ClientsView {
+  const { names, view, nameClient, rollout } = parts;
+  const { replica } = replicaOf(rollout?.view().replica);
+  const known = names();
+  const { all } = view.traces;
+  const hashes = new Set([...known.keys(), ...all.keys()]);
+  return {
+    canBeNamed: nameClient !== undefined,
+    ...(replica === undefined ? {} : { replica: replica.name }),
+    clients: [...hashes].map((client) => {
+      const name = known.get(client);
+      const { userAgents = [], addresses = [] } = all.get(client) ?? {};
+      return { client, ...(name === undefined ? {} : { name }), userAgents, addresses };
+    }),
+  };
+}
+
+function readRequest(text: string): { readonly client: string; readonly name?: string } | undefined {
+  const value = parsedJson(text);
+  if (typeof value !== 'object' || value === null || !('client' in value)) return undefined;
+  const { client } = value;
+  if (typeof client !== 'string') return undefined;
+  if (!('name' in value)) return { client };
+  return typeof value.name === 'string' ? { client, name: value.name } : undefined;
+}

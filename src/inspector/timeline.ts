@@ -1,0 +1,197 @@
+import type { Report } from '../report/report.ts';
+import type { RolloutView } from '../rollout/rollout-tally.ts';
+
+/** A client that a brownout refused. */
+export interface NoticedClient {
+  readonly client: string;
+  readonly name?: string;
+  /** Requests that it refused, and the last of them: RFC 3339. */
+  readonly count: number;
+  readonly lastSeen: string;
+}
+
+/** One date or time on the way to the end of V1. */
+export interface TimelineMark {
+  readonly kind: 'deprecation' | 'sunset' | 'brownout';
+  /** `declared` by the rule book; `proposed` by the plan, where the rule book does not say the same. */
+  readonly source: 'declared' | 'proposed';
+  /** The operation or change that it is for; absent for all of V1. */
+  readonly of?: string;
+  /** The brownout. */
+  readonly id?: string;
+  /** RFC 3339: its time, or its first and last. A brownout without a beginning has been on, one without an end goes on. */
+  readonly from?: string;
+  readonly until?: string;
+  readonly state: 'past' | 'now' | 'to-come';
+  /** Percent of the requests that a brownout refuses, and its status. */
+  readonly share?: number;
+  readonly status?: number;
+  /** Number of clients that a proposed brownout would reach. */
+  readonly reaches?: number;
+  /** The clients that it refused; for a sunset, those that still used V1 after it. */
+  readonly clients: readonly NoticedClient[];
+}
+
+/** The dates of the end of V1. */
+export interface Timeline {
+  /** RFC 3339. */
+  readonly now: string;
+  /** By time. */
+  readonly marks: readonly TimelineMark[];
+  /** Sentences about dates that the rule book declares and the plan proposes otherwise. */
+  readonly differences: readonly string[];
+  /** A sentence that says why nothing is proposed; absent where something is. */
+  readonly noProposal?: string;
+}
+
+/** The dates of a plan: RFC 3339. */
+export interface EndProposal {
+  readonly deprecation: string;
+  readonly sunset: string;
+  /** Why the sunset is not earlier, as a part of a sentence. */
+  readonly sunsetBecause: string;
+  readonly brownouts: readonly {
+    readonly id: string;
+    readonly from: string;
+    readonly until: string;
+    /** Number of clients that it reaches. */
+    readonly reaches: number;
+  }[];
+}
+
+/** The facts behind a timeline. */
+export interface TimelineFacts {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly rollout: Pick<RolloutView, 'deprecation' | 'sunset' | 'ends' | 'brownouts'> | undefined;
+  readonly clients: Report['clients'];
+  readonly proposal: EndProposal | undefined;
+  readonly noProposal: string | undefined;
+}
+
+/** Puts declared and proposed dates on one axis, with the clients that met them. */
+export function timelineOf(facts: TimelineFacts): Timeline {
+  const { now, proposal, noProposal } = facts;
+  const marks = [...declaredMarks(facts), ...proposedMarks(facts)];
+  return {
+    now: new Date(now).toISOString(),
+    marks: marks.toSorted((one, other) => timeOf(one) - timeOf(other)),
+    differences: differencesOf(facts),
+    ...(proposal === undefined && noProposal !== undefined ? { noProposal } : {}),
+  };
+}
+
+function timeOf({ from, until }: TimelineMark): number {
+  return Date.parse(from ?? until ?? '') || 0;
+}
+
+function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly TimelineMark[] {
+  const { deprecation, sunset, ends = [], brownouts = [] } = rollout ?? {};
+  const source = 'declared';
+  const date = (
+    kind: 'deprecation' | 'sunset',
+    at: string | undefined,
+    of?: string,
+  ): readonly TimelineMark[] =>
+    at === undefined
+      ? []
+      : [
+          {
+            kind,
+            source,
+            ...(of === undefined ? {} : { of }),
+            from: at,
+            state: now < Date.parse(at) ? 'to-come' : 'past',
+            clients: kind === 'sunset' && of === undefined ? usedAfter(clients, at) : [],
+          },
+        ];
+  return [
+    ...date('deprecation', deprecation),
+    ...date('sunset', sunset),
+    ...ends.flatMap((end) => [
+      ...date('deprecation', end.deprecation, end.id),
+      ...date('sunset', end.sunset, end.id),
+    ]),
+    ...brownouts.map(({ id, state, from, until, share, status }): TimelineMark => ({
+      kind: 'brownout',
+      source,
+      id,
+      ...(from === undefined ? {} : { from }),
+      ...(until === undefined ? {} : { until }),
+      state: state === 'on' ? 'now' : state === 'over' ? 'past' : 'to-come',
+      share,
+      status,
+      clients: metBy(clients, id),
+    })),
+  ];
+}
+
+function metBy(clients: Report['clients'], id: string): readonly NoticedClient[] {
+  return clients.flatMap(({ client, name, brownouts }) => {
+    const met = brownouts.find(({ brownout }) => brownout === id);
+    if (met === undefined) return [];
+    return [{ client, ...(name === undefined ? {} : { name }), count: met.count, lastSeen: met.lastSeen }];
+  });
+}
+
+function usedAfter(clients: Report['clients'], at: string): readonly NoticedClient[] {
+  return clients
+    .filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(at))
+    .map(({ client, name, lastSeen, outcomes }) => ({
+      client,
+      ...(name === undefined ? {} : { name }),
+      count: outcomes.reduce((sum, { code, count }) => sum + (code === 'sunset' ? count : 0), 0),
+      lastSeen,
+    }));
+}
+
+function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly TimelineMark[] {
+  if (proposal === undefined) return [];
+  const source = 'proposed';
+  const state = (at: string): TimelineMark['state'] => (now < Date.parse(at) ? 'to-come' : 'past');
+  const date = (
+    kind: 'deprecation' | 'sunset',
+    at: string,
+    declared: string | undefined,
+  ): readonly TimelineMark[] =>
+    isSameTime(at, declared) ? [] : [{ kind, source, from: at, state: state(at), clients: [] }];
+  return [
+    ...date('deprecation', proposal.deprecation, rollout?.deprecation),
+    ...date('sunset', proposal.sunset, rollout?.sunset),
+    ...proposal.brownouts
+      .filter(
+        ({ from, until }) =>
+          !(rollout?.brownouts ?? []).some(
+            (one) => isSameTime(from, one.from) && isSameTime(until, one.until),
+          ),
+      )
+      .map(({ id, from, until, reaches }): TimelineMark => ({
+        kind: 'brownout',
+        source,
+        id,
+        from,
+        until,
+        state: state(from),
+        reaches,
+        clients: [],
+      })),
+  ];
+}
+
+/** A declared date that is over is what happened, and differs from no plan. */
+function differencesOf({ now, rollout, proposal }: TimelineFacts): readonly string[] {
+  if (proposal === undefined) return [];
+  return (['deprecation', 'sunset'] as const).flatMap((kind) => {
+    const declared = rollout?.[kind];
+    if (declared === undefined || Date.parse(declared) <= now || isSameTime(proposal[kind], declared))
+      return [];
+    const why = kind === 'sunset' ? `, ${proposal.sunsetBecause}` : '';
+    return [
+      `The rule book declares the ${kind} at ${declared}; the plan from the log proposes ${proposal[kind]}${why}.`,
+    ];
+  });
+}
+
+function isSameTime(one: string, other: string | undefined): boolean {
+  return other !== undefined && Date.parse(one) === Date.parse(other);
+}

@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ClientDetail, ClientsTable, Report, SeriesView, Timeline } from '../../src/inspector/api.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { inspected, type Inspected } from '../support/inspected.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const DAY = 86_400_000;
+const CLIENT = 'c'.repeat(16);
+
+/** A gateway that starts with a log of 40 orders of ten days, one of which failed each day, and gets two more. */
+async function restarted(): Promise<Inspected> {
+  const logFile = join(temporaryFolder('log-history'), 'rewrite.log');
+  const now = Date.now();
+  const lines = Array.from({ length: 40 }, (_, n) =>
+    entryLine({
+      ...sampleEntry(1, now - DAY * (1 + Math.floor(n / 4)) - n),
+      operation: 'order_floor_plan',
+      client: CLIENT,
+      status: n % 4 === 0 ? 500 : 201,
+    }),
+  );
+  await writeFile(logFile, lines.reverse().join(''));
+  const gateway = await inspected({ 'log-file': logFile });
+  for (let n = 1; n <= 2; n += 1) {
+    await gateway.post('/orders/floor_plans', '{"data":{}}');
+    await gateway.entry(n);
+  }
+  return gateway;
+}
+
+test('what an operator sees goes back as far as the log, and each number is the same everywhere', async () => {
+  const gateway = await restarted();
+  const series = await gateway.readJson<SeriesView>('/series?by=day');
+  const report = await gateway.readJson<Report>('/report');
+  const table = await gateway.readJson<ClientsTable>('/clients/table?sort=requests');
+  const detail = await gateway.readJson<ClientDetail>(`/clients/${CLIENT}`);
+  const sum = (of: (point: SeriesView['points'][number]) => number): number =>
+    series.points.reduce((all, point) => all + of(point), 0);
+  expect([sum(({ ofV1 }) => ofV1), sum(({ failed }) => failed)]).toEqual([42, 10]);
+  expect([report.v1, report.entries, report.days.reduce((all, { v1 }) => all + v1, 0)]).toEqual([42, 42, 42]);
+  expect(report.days.length).toBe(11);
+  expect(table).toMatchObject({
+    all: 2,
+    matching: 2,
+    rows: [{ client: CLIENT, v1: 40, failed: 10 }, { v1: 2 }],
+  });
+  expect(detail.operations).toMatchObject([{ operation: 'order_floor_plan', count: 40, failed: 10 }]);
+  expect(detail.trend.reduce((all, { failed }) => all + failed, 0)).toBe(10);
+  expect(table.known).toMatch(
+    /^Counts of this gateway alone, since \S+: those before its start at \S+ are from \S+rewrite\.log\.$/,
+  );
+  expect(series.known).toMatch(/before that, since \S+, from \S+rewrite\.log\.$/);
+  // Nobody knows whether the gateway ran in the day before it started.
+  expect(report.gaps?.map(({ kind }) => kind)).toContain('silent');
+  expect((await gateway.readJson<Timeline>('/timeline')).marks.map(({ kind }) => kind)).toContain('sunset');
+});
+
+test('without a log, counts begin with the gateway', async () => {
+  const gateway = await inspected();
+  await gateway.post('/orders/floor_plans', '{"data":{}}');
+  await gateway.entry(1);
+  const table = await gateway.readJson<ClientsTable>('/clients/table');
+  expect(table).toMatchObject({ all: 1, rows: [{ client: '-', v1: 1, trend: { length: 14 } }] });
+  expect(table.known).toMatch(/^Counts of this gateway alone, since \S+: no store is set\.$/);
+  expect((await gateway.readJson<Timeline>('/timeline')).noProposal).toMatch(/writes no log file/);
+  expect((await fetch(`${gateway.adminOrigin}/clients/${CLIENT}`)).status).toBe(404);
+});

@@ -1,0 +1,92 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { LoggedHistory } from '../../../src/inspector/log-history.ts';
+import { historyOfLog } from '../../../src/node/log/history-of-log.ts';
+import { ClientTrends } from '../../../src/report/tally/client-trends.ts';
+import { AnswerJudge } from '../../../src/rewrite-log/answers.ts';
+import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { TrafficSeries } from '../../../src/rewrite-log/traffic-series.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const START = Date.UTC(2026, 10, 20, 9);
+const UNTIL = START + 1000 * 60_000;
+const KEEP = 180 * 86_400_000;
+
+/** A minute apart: well, refused by V2, failed, on V1, refused on purpose, left, of V2's clients, and under neither prefix. */
+const entries: readonly Entry[] = Array.from({ length: 1200 }, (_, n): Entry => {
+  const entry = { ...sampleEntry(n, START + n * 60_000), totalMs: n + 0.125, upstreamMs: n / 2 };
+  const kinds: readonly Partial<Entry>[] = [
+    {},
+    { origin: 'v1', mode: 'observe' },
+    { status: 422 },
+    { status: 404 },
+    { status: 502, failure: 'upstream-unreachable', verdict: 'refused' },
+    { status: 200, failure: 'upstream-broken', incomplete: true },
+    { status: 500, failure: 'internal', cause: 'no progress', incomplete: true },
+    { status: 503, failure: 'brownout', verdict: 'refused', note: 'first' },
+    { status: 0 },
+    { route: 'other', path: '/favicon.ico', operation: undefined, client: undefined },
+    { route: 'none', path: '/api/v1/%00', verdict: 'refused', status: 400, operation: undefined },
+  ];
+  return { ...entry, ...kinds[n % kinds.length] };
+});
+
+const logFile = join(temporaryFolder('history-of-log'), 'rewrite.log');
+
+async function historyUntil(until: number, most?: number): Promise<LoggedHistory> {
+  await writeFile(logFile, entries.map((entry) => entryLine(entry)).join(''));
+  const { value } = await historyOfLog({ kind: 'history', logFile, until, keepMs: KEEP }, most);
+  return JSON.parse(JSON.stringify(value)) as LoggedHistory;
+}
+
+test('a log says what a gateway that ran all the time would have counted', async () => {
+  const history = await historyUntil(UNTIL);
+  const [judge, series, trends] = [new AnswerJudge(), new TrafficSeries(), new ClientTrends()];
+  for (const entry of entries) {
+    if (Date.parse(entry.time) > UNTIL) continue;
+    const answer = judge.judge(entry);
+    series.add(entry, Date.parse(entry.time), answer);
+    trends.add(entry, answer);
+  }
+  expect(history.series).toEqual(JSON.parse(JSON.stringify(series.data)));
+  expect(history.trends).toEqual(JSON.parse(JSON.stringify(trends.data)));
+  const failed = series.points('day', UNTIL, START).reduce((sum, point) => sum + point.failed, 0);
+  expect(failed).toBeGreaterThan(300);
+  const ofTrends = history.trends.flatMap(({ calls }) => calls.map(([, count]) => count));
+  expect(history.trends.reduce((sum, one) => sum + one.failed, 0)).toBe(
+    ofTrends.reduce((sum, count) => sum + count, 0),
+  );
+  const ofV2Clients = entries.filter(
+    ({ route, status, time, failure, incomplete }) =>
+      route === 'pass' &&
+      failure !== 'brownout' &&
+      Date.parse(time) <= UNTIL &&
+      (status >= 500 || incomplete === true),
+  );
+  expect(ofTrends.reduce((sum, count) => sum + count, 0)).toBe(failed - ofV2Clients.length);
+});
+
+test('nothing of this run is in it, and what was not read is said', async () => {
+  const history = await historyUntil(UNTIL);
+  expect(history).toMatchObject({
+    since: entries[0]?.time,
+    until: new Date(UNTIL).toISOString(),
+    unread: [],
+  });
+  const cut = await historyUntil(UNTIL, 64 * 1024);
+  expect(cut.entries).toBeLessThan(history.entries);
+  expect(cut.unread).toEqual(['The log is larger: only its newest 1 MiB are read.']);
+});
+
+test('a log that is not there has no history', async () => {
+  const { value } = await historyOfLog({
+    kind: 'history',
+    logFile: `${logFile}.none`,
+    until: UNTIL,
+    keepMs: KEEP,
+  });
+  expect(value).toMatchObject({ entries: 0, texts: {}, trends: [], operations: {} });
+});
