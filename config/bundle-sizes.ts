@@ -27,23 +27,23 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: 'engine alone: request rules on bytes (`capture-gateway/rewrite/plan`)',
     source: `export { compilePlans } from './rewrite/plan.ts';`,
-    limit: 20_000,
+    limit: 23_000,
   },
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 84_000,
+    limit: 87_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 87_000,
+    limit: 90_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 88_000,
+    limit: 91_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -58,13 +58,13 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker before its first request, with the rule book that ships',
     source: EDGE_WORKER,
     modules: 'first',
-    limit: 154_000,
+    limit: 157_000,
   },
   {
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 177_000,
+    limit: 181_000,
   },
 ];
 

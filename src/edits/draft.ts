@@ -1,6 +1,6 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import type { Edit } from '../json/edit.ts';
-import { memberName, type NameTable, printString } from '../json/names.ts';
+import { decodeString, memberName, type NameTable, printString } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { ARRAY, type Mark, OBJECT, type Tape, type WorkMemory } from '../json/tape.ts';
 
@@ -129,13 +129,31 @@ export class Draft {
     let index = 0;
     for (let child = this.tape.firstChild(array.node); child > 0; child = this.tape.next(child)) {
       if (!this.hasRoom()) break;
-      const element = new DraftElement(array, index);
+      const element = new DraftElement(array, index, child);
       if (this.open(element, child) !== undefined) array.elements.push(element);
       index += 1;
     }
   }
 
-  private hasRoom(): boolean {
+  /** Returns all elements of an array, whatever their values are. */
+  elementsOf(array: DraftArray): readonly DraftElement[] {
+    if (array.isWhole || array.node < 0) return array.elements;
+    array.isWhole = array.isEntered = true;
+    const known = new Map(array.elements.map((element) => [element.index, element]));
+    array.elements.length = 0;
+    let index = 0;
+    for (let child = this.tape.firstChild(array.node); child > 0; child = this.tape.next(child)) {
+      if (!this.hasRoom()) break;
+      const element = known.get(index) ?? new DraftElement(array, index, child);
+      this.open(element, child);
+      array.elements.push(element);
+      index += 1;
+    }
+    return array.elements;
+  }
+
+  /** True if there is memory for one more part; without it the draft is incomplete. */
+  hasRoom(): boolean {
     if (this.isIncomplete) return false;
     this.freeParts -= 1;
     if (this.freeParts >= 0 || this.memory === undefined) return true;
@@ -145,17 +163,24 @@ export class Draft {
   }
 }
 
-/** An element of a draft array. Those of V1's arrays are listed where their values are objects or arrays. */
+/** An element of a draft array. Those of V1's arrays are listed where their values are objects or arrays, or a rule asked for all. */
 export class DraftElement {
   readonly array: DraftArray;
   readonly index: number;
+  /** Its node on the tape; -1 in an array that a rule created. */
+  readonly node: number;
   value: DraftObject | DraftArray | undefined = undefined;
   /** The bytes of its value, in an array that a rule created. */
   literal: Uint8Array | undefined = undefined;
+  /** The member whose value it has in place of its own. */
+  from: DraftMember | undefined = undefined;
+  /** True if its value is not that of its node: a rule replaced it. */
+  isReplaced = false;
 
-  constructor(array: DraftArray, index: number) {
+  constructor(array: DraftArray, index: number, node = -1) {
     this.array = array;
     this.index = index;
+    this.node = node;
   }
 }
 
@@ -166,6 +191,8 @@ export class DraftArray {
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
   isEntered = false;
+  /** True once all of them are listed, those with strings and scalars too. */
+  isWhole = false;
   /** Its original container; undefined for the body. */
   readonly origin: DraftMember | DraftElement | undefined;
   /** Its current container. */
@@ -202,6 +229,10 @@ export class DraftMember {
   literal: Uint8Array | undefined = undefined;
   /** True if `value` is not that of its node: a rule replaced it. */
   isReplaced = false;
+  /** The JSON text of its name, where that was a value before. */
+  key: Uint8Array | undefined = undefined;
+  /** True if its node is an element of an array, which has no name. */
+  isElement = false;
   /** The object that it was originally in. */
   readonly home: DraftObject;
   /** The object that it is in now; undefined for the member that became the body. */
@@ -329,7 +360,8 @@ export function originPointer(
   node: number = member.node,
 ): string | undefined {
   if (node < 0) return undefined;
-  return `${originObjectPointer(draft, member.home)}/${originToken(draft, node)}`;
+  const around = originObjectPointer(draft, member.home);
+  return member.isElement ? around : `${around}/${originToken(draft, node)}`;
 }
 
 /** Returns the pointer of an object in the V1 body. */
@@ -345,12 +377,17 @@ function originOf(draft: Draft, holder: DraftMember | DraftElement | undefined):
 
 /** Returns the token of the member at `node` in pointers into the V1 body. */
 export function originToken(draft: Draft, node: number): string {
-  return pointerToken(nameOf(draft, draft.tape.id(node), node));
+  return pointerToken(nameAt(draft, draft.tape.id(node), node));
 }
 
 /** Only names that no rule uses have to be decoded. */
-function nameOf(draft: Draft, id: number, node: number): string {
+function nameAt(draft: Draft, id: number, node: number): string {
   return id > 0 ? draft.names.name(id) : memberName(draft.bytes, draft.tape, node);
+}
+
+/** The current name of a member, or of the one at `node` in a group of them. */
+function nameOf(draft: Draft, { id, key }: DraftMember, node: number): string {
+  return key === undefined || id > 0 ? nameAt(draft, id, node) : decodeString(key, 0, key.length);
 }
 
 /** Returns the RFC 6901 pointer of a member in the body after the rules so far; undefined if it is not in it. */
@@ -361,7 +398,7 @@ export function currentPointer(
 ): string | undefined {
   if (member.isRemoved || member.holder === undefined) return undefined;
   const around = objectPointer(draft, member.holder);
-  return around === undefined ? undefined : `${around}/${pointerToken(nameOf(draft, member.id, node))}`;
+  return around === undefined ? undefined : `${around}/${pointerToken(nameOf(draft, member, node))}`;
 }
 
 /** Returns the pointer of an object in the body after the rules so far; undefined if it is not in it. */
@@ -387,7 +424,26 @@ export function pointerAside(draft: Draft, object: DraftObject, name: string): s
 
 /** Returns the current name of a member. */
 export function currentName(draft: Draft, member: DraftMember): string {
-  return nameOf(draft, member.id, member.node);
+  return nameOf(draft, member, member.node);
+}
+
+/** Returns the JSON text of the current name of a member, as it is spelled. */
+export function spelledName({ bytes, tape, names }: Draft, member: DraftMember): Uint8Array {
+  const { id, node, key } = member;
+  if (member.isRenamed || (node < 0 && key === undefined) || member.isElement)
+    return printString(names.name(id));
+  return key ?? bytes.slice(tape.keyStart(node), tape.keyEnd(node));
+}
+
+/** Returns the members of an object, each by itself where they are grouped. */
+export function eachMember({ tape }: Draft, object: DraftObject): readonly DraftMember[] {
+  return object.members.flatMap((member) => {
+    if (member.last === member.node) return member;
+    const group: DraftMember[] = [];
+    for (let { node } = member; node !== member.last; node = tape.next(node))
+      group.push(new DraftMember(member.id, node, node, true, member.home));
+    return [...group, new DraftMember(member.id, member.last, member.last, true, member.home)];
+  });
 }
 
 /** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */
@@ -417,9 +473,12 @@ function cloneValue(
   const clone = new DraftArray(value.node, up);
   clone.isChanged = value.isChanged;
   clone.isEntered = value.isEntered;
+  clone.isWhole = value.isWhole;
   for (const element of value.elements) {
-    const copy = new DraftElement(clone, element.index);
+    const copy = new DraftElement(clone, element.index, element.node);
     copy.literal = element.literal;
+    copy.from = element.from;
+    copy.isReplaced = element.isReplaced;
     copy.value = cloneValue(element.value, copy);
     clone.elements.push(copy);
   }
@@ -436,6 +495,8 @@ function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
   clone.isMoved = member.isMoved;
   clone.literal = member.literal;
   clone.isReplaced = member.isReplaced;
+  clone.key = member.key;
+  clone.isElement = member.isElement;
   clone.value = cloneValue(member.value, clone);
   return clone;
 }
@@ -563,7 +624,12 @@ class Printer {
     const { tape } = this.draft;
     const { node, last, place, value, literal } = member;
     if (!member.hasDelimiter && !isFirst) recipe.insert(COMMA);
-    const isOwn = node >= 0 && !member.isRenamed && !member.isReplaced && literal === undefined;
+    const isOwn =
+      node >= 0 &&
+      !member.isRenamed &&
+      !member.isReplaced &&
+      literal === undefined &&
+      member.key === undefined;
     if (isOwn && !isCopy && place === node && value?.isChanged !== true) {
       recipe.bytes(this.layoutMark(member), tape.endMark(last), false);
       return;
@@ -572,7 +638,10 @@ class Printer {
       const layoutEnd = member.hasLead ? tape.keyStartMark(place) : tape.leadMark(place);
       recipe.bytes(this.layoutMark(member), layoutEnd, isCopy);
     }
-    if (node < 0) {
+    if (member.key !== undefined && !member.isRenamed) {
+      recipe.insert(member.key);
+      recipe.insert(COLON);
+    } else if (node < 0 || member.isElement) {
       const { key, opening } = this.key(member.id);
       if (isMadeObject(value)) {
         recipe.insert(opening);
@@ -591,6 +660,13 @@ class Printer {
     if (literal !== undefined) recipe.insert(literal);
     else if (value === undefined) recipe.bytes(tape.startMark(node), tape.endMark(last), isCopy);
     else this.value(value, isCopy);
+  }
+
+  private element({ from, literal, value }: DraftElement, isCopy: boolean): void {
+    const { tape } = this.draft;
+    if (value !== undefined) this.value(value, isCopy);
+    else if (literal !== undefined || from === undefined) this.recipe.insert(literal ?? EMPTY);
+    else this.recipe.bytes(tape.startMark(from.node), tape.endMark(from.node), isCopy);
   }
 
   /** The start of the text that is printed before the key: the delimiter, white space, or the key itself. */
@@ -613,21 +689,19 @@ class Printer {
     const { tape } = this.draft;
     let at = tape.startMark(value.node);
     for (const element of value.elements) {
-      if (element.value?.isChanged !== true) continue;
-      const { node } = element.value;
-      this.recipe.bytes(at, tape.startMark(node), isCopy);
-      this.value(element.value, isCopy);
-      at = tape.endMark(node);
+      if (!element.isReplaced && element.value?.isChanged !== true) continue;
+      this.recipe.bytes(at, tape.startMark(element.node), isCopy);
+      this.element(element, isCopy);
+      at = tape.endMark(element.node);
     }
     this.recipe.bytes(at, tape.endMark(value.node), isCopy);
   }
 
   private madeArray({ elements }: DraftArray, isCopy: boolean): void {
     this.recipe.insert(OPEN_LIST);
-    for (const { index, value, literal } of elements) {
-      if (index > 0) this.recipe.insert(COMMA);
-      if (value !== undefined) this.value(value, isCopy);
-      else this.recipe.insert(literal ?? EMPTY);
+    for (const element of elements) {
+      if (element.index > 0) this.recipe.insert(COMMA);
+      this.element(element, isCopy);
     }
     this.recipe.insert(CLOSE_LIST);
   }

@@ -35,6 +35,9 @@ export const REQUEST_RECORDS: RecorderLimits = {
 /** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
 export const MAX_RECORDS = 64;
 
+/** Operations of a patch that say what became of one value; one that would need more is in no patch. */
+const MAX_STEPS = 256;
+
 /** For responses, whose patches have no value of V2. */
 export const RESPONSE_RECORDS: RecorderLimits = {
   records: MAX_RECORDS,
@@ -192,6 +195,30 @@ export class Recorder<Rule extends string = string> {
     this.record(rule, member, note);
   }
 
+  /**
+   * Called after the value of `member`, before at `before`, took another form. `steps` are the operations that say it of a value at
+   * `path`, with a free place aside; undefined where no patch can.
+   */
+  reshape(
+    rule: RuleName<Rule>,
+    member: DraftMember,
+    before: string,
+    steps: (path: string, aside: string) => readonly PatchOperation[] | undefined,
+  ): void {
+    if (!this.record(rule, member)) return;
+    this.moveInPatch(before, member);
+    const { holder } = member;
+    if (!this.makesPatch || holder === undefined) return;
+    const aside = pointerAside(this.draft, holder, currentName(this.draft, member));
+    const said = steps(this.pathOf(member) ?? '', aside);
+    this.remainingCharacters -= (said?.length ?? 0) * RECORD_CHARACTERS;
+    this.isUnsayable ||=
+      said === undefined ||
+      said.length > MAX_STEPS ||
+      (!this.limits.saysValues && said.some(({ op }) => op === 'replace'));
+    if (!this.isUnsayable) for (const operation of said ?? []) this.say(operation);
+  }
+
   /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
   enlist(rule: RuleName<Rule>, member: DraftMember, before: string, isEmpty: boolean): void {
     if (!this.record(rule, member)) return;
@@ -315,8 +342,9 @@ export class Recorder<Rule extends string = string> {
     this.records.push({ rule, from, member, note });
   }
 
-  private fromOf({ home }: DraftMember, node: number): string | undefined {
-    if (node < 0) return undefined;
+  private fromOf(member: DraftMember, node: number): string | undefined {
+    const { home } = member;
+    if (node < 0 || member.isElement) return originPointer(this.draft, member);
     if (this.lastHome?.object !== home)
       this.lastHome = { object: home, pointer: originObjectPointer(this.draft, home) };
     return `${this.lastHome.pointer}/${originToken(this.draft, node)}`;

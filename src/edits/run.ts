@@ -86,6 +86,8 @@ export interface MembersToOpen extends OpenedMembers {
   readonly objects: boolean[];
   readonly arrays: boolean[];
   list: boolean;
+  /** True if a rule goes into members of any name. */
+  all: boolean;
 }
 
 /** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
@@ -114,14 +116,14 @@ export function openLike({ objects, arrays }: MembersToOpen, to: number, from: n
   if (arrays[from] === true) arrays[to] = true;
 }
 
-/** The names of the members that `rules` open, as in the body before them: the old name where a rule gives a new one. */
-export function openedBy(rules: readonly RuleReads[]): OpenedMembers {
-  const opened: MembersToOpen = { objects: [], arrays: [], list: false };
+/** The names of the members that `rules` open, as in the body before them: the old name where a rule gives a new one; undefined for all. */
+export function openedBy(rules: readonly RuleReads[]): OpenedMembers | undefined {
+  const opened: MembersToOpen = { objects: [], arrays: [], list: false, all: false };
   for (const rule of rules.toReversed()) {
     openPath(opened, rule.path);
     rule.open?.(opened);
   }
-  return opened;
+  return opened.all ? undefined : opened;
 }
 
 /** Step codes reserved for each member of a rule: what was done to it, and why. */

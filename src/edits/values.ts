@@ -10,8 +10,11 @@ const LETTER_N = 0x6e;
 /** The JSON text of no value. */
 export const NULL = 'null';
 
-/** The JSON text of a member whose value is a string or a scalar; undefined for an object or an array. */
-export function jsonOf({ bytes, tape }: Draft, { node, literal, value }: DraftMember): string | undefined {
+/** The JSON text of a member or an element whose value is a string or a scalar; undefined for an object or an array. */
+export function jsonOf(
+  { bytes, tape }: Draft,
+  { node, literal, value }: Pick<DraftMember, 'node' | 'literal' | 'value'>,
+): string | undefined {
   if (literal !== undefined) return decoder.decode(literal);
   if (value !== undefined || node < 0) return undefined;
   const kind = tape.kind(node);

@@ -65,7 +65,7 @@ interface ScanLimits {
   /** The names to match: the ids of matching members are recorded on the tape. */
   readonly names?: NameTable;
   /** The members whose contents are recorded; all when absent. Elements of an array follow their array. */
-  readonly opened?: OpenedMembers;
+  readonly opened?: OpenedMembers | undefined;
 }
 
 /** Why a text is refused, and where: byte offset from 0, line and column (in characters) from 1. */

@@ -391,7 +391,8 @@ function ruleInText(rule: RequestRule): RequestRule {
     const value = JsonDocument.read(encoder.encode(rule.json));
     return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
   }
-  if ('conversion' in rule || rule.rule === 'split') return { ...rule, isOfTexts: true };
+  if ('conversion' in rule || 'elements' in rule || rule.rule === 'split')
+    return { ...rule, isOfTexts: true };
   if (rule.rule !== 'map') return rule;
   const values = rule.values.map(({ from, to }) => ({
     from: scalarOf(from.text),
@@ -897,7 +898,8 @@ class DraftFields {
       return;
     }
     for (let { node } = member; ; node = this.tape.next(node)) {
-      const text = member.isRenamed ? currentName(this.draft, member) : undefined;
+      const isNamed = member.isRenamed || member.key !== undefined;
+      const text = isNamed ? currentName(this.draft, member) : undefined;
       this.kept(node, steps, part, text);
       if (node === last) return;
     }
@@ -913,13 +915,22 @@ class DraftFields {
     const elements = new Map(array.elements.map((element) => [element.index, element]));
     let index = 0;
     for (let node = this.tape.firstChild(array.node); node > 0; node = this.tape.next(node)) {
-      const value = elements.get(index)?.value;
+      const element = elements.get(index);
       const [first = 0] = this.fieldsOf(node);
       const text = this.fields[first]?.name[part + 1]?.text ?? '';
-      if (value === undefined) this.kept(node, steps, part + 1, text);
-      else this.value(value, node, [...steps, { text, part: part + 1 }], part + 1);
+      const inside = [...steps, { text, part: part + 1 }];
+      if (element?.isReplaced === true) this.replaced(element, inside);
+      else if (element?.value === undefined) this.kept(node, steps, part + 1, text);
+      else this.value(element.value, node, inside, part + 1);
       index += 1;
     }
+  }
+
+  /** An element that a rule gave another value, perhaps that of a member. */
+  private replaced({ value, literal, from }: DraftElement, steps: readonly Step[]): void {
+    if (from === undefined || from.node < 0 || literal !== undefined) this.add(literal, value, steps);
+    else if (value === undefined) this.keptInside(from.node, steps, partOfMember(from));
+    else this.value(value, from.node, steps, partOfMember(from));
   }
 
   /** A value that no rule changed, in which `part` is the part of its own name; `text` replaces that. */
@@ -998,8 +1009,9 @@ function textOf(json: Uint8Array): string {
 }
 
 /** The position of a member's name among the parts of the names of its fields. */
-function partOfMember({ home }: DraftMember): number {
-  return home.origin === undefined ? 0 : partOfHolder(home.origin) + 1;
+function partOfMember({ home, isElement }: DraftMember): number {
+  if (home.origin === undefined) return 0;
+  return partOfHolder(home.origin) + (isElement ? 0 : 1);
 }
 
 function partOfHolder(holder: DraftMember | DraftElement): number {

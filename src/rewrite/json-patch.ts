@@ -64,10 +64,17 @@ export class JsonPatchPlan {
   /** The rules for a body that names what changes, such as a JSON Merge Patch (RFC 7396). */
   readonly merge: Plan;
   private readonly book: RuleBook;
+  /** Rules that give a value another form, as records name them: what is in it has no place of its own. */
+  private readonly reshaping: ReadonlySet<string>;
 
   /** `changes` are those that apply to the operation. */
   constructor(book: RuleBook, changes: readonly Change[]) {
     this.book = book;
+    this.reshaping = new Set(
+      changes.flatMap(({ id, request }) =>
+        request.flatMap((rule) => ('elements' in rule ? [`${id} ${rule.rule}`] : [])),
+      ),
+    );
     this.merge = new Plan(
       { ...book, policies: { ...book.policies, flat: 'migrate' } },
       changes.map((change) => ({
@@ -199,7 +206,11 @@ export class JsonPatchPlan {
     const document = JsonDocument.read(outcome.body);
     if (!(document instanceof JsonDocument)) return { pointer, records: [] };
     const found = chainOf(document, steps, isObject);
-    if (found === 'several' || outcome.records.some(({ rule }) => rule === 'join'))
+    const isInside = outcome.records.some(
+      ({ change, rule, from }) =>
+        this.reshaping.has(`${change} ${rule}`) && from !== undefined && pointer.startsWith(`${from}/`),
+    );
+    if (isInside || found === 'several' || outcome.records.some(({ rule }) => rule === 'join'))
       return { refusal: ofAnotherSize(pointer) };
     return found === 'none' ? undefined : { pointer: found, records: outcome.records };
   }

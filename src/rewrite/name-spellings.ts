@@ -258,7 +258,11 @@ function plain({ wrapper, in: objects, moves }: NamedRule): NamedRule {
   return {
     wrapper,
     in: objects.map(plainName),
-    moves: moves.map(({ from, to }) => ({ from: from.map(plainName), to: to.map(plainName) })),
+    moves: moves.map(({ from, to, isInside }) => ({
+      from: from.map(plainName),
+      to: to.map(plainName),
+      isInside,
+    })),
   };
 }
 
@@ -346,17 +350,26 @@ export interface NamedRule {
   readonly wrapper: string | undefined;
   readonly in: Path;
   /** The paths of members in both versions, from the objects at `in`. */
-  readonly moves: readonly { readonly from: Path; readonly to: Path }[];
+  readonly moves: readonly {
+    readonly from: Path;
+    readonly to: Path;
+    /** True for what another move takes along in a value. */
+    readonly isInside: boolean;
+  }[];
 }
 
 /** What request rules do to names, in their order. */
 export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] {
   return rules.map((rule) => {
     const lens = lensOf(rule);
-    const moves = lens.moves(rule).flatMap(({ from, to, through }) => {
-      const inside = through === undefined ? [] : [{ from, to: [...to, ...through] }];
-      return [...inside, { from, to }];
-    });
+    const moves = lens.moves(rule).flatMap(({ from, to, inside = [] }) => [
+      ...inside.map((one) => ({
+        from: [...from, ...one.from],
+        to: [...to, ...one.to],
+        isInside: true,
+      })),
+      { from, to, isInside: false },
+    ]);
     return { wrapper: lens.unwraps?.(rule), in: 'in' in rule ? rule.in : [], moves };
   });
 }
@@ -455,12 +468,17 @@ function reverseRule(
   tokens: readonly string[],
   loose: boolean,
 ): readonly string[] {
-  for (const { from, to } of moves) {
+  for (const { from, to, isInside } of moves) {
     const at = tokens.findIndex(
       (_, index) =>
-        to.every((name, step) => tokens[index + step] === name) && matchesPath(objects, tokens, index, loose),
+        to.every((name, step) => isStep(name, tokens[index + step])) &&
+        matchesPath(objects, tokens, index, loose),
     );
-    if (at !== -1) return tokens.toSpliced(at, to.length, ...from);
+    if (at !== -1) {
+      const element = tokens[at + to.indexOf('*')] ?? '';
+      return tokens.toSpliced(at, to.length, ...from.map((name) => (name === '*' ? element : name)));
+    }
+    if (isInside) continue;
     const { length } = objects;
     const rest = tokens.slice(length);
     const isAround = rest.length < to.length && rest.every((name, step) => name === to[step]);
@@ -478,8 +496,12 @@ function matchesPath(path: Path, tokens: readonly string[], length: number, loos
   const skipped = path.length - length;
   for (let at = 0; at < length; at += 1) {
     const segment = path[skipped + at];
-    const token = tokens[at] ?? '';
-    if (segment === '*' ? !/^\d+$/.test(token) : segment !== token) return false;
+    if (!isStep(segment, tokens[at])) return false;
   }
   return true;
+}
+
+/** Whether a step of a path, or any element of an array, is what a token names. */
+function isStep(step: string | undefined, token: string | undefined): boolean {
+  return step === '*' ? token !== undefined && /^\d+$/.test(token) : step === token;
 }

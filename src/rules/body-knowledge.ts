@@ -95,6 +95,7 @@ export class BodyKnowledge {
 
   private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
     if ('from' in rule) return this.learnMove(rule, change);
+    if ('elements' in rule) return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
     switch (rule.rule) {
       case 'unwrap':
         return this.learnUnwrap(rule, change, migratesFlat);

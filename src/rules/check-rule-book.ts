@@ -56,6 +56,7 @@ import {
   templateShape,
 } from './rule.ts';
 import { placedMembers } from './kinds/kinds.ts';
+import { makesList } from './kinds/elements.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
 import { keepsMember, namedMembers, REQUEST_RULE_NAMES, WHY_NO_INVERSE } from './kinds/words.ts';
 import type { NoInverse } from './kinds/kind.ts';
@@ -78,7 +79,9 @@ const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>
   prefix: ['value'],
   unprefix: ['value'],
   date: ['value'],
-  list: ['conflict'],
+  list: ['conflict', 'value'],
+  entries: ['conflict', 'value'],
+  unlist: ['conflict', 'value'],
   join: ['conflict', 'value'],
   split: ['conflict', 'value'],
 };
@@ -758,6 +761,10 @@ function partialJoins({ id, on, request }: Change, operations: readonly Operatio
   const patch = operations.find((one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)));
   if (patch === undefined) return [];
   return request.flatMap((rule) => {
+    if ('elements' in rule && rule.elements.are === 'pairs' && makesList(rule)) {
+      const [of, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
+      return `change "${id}": a PATCH of "${patch.id}" with only some members of ${of} replaces the whole list ${to}, so V2 loses the others; clients have to send all of them`;
+    }
     if (rule.rule !== 'join') return [];
     const members = rule.members.join(' and ');
     return `change "${id}": a PATCH of "${patch.id}" with only some of ${members} replaces the whole of ${printPath([...rule.in, rule.to])}, so V2 loses the others; clients have to send all of them`;
@@ -851,6 +858,8 @@ function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge)
 const GIVING: Readonly<Partial<Record<RequestRuleName, string>>> = {
   rename: 'renamed',
   list: 'put',
+  entries: 'put',
+  unlist: 'put',
   join: 'joined',
   split: 'split',
   copy: 'copied',
@@ -871,9 +880,9 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
     if (rule.rule === 'nest') return `then nests under ${printPath([...rule.in, rule.under])}`;
     if (rule.rule === 'rename') return `then renames to "${rule.to}"`;
     if (rule.rule === 'strip') return 'then strips';
-    if (to !== undefined) return `then moves to ${printPath(to)}`;
+    if (to !== undefined && !isSame(to, path)) return `then moves to ${printPath(to)}`;
   }
-  const isGiven = rule.rule !== 'nest' && placed.some((one) => isSame(one, path));
+  const isGiven = rule.rule !== 'nest' && !isNamed && placed.some((one) => isSame(one, path));
   return isGiven ? `also gives to ${printPath(named[0] ?? [])}` : undefined;
 }
 

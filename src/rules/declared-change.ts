@@ -1,6 +1,7 @@
 import { readScalar, scalarOf } from '../json/names.ts';
 import { type Conversion, dateConversion } from './kinds/conversion.ts';
 import { secondsOfDay } from './kinds/date-format.ts';
+import type { Elements } from './kinds/elements.ts';
 import type { SourcePath } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import { type Change, isRewritten, type Operation } from './rule-book.ts';
@@ -173,13 +174,13 @@ function declareRule(source: RequestSource, path: SourcePath, written: Written):
     const [of, conversion] = conversionOf(source);
     return aboutMember(conversion.rule, of, (place) => ({ rule: conversion.rule, ...place, conversion }));
   }
-  if ('list' in source) {
+  if (isOfElements(source)) {
+    const [rule, of, elements] = elementsOf(source);
     const { to } = source;
-    return aboutMember('list', source.list, (place) => ({
-      rule: 'list',
-      ...place,
-      to: to === undefined ? place.member : oneName(to),
-    }));
+    return aboutMember(rule, of, (place) => {
+      const named = { ...place, to: to === undefined ? place.member : oneName(to) };
+      return elements === undefined ? { rule: 'list', ...named } : { rule, ...named, elements };
+    });
   }
   if ('nest' in source) {
     const under = oneName(source.under);
@@ -237,6 +238,40 @@ function isSource<Word extends string>(
   word: Word,
 ): source is Extract<ConversionSource, Readonly<Record<Word, string>>> {
   return word in source;
+}
+
+/** The source of a rule about a list: the keys of one rule. */
+interface ElementsSource {
+  readonly list?: string;
+  readonly entries?: string;
+  readonly unlist?: string;
+  readonly with?: string;
+  readonly of?: string;
+  readonly name?: string;
+  readonly value?: string;
+}
+
+const LISTS = ['list', 'entries', 'unlist'] as const;
+
+function isOfElements<Source extends object>(
+  source: Source,
+): source is Extract<Source, Readonly<Partial<Record<'list' | 'entries' | 'unlist', string>>>> {
+  return LISTS.some((word) => word in source);
+}
+
+/** The rule, its member, and what the list has for the value without it; nothing where it is the one element. */
+function elementsOf(
+  source: ElementsSource,
+): readonly ['list' | 'entries' | 'unlist', string, Elements | undefined] {
+  const word = LISTS.find((one) => source[one] !== undefined) ?? 'list';
+  const { with: separator, of, name, value } = source;
+  const elements = (): Elements | undefined => {
+    if (separator !== undefined) return { are: 'texts', with: separator };
+    if (of !== undefined) return { are: 'objects', of: oneName(of) };
+    if (name === undefined || value === undefined) return undefined;
+    return { are: 'pairs', name: oneName(name), value: oneName(value) };
+  };
+  return [word, source[word] ?? '', elements()];
 }
 
 /** The members of a `set` or `default`, each with its position in the source. */
@@ -493,10 +528,14 @@ function responseRule(
     const [member, conversion] = conversionOf(source);
     return { rule: conversion.rule, path: readPath(member), conversion, status };
   }
-  if ('list' in source || 'first' in source) {
-    const rule = 'list' in source ? 'list' : 'first';
-    const path = readPath('list' in source ? source.list : source.first);
-    return { rule, path, to: source.to === undefined ? (path.at(-1) ?? '') : oneName(source.to), status };
+  if (isOfElements(source) || 'first' in source) {
+    const place = readPath('first' in source ? source.first : elementsOf(source)[1]);
+    const to = source.to === undefined ? (place.at(-1) ?? '') : oneName(source.to);
+    if ('first' in source) return { rule: 'first', path: place, to, status };
+    const [rule, , elements] = elementsOf(source);
+    return elements === undefined
+      ? { rule: 'list', path: place, to, status }
+      : { rule, path: place, to, elements, status };
   }
   if ('join' in source) {
     const { with: separator, at = 'last' } = source;

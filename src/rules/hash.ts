@@ -141,13 +141,14 @@ function meaningOf(change: Change, policies: Policies): unknown {
   ];
 }
 
-const REQUEST_PARTS = /* @__PURE__ */ 'rule member members in under to with at json values conversion'.split(
-  ' ',
-);
+const REQUEST_PARTS =
+  /* @__PURE__ */ 'rule member members in under to with at json values conversion elements'.split(' ');
 const QUERY_PARTS = /* @__PURE__ */ 'rule parameter parameters to text values with sign conversion'.split(
   ' ',
 );
-const RESPONSE_PARTS = /* @__PURE__ */ 'rule path as to with at json values conversion status'.split(' ');
+const RESPONSE_PARTS = /* @__PURE__ */ 'rule path as to with at json values conversion elements status'.split(
+  ' ',
+);
 
 /** The parts of a rule that have an effect, in this order, as far as it has them. */
 function partsOf(

@@ -365,10 +365,52 @@ const DESCRIPTIONS = {
   prefix: 'Puts a text in front of a string.',
   unprefix: 'Removes a text from the front of a string.',
   date: 'Writes a date in another form.',
-  list: 'Turns a value into a list of one.',
+  list: 'Turns a value into a list of one, a text with separators into a list of texts, or each value of a list into an object.',
+  entries:
+    'Turns an object into a list of pairs: an object with name and value for each member, in their order.',
+  unlist:
+    'Turns a list of texts into one text, a list of objects into one of values, or a list of pairs into an object.',
   join: 'Joins strings to one.',
   split: 'Splits a string into several members.',
 };
+
+const newListName = 'The name of the list; that of the member when absent.';
+const newName = 'The name of the value; that of the list when absent.';
+
+const pair = {
+  name: name.describe('The member of a pair with the name.'),
+  value: name.describe('The member of a pair with the value.'),
+};
+
+const listForms = {
+  with: optional(text, 'What separates the texts: a comma, for example.'),
+  of: optional(name, 'The member that each object has for a value.'),
+};
+
+const allForms = {
+  ...listForms,
+  name: optional(name, 'The member of a pair with the name.'),
+  value: optional(name, 'The member of a pair with the value.'),
+};
+
+/** A rule about a list, whose elements have one form. */
+function ofOneForm<Shape extends z.core.$ZodLooseShape>(shape: Shape, description: string) {
+  const hasPairs = 'name' in shape;
+  return strict(shape)
+    .refine(
+      (rule) => formsIn(rule) === 1 || (formsIn(rule) === 0 && !hasPairs),
+      hasPairs
+        ? 'needs one of with, of, or name and value'
+        : 'has with and of; write the one that the elements need',
+    )
+    .describe(description);
+}
+
+/** How many forms a rule gives the elements of its list; a half of a pair is none, but too much beside another. */
+function formsIn(rule: object): number {
+  const halves = ['name', 'value'].filter((key) => key in rule).length;
+  return ['with', 'of'].filter((key) => key in rule).length + halves / 2;
+}
 
 const conversions = [
   strict({ scale: memberPath, in: inside, by: factor, digits }).describe(DESCRIPTIONS.scale),
@@ -377,11 +419,17 @@ const conversions = [
   strict({ prefix: memberPath, in: inside, with: text }).describe(DESCRIPTIONS.prefix),
   strict({ unprefix: memberPath, in: inside, with: text }).describe(DESCRIPTIONS.unprefix),
   strict({ date: memberPath, in: inside, ...dateParts }).describe(DESCRIPTIONS.date),
-  strict({
-    list: memberPath,
-    in: inside,
-    to: optional(name, 'The name of the list; that of the member when absent.'),
-  }).describe(DESCRIPTIONS.list),
+  ofOneForm(
+    { list: memberPath, in: inside, to: optional(name, newListName), ...listForms },
+    DESCRIPTIONS.list,
+  ),
+  strict({ entries: memberPath, in: inside, to: optional(name, newListName), ...pair }).describe(
+    DESCRIPTIONS.entries,
+  ),
+  ofOneForm(
+    { unlist: memberPath, in: inside, to: optional(name, newName), ...allForms },
+    DESCRIPTIONS.unlist,
+  ),
 ] as const;
 
 const parts = z
@@ -556,7 +604,9 @@ const responseConversions = [
   strict({ prefix: memberPath, with: text, status }).describe(DESCRIPTIONS.prefix),
   strict({ unprefix: memberPath, with: text, status }).describe(DESCRIPTIONS.unprefix),
   strict({ date: memberPath, ...dateParts, status }).describe(DESCRIPTIONS.date),
-  strict({ list: memberPath, to: name.exactOptional(), status }).describe(DESCRIPTIONS.list),
+  ofOneForm({ list: memberPath, to: name.exactOptional(), ...listForms, status }, DESCRIPTIONS.list),
+  strict({ entries: memberPath, to: name.exactOptional(), ...pair, status }).describe(DESCRIPTIONS.entries),
+  ofOneForm({ unlist: memberPath, to: name.exactOptional(), ...allForms, status }, DESCRIPTIONS.unlist),
   strict({ first: memberPath, to: name.exactOptional(), status }).describe(
     'Replaces a list with its first element.',
   ),

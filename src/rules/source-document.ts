@@ -47,7 +47,8 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
   ['by', 'by: and the factor, such as 100'],
   ['with', 'with: and its text'],
   ['from', 'from: and the form of the date, such as date'],
-  ['value', 'value: and the release, such as 2025-01-01'],
+  ['version.value', 'value: and the release, such as 2025-01-01'],
+  ['value', 'value: and the name of the member'],
   ['pointer', 'pointer: and the member that says where, such as field'],
   ['origins', "origins: and a list of them, or ['*']"],
   ['sign', 'sign: { scheme: standard-webhooks, verify: V2_SECRET, with: OUR_SECRET }'],
@@ -387,7 +388,9 @@ function unknownKey(path: SourcePath, key: string, holder: SourcePath, known: st
 function typeFault(path: SourcePath, value: unknown, expected: string): SourceFault {
   const label = printSourcePath(path);
   const isPrefix = path.length === 1 && (path[0] === 'from' || path[0] === 'to');
-  const example = isPrefix ? undefined : EXAMPLES.get(path.at(-1));
+  const example = isPrefix
+    ? undefined
+    : (EXAMPLES.get(path.slice(-2).join('.')) ?? EXAMPLES.get(path.at(-1)));
   const suggestion = example === undefined ? '' : `; write ${example}`;
   if (value === undefined) return { path, message: `${label} is missing${suggestion}` };
   const quotes = typeof value === 'number' || typeof value === 'boolean' || value === null;

@@ -255,7 +255,7 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
     for (const declared of response) {
       const { rule } = declared;
       // What is converted twice is converted further.
-      if (rule.rule === 'inverse' || 'conversion' in rule) continue;
+      if (rule.rule === 'inverse' || 'conversion' in rule || 'elements' in rule) continue;
       const key = effectKey(rule);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
@@ -306,7 +306,8 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   if ('conversion' in inverted || !beginsWith(path, inverted.path)) return false;
   if (inverted.rule === 'strip') return inverted.only === undefined;
   const name = inverted.path.at(-1);
-  if (inverted.rule === 'list' || inverted.rule === 'first') return inverted.to !== name;
+  if ('elements' in inverted || inverted.rule === 'list' || inverted.rule === 'first')
+    return inverted.to !== name;
   if (inverted.rule === 'split') return !inverted.to.some((part) => part === name);
   if (inverted.rule !== 'unnest') return true;
   // Members that the nest does not list stay in the sub-object.
@@ -346,6 +347,8 @@ const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after
   copy: ['copies '],
   list: ['makes ', ' a list'],
   first: ['takes the first of '],
+  entries: ['makes ', ' a list'],
+  unlist: ['makes one value of '],
   join: ['joins '],
   split: ['splits '],
   scale: ['converts '],

@@ -345,6 +345,72 @@ test('whatever the bytes are, those outside of edits stay, and a form without ru
   );
 }, 240_000);
 
+cases(
+  'list splits texts, and a form has no empty list',
+  [{ rule: 'list', member: 'a', in: [], to: 'b', elements: { are: 'texts', with: ',' } }],
+  [
+    ['x=1&a=p,q+r&y=2', 'x=1&b[]=p&b[]=q+r&y=2'],
+    ['a=p%2Cq', 'b[]=p&b[]=q'],
+    ['a=', 'b[]='],
+    ['a=p&b=q', 'b[]=p'],
+    ['a[]=p', 'refused 422 unconvertible-value /a'],
+    ['a=p&a=q', 'refused 400 duplicate-member /a'],
+    ['x=1', 'x=1'],
+  ],
+);
+
+cases(
+  'unlist joins texts',
+  [{ rule: 'unlist', member: 'a', in: ['p'], to: 'a', elements: { are: 'texts', with: ', ' } }],
+  [
+    ['p[a][]=1&x=0&p[a][]=2', 'x=0&p[a]=1%2C+2'],
+    ['p[a][]=1%2C+2', 'refused 422 unconvertible-value /p/a'],
+    ['p[a][]=', 'p[a]='],
+    ['p[a]=1', 'refused 422 unconvertible-value /p/a'],
+  ],
+);
+
+cases(
+  'list puts each element into an object',
+  [{ rule: 'list', member: 'a', in: [], to: 'a', elements: { are: 'objects', of: 'v w' } }],
+  [
+    ['a[]=1&x=0&a[]=%32', 'a[][v+w]=1&x=0&a[][v+w]=%32'],
+    ['a%5B%5D[x]=1', 'a%5B%5D%5Bv+w%5D%5Bx%5D=1'],
+    ['a[0]=1&a[1]=2', 'a[0][v+w]=1&a[1][v+w]=2'],
+    ['a[0][x]=1', 'a[0][v+w][x]=1'],
+  ],
+);
+
+cases(
+  'unlist takes each element out of its object',
+  [{ rule: 'unlist', member: 'a', in: [], to: 'b', elements: { are: 'objects', of: 'v' } }],
+  [
+    ['a[][v]=1&a[][v]=%32', 'b[]=1&b[]=%32'],
+    ['a[0][v][x]=1', 'b[0][x]=1'],
+    ['a[][v]=1&a[][w]=2', 'refused 422 unconvertible-value /a'],
+  ],
+);
+
+cases(
+  'entries pairs names and values',
+  [{ rule: 'entries', member: 'f', in: [], to: 'f', elements: { are: 'pairs', name: 'k', value: 'v' } }],
+  [
+    ['f[a+b]=1&x=0&f[c]=%32', 'f[][v]=1&f[][k]=a+b&f[][k]=c&x=0&f[][v]=%32'],
+    ['f[a][x]=1', 'f[][v][x]=1&f[][k]=a'],
+    ['f=', 'refused 422 unconvertible-value /f'],
+  ],
+);
+
+cases(
+  'unlist makes members of pairs',
+  [{ rule: 'unlist', member: 'f', in: [], to: 'g', elements: { are: 'pairs', name: 'k', value: 'v' } }],
+  [
+    ['f[][k]=a+b&f[][v]=1&f[][k]=c&f[][v]=%32', 'g[a+b]=1&g[c]=%32'],
+    ['f[0][v]=1&f[0][k]=a', 'g[a]=1'],
+    ['f[][k]=a&f[][v]=1&f[][k]=a&f[][v]=2', 'refused 400 duplicate-member /f/1/v'],
+  ],
+);
+
 describe('rules for values take and write texts', () => {
   const convert = (conversion: Conversion): RequestRule => {
     return { rule: conversion.rule, member: 'a', in: [], conversion };

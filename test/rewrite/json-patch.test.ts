@@ -70,6 +70,32 @@ describe('pointers and values follow the rules', () => {
     expect(outcomeOf(operation, plan)).toBe(operation);
   });
 
+  test.each([
+    ['{"op":"replace","path":"/tags","value":"a,b"}', '{"op":"replace","path":"/words","value":["a","b"]}'],
+    ['{"op":"remove","path":"/tags"}', '{"op":"remove","path":"/words"}'],
+    [
+      '{"op":"test","path":"/fields","value":{"a":1}}',
+      '{"op":"test","path":"/fields","value":[{"k":"a","v":1}]}',
+    ],
+    ['{"op":"add","path":"/fields/a","value":1}', 'unconvertible-value /0/path'],
+    ['{"op":"add","path":"/mails/-","value":1}', 'unconvertible-value /0/path'],
+    ['{"op":"move","from":"/mails/0","path":"/x"}', 'unconvertible-value /0/from'],
+    ['{"op":"add","path":"/mails","value":[1]}', '{"op":"add","path":"/mails","value":[{"v":1}]}'],
+  ])('what a list has for a value is only replaced whole: %s', (operation, outcome) => {
+    const plan = planFor({}, [
+      { rule: 'list', member: 'tags', in: [], to: 'words', elements: { are: 'texts', with: ',' } },
+      { rule: 'list', member: 'mails', in: [], to: 'mails', elements: { are: 'objects', of: 'v' } },
+      {
+        rule: 'entries',
+        member: 'fields',
+        in: [],
+        to: 'fields',
+        elements: { are: 'pairs', name: 'k', value: 'v' },
+      },
+    ]);
+    expect(outcomeOf(`[${operation}]`, plan)).toBe(outcome.startsWith('{') ? `[${outcome}]` : outcome);
+  });
+
   test('an operation on what V2 has not is dropped, with one comma', () => {
     const keep = '{"op":"remove","path":"/a"}';
     const drop = '{"op":"remove","path":"/data/legacy"}';

@@ -8,6 +8,7 @@ import { compilePlans, type Plan } from '../../src/rewrite/plan.ts';
 import type { Refusal } from '../../src/rewrite/records.ts';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
 import { type Conversion, dateConversion } from '../../src/rules/kinds/conversion.ts';
+import type { Elements } from '../../src/rules/kinds/elements.ts';
 import type { RequestRule, ResponseRule } from '../../src/rules/rule.ts';
 import { undoingOf } from '../../src/rules/check-rule-book.ts';
 import { readForm, withoutEmpty } from '../support/form-reader.ts';
@@ -43,6 +44,21 @@ const convertRule = fc
   .map((rule): RequestRule => ({ rule: rule.conversion.rule, ...rule }));
 const startsWith = (one: readonly string[], other: readonly string[]): boolean =>
   other.every((step, index) => one[index] === step);
+const elements: fc.Arbitrary<Elements> = fc.oneof(
+  fc.record({ are: fc.constant('texts' as const), with: fc.constantFrom(' ', 'b', ' b ', '"') }),
+  fc.record({ are: fc.constant('objects' as const), of: name }),
+  fc.constantFrom(
+    { are: 'pairs' as const, name: 'a', value: 'b' },
+    { are: 'pairs' as const, name: 'x', value: 'c' },
+  ),
+);
+const elementsRule = (to: fc.Arbitrary<string>): fc.Arbitrary<RequestRule> =>
+  fc
+    .record({ elements, member: name, in: inside, to, isBack: fc.boolean() })
+    .map(({ isBack, ...rule }): RequestRule => {
+      const word = rule.elements.are === 'pairs' ? 'entries' : 'list';
+      return { rule: isBack ? 'unlist' : word, ...rule };
+    });
 /** Values that maps begin with. */
 const MAPPED: JsonScalar[] = [
   { isString: false, text: '7' },
@@ -60,6 +76,8 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
   ),
   ruleOf('rename', { member: name, in: inside, to: name }).filter(({ member, to }) => member !== to),
   ruleOf('list', { member: name, in: inside, to: name }),
+  elementsRule(name),
+  elementsRule(name),
   ruleOf('unwrap', { member: name }),
   fc.record({
     rule: fc.constantFrom('strip' as const, 'only' as const),
@@ -226,9 +244,9 @@ const fields: fc.Arbitrary<readonly Field[]> = fc.oneof(
   fc.array(fc.tuple(names, text), { minLength: 1, maxLength: 7 }),
   fc.array(fc.tuple(fc.oneof(ofList, ofList, names), text), { minLength: 3, maxLength: 7 }),
 );
-/** What a form says; undefined for one that says two things of one name, or numbers out of order, which JavaScript sorts. */
+/** What a form says; undefined for one that says two things of one name, or numbers behind other names, which JavaScript sorts. */
 function saidBy(form: string): string | undefined {
-  return /\[1\].*\[0\]/.test(form) ? undefined : readForm(form);
+  return /\[1\].*\[0\]|\[[^\]\d]+\].*\[\d\]/.test(form) ? undefined : readForm(form);
 }
 const formOf = (all: readonly Field[]): string =>
   all
@@ -393,6 +411,7 @@ const undoneRule = (k: number): fc.Arbitrary<RequestRule> =>
       to: fc.constantFrom([`C${k}`], [`C${k}`, 'x'], ['C', 'M', `C${k}`]),
     }),
     ruleOf('list', { member: name, in: inside, to: fc.constant(`L${k}`) }),
+    elementsRule(fc.constant(`E${k}`)),
     ruleOf('split', { member: name, in: inside, to: fc.constant([`F${k}`, `G${k}`]), ...separated }),
     ruleOf('set', { member: fc.constant(`S${k}`), in: inside, json }).map((rule): RequestRule => ({
       ...rule,

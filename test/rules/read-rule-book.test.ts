@@ -290,9 +290,9 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, parameters, status, gone, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, copy, scale, quote, unquote, prefix, unprefix, date, list, join or split; did you mean "strip"?',
+      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, copy, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, join or split; did you mean "strip"?',
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
-      '18:17 change "second": the policy conflict is for nest, rename, move, copy, list, join, split, and this change has none; remove it',
+      '18:17 change "second": the policy conflict is for nest, rename, move, copy, list, entries, unlist, join, split, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
     ]);
   });
@@ -665,6 +665,22 @@ limits: { depth: 0 }
       change "c": copy needs two places of which none is in the other, and both are in "p.a"; write another path
     on: every, request: [ { copy: "lines.*.a", to: a } ]
       change "c": each * of to must be that of copy, at the same place
+    on: every, request: [ { list: a, with: ",", of: b } ]
+      changes[0].request[0] has with and of; write the one that the elements need
+    on: every, request: [ { unlist: a } ]
+      changes[0].request[0] needs one of with, of, or name and value
+    on: every, request: [ { unlist: a, name: k } ]
+      changes[0].request[0] needs one of with, of, or name and value
+    on: every, request: [ { unlist: a, of: v, name: k } ]
+      changes[0].request[0] needs one of with, of, or name and value
+    on: every, response: [ { unlist: a, of: v, with: "," } ]
+      changes[0].response[0] needs one of with, of, or name and value
+    on: every, response: [ { entries: a, name: k } ]
+      changes[0].response[0].value is missing; write value: and the name of the member
+    on: every, request: [ { entries: a, name: k, value: v, with: "," } ]
+      unknown key "with" in changes[0].request[0]; known here: entries, in, to, name, value
+    on: every, request: [ { list: a, with: "" } ]
+      changes[0].request[0].with is empty; write something
     on: every, request: [ strip: [null] ]
       changes[0].request[0].strip[0] must be a text, not nothing; put it in quotes
     on: every, request: [ strip: a..b ]
@@ -714,7 +730,7 @@ limits: { depth: 0 }
     on: every, response: [ { errors: false } ]
       changes[0].response[0].errors must be true, or a mapping with details, not false
     on: every, response: [ { alias-errors: true } ]
-      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, copy, scale, quote, unquote, prefix, unprefix, date, list, first, join, split, headers or inverse
+      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, copy, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
     on: every, response: inverted
       changes[0].response must be the word inverse or a list of response rules, not "inverted"
     on: every, response: [ invers ] → changes[0].response[0] must be a rule, not "invers"

@@ -41,6 +41,10 @@ describe('a request rule is stale', () => {
       this strip has no effect: "p.q" is an object since change "one", and * is any element of an array; name a member of it
     move, then strip → { move: p.x, to: q.y }, strip: p.x
       strip of "p.x" has no effect: change "one" moves "p.x" already: "p.x" is now "q.y"; name that, or put this rule before change "one"
+    unlist, then rename → { unlist: x, of: v, to: y }, { rename: x, to: z }
+      rename of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
+    rename, then entries → { rename: x, to: y }, { entries: x, name: k, value: v }
+      entries of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
     rename, then copy → { rename: x, to: y }, { copy: x, to: z }
       copy of "x" has no effect: change "one" renames "x" already: "x" is now "y"; name that, or put this rule before change "one"
     before unwrap, beside the wrapper → strip: x, unwrap: data
@@ -218,6 +222,7 @@ describe('a response rule is stale', () => {
     ["{ join: [a, b], to: c, with: ' ' }, { join: [b, a], to: d, with: ' ' }"],
     ['{ move: a.b, to: c }, { move: a.c, to: d }'],
     ['{ copy: a.b, to: c }, { copy: a.b, to: d }'],
+    ["{ unlist: d.a, of: v }, { unlist: d.a, with: ',' }"],
   ])('but not: %s', async (rules) => {
     expect(await messagesIn(inTurn(rules, 'response'))).toEqual([]);
   });

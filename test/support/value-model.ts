@@ -1,5 +1,6 @@
 import type { JsonScalar } from '../../src/json/names.ts';
 import type { Conversion } from '../../src/rules/kinds/conversion.ts';
+import type { Elements } from '../../src/rules/kinds/elements.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 
 // A second implementation of the request rules, on parsed values: as plain as can be, to compare with. It shares nothing with src but types.
@@ -104,6 +105,14 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
     if (keeps) return object;
     throw new Refused();
   };
+  if ('elements' in rule) {
+    if (!has(rule.member)) return object;
+    const value = get(rule.member);
+    const change = rule.rule === 'unlist' ? unlisted : listed;
+    const changed = value === null ? null : change(rule.elements, value, isText);
+    if (changed === undefined) return refuse();
+    return new Map([...without(rule.member, rule.to), [rule.to, changed]]);
+  }
   switch (rule.rule) {
     case 'rename':
       return has(rule.member)
@@ -184,6 +193,54 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
       throw new Refused();
     }
   }
+}
+
+function listed(elements: Elements, value: Value, isText: boolean): Value | undefined {
+  switch (elements.are) {
+    case 'texts':
+      if (typeof value !== 'string') return undefined;
+      return value === '' && !isText ? [] : value.split(elements.with);
+    case 'objects':
+      return Array.isArray(value)
+        ? value.map((one: Value): Members => new Map([[elements.of, one]]))
+        : undefined;
+    case 'pairs':
+      return value instanceof Map
+        ? [...(value as Members)].map(
+            ([name, one]): Members =>
+              new Map<string, Value>([
+                [elements.name, name],
+                [elements.value, one],
+              ]),
+          )
+        : undefined;
+  }
+}
+
+function unlisted(elements: Elements, value: Value, isText: boolean): Value | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const all = value as readonly Value[];
+  if (elements.are === 'texts') {
+    if (!all.every((one) => typeof one === 'string')) return undefined;
+    const joined = all.join(elements.with);
+    const again = joined === '' && !(isText && all.length === 1) ? [] : joined.split(elements.with);
+    return JSON.stringify(again) === JSON.stringify(all) ? joined : undefined;
+  }
+  const names = elements.are === 'objects' ? [elements.of] : [elements.name, elements.value];
+  const found: Value[][] = [];
+  for (const one of all) {
+    if (!(one instanceof Map) || one.size !== names.length || !names.every((name) => one.has(name)))
+      return undefined;
+    found.push(names.map((name) => (one as Members).get(name) ?? null));
+  }
+  if (elements.are === 'objects') return found.map(([one = null]) => one);
+  const members = new Map<string, Value>();
+  if (found.some(([name]) => typeof name !== 'string')) return undefined;
+  for (const [name, one = null] of found) {
+    if (typeof name !== 'string' || members.has(name)) throw new Refused();
+    members.set(name, one);
+  }
+  return members;
 }
 
 function isSame(value: Value, { isString, text }: JsonScalar): boolean {

@@ -349,6 +349,7 @@ function doneBy(edit: EditRecord): string {
   if (note === 'sibling')
     return `${name} is beside the wrapper, where V1 ignores it; the gateway removes it.`;
   if (note === 'value') return `The value of ${name} cannot be converted (${rule}); it stays.`;
+  if (note === 'more') return `Not all of ${name} has a place where it goes (${rule}); the rest of it goes.`;
   if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
   if (note === 'conflict' && path === undefined) {
     return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;

@@ -138,7 +138,16 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
 
 /** A rule that converts a value, without the path: its word, and the members beside it. */
 export interface Conversion {
-  readonly word: 'scale' | 'quote' | 'unquote' | 'prefix' | 'unprefix' | 'date';
+  readonly word:
+    | 'scale'
+    | 'quote'
+    | 'unquote'
+    | 'prefix'
+    | 'unprefix'
+    | 'date'
+    | 'list'
+    | 'entries'
+    | 'unlist';
   readonly options: readonly (readonly [name: string, value: FoundValue])[];
 }
 

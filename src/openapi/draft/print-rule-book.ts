@@ -376,6 +376,11 @@ function undone({ word, options }: Conversion): Conversion {
       return { word: 'unprefix', options };
     case 'unprefix':
       return { word: 'prefix', options };
+    case 'list':
+    case 'entries':
+      return { word: 'unlist', options };
+    case 'unlist':
+      return { word: options.some(([name]) => name === 'value') ? 'entries' : 'list', options };
     case 'date':
       return {
         word,

@@ -65,13 +65,14 @@ function putFirst(rule: RuleBase, run: Run, member: DraftMember, array: DraftArr
   member.literal = undefined;
   const isListed = entered?.index === 0;
   // An array that no rule has entered lists nothing yet.
-  const first = isListed ? entered : node > 0 ? new DraftElement(array, 0) : undefined;
+  const first = isListed ? entered : node > 0 ? new DraftElement(array, 0, node) : undefined;
   const value = first === undefined || isMade || isListed ? first?.value : run.draft.open(first, node);
+  const source = first?.from?.node ?? node;
   if (value !== undefined) {
     value.up = member;
     member.value = value;
   } else if (first?.literal !== undefined) member.literal = first.literal;
-  else if (node > 0) member.literal = bytes.slice(tape.start(node), tape.end(node));
+  else if (source > 0) member.literal = bytes.slice(tape.start(source), tape.end(source));
   else member.literal = encoder.encode(NULL);
   if (member.holder !== undefined) markChanged(member.holder);
   return first === undefined && node <= 0;

@@ -43,8 +43,8 @@ export interface Lens<Rule, Undo> extends ChangesValue {
 export interface MovedMember {
   readonly from: Path;
   readonly to: Path;
-  /** The path from its place in V2 to V1's value, where V2 has that inside of another. */
-  readonly through?: Path;
+  /** What is elsewhere in its value, as paths from there; each `*` of `from` is the one of `to`. */
+  readonly inside?: readonly { readonly from: Path; readonly to: Path }[];
 }
 
 /** A response rule without the statuses that it is for. */

@@ -10,6 +10,8 @@ import type { CopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
 import type { DeprecationsRule } from './deprecations.ts';
 import type { ErrorsRule } from './errors.ts';
+import * as elements from './elements.ts';
+import type { ElementsRule, ResponseElementsRule } from './elements.ts';
 import * as first from './first.ts';
 import * as flatten from './flatten.ts';
 import type { FlattenRule } from './flatten.ts';
@@ -62,6 +64,7 @@ export type RequestRule =
   | CopyRule
   | ConvertRule
   | ListRule
+  | ElementsRule
   | JoinRule
   | SplitRule;
 
@@ -80,6 +83,7 @@ export type ExplicitResponseRule =
   | ResponseCopyRule
   | ResponseConvertRule
   | ResponseListRule
+  | ResponseElementsRule
   | ResponseJoinRule
   | ResponseSplitRule;
 
@@ -102,6 +106,8 @@ const REQUEST_KINDS: ByName<Exclude<RequestRule, ConvertRule>, Kind<RequestRule>
   move: move.kind,
   copy: copy.kind,
   list: list.kind,
+  entries: elements.kind,
+  unlist: elements.kind,
   join: join.kind,
   split: split.kind,
 };
@@ -119,6 +125,8 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
   move: move.lens,
   copy: copy.lens,
   list: list.lens,
+  entries: elements.lens,
+  unlist: elements.lens,
   join: join.lens,
   split: split.lens,
 };
@@ -145,11 +153,13 @@ const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> 
 
 /** The kind of a request rule. */
 export function kindOf(rule: RequestRule): Kind<RequestRule> {
+  if ('elements' in rule) return elements.kind;
   return 'conversion' in rule ? convert.kind : REQUEST_KINDS[rule.rule];
 }
 
 /** What a request rule does to names, and what undoes it. */
 export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule> {
+  if ('elements' in rule) return elements.lens;
   return 'conversion' in rule ? convert.lens : LENSES[rule.rule];
 }
 
@@ -188,7 +198,7 @@ export function compileResponseRule(
 }
 
 function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
-  return Object.hasOwn(RESPONSE_KINDS, rule.rule);
+  return !('elements' in rule) && Object.hasOwn(RESPONSE_KINDS, rule.rule);
 }
 
 /** The same rule as a request has it: its path leads to objects, or to a member of them. */

@@ -44,7 +44,7 @@ export const kind: Kind<ListRule> = { compile };
 /** The first element comes back. */
 export const lens: Lens<ListRule, ResponseListRule> = {
   changesValue: true,
-  moves: ({ member, to }) => [{ from: [member], to: [to], through: ['0'] }],
+  moves: ({ member, to }) => [{ from: [member], to: [to], inside: [{ from: [], to: ['0'] }] }],
   inverse: ({ member, to }, objects) => [{ rule: 'first', path: [...objects, to], to: member }],
 };
 

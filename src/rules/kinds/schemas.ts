@@ -3,6 +3,8 @@ import type { Path } from '../../edits/run.ts';
 import type { AliasRule } from './alias.ts';
 import type { ConvertRule, ResponseConvertRule } from './convert.ts';
 import type { ResponseCopyRule } from './copy.ts';
+import { shapeOfElements } from './element-schemas.ts';
+import type { ResponseElementsRule } from './elements.ts';
 import type { DeprecationsRule } from './deprecations.ts';
 import type { FlattenRule } from './flatten.ts';
 import type { ResponseJoinRule, ResponseSplitRule } from './join.ts';
@@ -111,6 +113,9 @@ const FIRST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
     }),
   );
 
+const ELEMENTS: SchemaKind<ResponseElementsRule> = (rule, make) =>
+  ofMember(rule.path, (member) => make.reshape(member, rule.to, shapeOfElements(rule)));
+
 const JOIN: SchemaKind<ResponseJoinRule> = ({ path, members, to }, make) => [
   { in: path, edit: make.replace(members, [to]), of: [...path, ...members.slice(0, 1)] },
 ];
@@ -133,6 +138,8 @@ const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKi
   copy: COPY,
   list: LIST,
   first: FIRST,
+  entries: ELEMENTS,
+  unlist: ELEMENTS,
   join: JOIN,
   split: SPLIT,
 };
@@ -176,6 +183,7 @@ export function responseSchemaEdits<Edit>(
   rule: KindOfResponseRule,
   make: SchemaEdits<Edit>,
 ): readonly PlacedEdit<Edit>[] {
+  if ('elements' in rule) return ELEMENTS(rule, make);
   return 'conversion' in rule ? CONVERT(rule, make) : SCHEMAS[rule.rule](rule, make);
 }
 

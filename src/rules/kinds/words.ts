@@ -5,6 +5,7 @@ import * as convert from './convert.ts';
 import type { ConvertRule, ResponseConvertRule } from './convert.ts';
 import * as copy from './copy.ts';
 import * as deprecations from './deprecations.ts';
+import * as elements from './elements.ts';
 import * as errors from './errors.ts';
 import * as first from './first.ts';
 import * as flatten from './flatten.ts';
@@ -45,6 +46,8 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   copy: copy.words,
   list: list.words,
   first: first.words,
+  entries: elements.words,
+  unlist: elements.words,
   join: join.words,
   split: split.words,
 };
@@ -94,6 +97,7 @@ export function namedMembers(rule: RequestRule): readonly Path[] {
 }
 
 function wordsOf(rule: RequestRule): Words<RequestRule, ExplicitResponseRule> {
+  if ('elements' in rule) return elements.words;
   return 'conversion' in rule ? convert.words : WORDS[rule.rule];
 }
 
@@ -106,7 +110,7 @@ export function requestRuleWords(rule: RequestRule): string {
 /** A response rule in words. */
 export function responseRuleWords(rule: ExplicitResponseRule): string {
   const words: ResponseWords<RequestRule | ExplicitResponseRule> =
-    'conversion' in rule ? convert.words : WORDS[rule.rule];
+    'elements' in rule ? elements.words : 'conversion' in rule ? convert.words : WORDS[rule.rule];
   const path = 'path' in rule ? rule.path : [];
   return words.say(rule, path.join('.'), 'members' in rule ? within(path) : '');
 }

@@ -613,6 +613,62 @@ test('the values that a discriminator chooses by are those of V1', async () => {
   expect(discriminator.mapping).toEqual({ cat: '#/components/schemas/Cat' });
 });
 
+test('a list is what V1 has for it, in both directions', async () => {
+  const email = { type: 'object', required: ['address'], properties: { address: text, id: text } };
+  const pair = { type: 'object', properties: { key: text, value: ref('Value') } };
+  const body = {
+    type: 'object',
+    required: ['tags'],
+    properties: {
+      tags: { type: ['array', 'null'], description: 'Tags', items: text, example: ['a', 'b'] },
+      emails: { type: 'array', items: ref('Email'), examples: [[{ address: 'x' }]] },
+      fields: { type: 'array', items: pair, example: [{ key: 'a', value: 1 }] },
+    },
+  };
+  const rules = `{ list: tags, with: ',' }, { list: mails, of: address, to: emails }, { entries: fields, name: key, value: value }`;
+  const schemas = { Email: email, Value: { type: 'number' } };
+  const mark = { 'x-change': ['c'] };
+  const v1 = await v1Body(body, on(rules), schemas);
+  expect(v1).toEqual({
+    type: 'object',
+    required: ['tags'],
+    properties: {
+      tags: { type: ['string', 'null'], description: 'Tags', ...mark },
+      mails: { type: 'array', items: text, ...mark },
+      fields: { type: 'object', additionalProperties: ref('Value'), ...mark },
+    },
+  });
+  const back = `{ unlist: tags, with: ',' }, { unlist: mails, of: address }, { unlist: fields, name: key, value: value }`;
+  const plain = {
+    type: 'object',
+    properties: {
+      tags: text,
+      mails: { type: 'array', items: text },
+      fields: { type: 'object', additionalProperties: ref('Value') },
+    },
+  };
+  expect(await v1Body(plain, on(back), schemas)).toEqual({
+    type: 'object',
+    properties: {
+      tags: { type: 'array', items: text, ...mark },
+      mails: {
+        type: 'array',
+        items: { type: 'object', required: ['address'], properties: { address: text } },
+        ...mark,
+      },
+      fields: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['key', 'value'],
+          properties: { key: text, value: ref('Value') },
+        },
+        ...mark,
+      },
+    },
+  });
+});
+
 test('a copy is in V2 alone, and one that a response rule makes in V1 alone', async () => {
   const agent = { type: 'object', required: ['id'], properties: { id: text } };
   const object = (properties: object): object => ({ type: 'object', properties });

@@ -60,7 +60,10 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
     '{"a":"2026-01-31"}',
     ['/a > /a: write the date as epoch, not as date, such as 1798070400, not "2026-12-24"'],
   ],
-  ['{ list: a, to: b }', '{"a":1}', ['/a > /b: now a list of one']],
+  ['{ list: a, to: b }', '{"a":1}', ['/a > /b: now a list']],
+  ["{ list: a, with: ',' }", '{"a":"x,y"}', ['/a > /a: now a list']],
+  ['{ entries: a, name: k, value: v }', '{"a":{"x":1}}', ['/a > /a: now a list of pairs']],
+  ['{ unlist: a, of: v }', '{"a":[{"v":1}]}', ['/a > /a: now one value']],
   ['{ copy: a.b, to: c }', '{"a":{"b":1}}', ['/a/b > /c: V2 needs it in both places']],
   [
     '{ join: [a, b], to: c, with: " " }',
