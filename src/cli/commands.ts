@@ -217,7 +217,10 @@ export function report(command: Command): void {
     .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14)
     .option('--at <time>', 'end of the report, such as 2026-11-22 (default: now)', pointInTime)
     .optionsGroup('Guides and digests:')
-    .option('--guide', "print one client's migration guide: md, html or json, or write it as a skill")
+    .option(
+      '--guide',
+      "print one client's migration guide: md, html (a letter), mail (text), eml (a whole mail) or json, or write it as a skill",
+    )
     .option('--client <hash>', 'first digits of a client hash, for --guide')
     .option('--into <folder>', 'new folder, for --guide --format skill')
     .option('--digest', 'print a digest for each client that still uses V1, to mail to its owner: md or json')
@@ -226,7 +229,7 @@ export function report(command: Command): void {
     .option('--openapi <file>', 'OpenAPI description of V2, for the census: JSON or YAML')
     .option('--apply', 'with --census: write the proposed strip rules into the rule book');
   addRules(command, 'rule book, for --guide, --digest, --apply and --openapi');
-  addFormat(command, ['text', 'json', 'csv', 'md', 'html', 'skill']).action(
+  addFormat(command, ['text', 'json', 'csv', 'md', 'html', 'mail', 'eml', 'skill']).action(
     ending(async () => (await import('./report/report.ts')).runReport),
   );
 }

@@ -17,7 +17,7 @@
  * | `GET /status` | | `Status`: all in one sentence, and what is behind it |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with what operators changed |
- * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail` | `Report` |
+ * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail\|eml` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
  * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable` |
  * | `GET /clients/:client` | | `ClientDetail`; 404 |

@@ -413,7 +413,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
       return failure(
         400,
         'bad-request',
-        'Send {"mode": "migrate", "observe", "shadow", "canary" or "verify", "share", "operation", "client", "force", "check", "who", "why"}.',
+        `Send JSON with ${[...CHECKS.keys()].join(', ')}; mode is one of ${[...MODES].join(', ')}.`,
       );
     const outcome = await rollout.command(request);
     return outcome === undefined ? jsonResponse(rollout.view()) : failure(422, 'not-changed', outcome.fault);

@@ -63,14 +63,11 @@ export class AnswerJudge {
   private isNew(entry: AnsweredEntry): boolean {
     const outcome = canaryOutcome(entry.status, entry.failure) ?? 'success';
     if (!this.knowsV1) return outcome !== 'success' && !isSharedFailure(outcome);
-    const client = subjectOf(entry, entry.client);
-    const everybody = subjectOf(entry, EVERYBODY);
-    const isOfClient = this.byClient.addV2(client, outcome);
-    const isOfOperation = this.byOperation.addV2(everybody, outcome);
+    const isOfClient = this.byClient.addV2(subjectOf(entry, entry.client), outcome);
+    const isOfOperation = this.byOperation.addV2(subjectOf(entry, EVERYBODY), outcome);
     if (outcome === 'success') return false;
-    if (this.byClient.knows(client)) return !isOfClient;
-    if (this.byOperation.knows(everybody)) return !isOfOperation;
-    return !isSharedFailure(outcome);
+    const isAsBefore = isOfClient ?? isOfOperation;
+    return isAsBefore === undefined ? !isSharedFailure(outcome) : !isAsBefore;
   }
 }
 

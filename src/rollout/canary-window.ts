@@ -1,5 +1,6 @@
 import type { RollbackRule } from '../rules/rollout.ts';
 import {
+  bounded,
   BUCKETS,
   bucketOf,
   evidenceAbove,
@@ -7,7 +8,6 @@ import {
   quantileBounds,
   quantileOf,
   requestsToSee,
-  shareBounds,
   type Sample,
   share,
 } from './evidence.ts';
@@ -477,7 +477,7 @@ function latencyHarm(
 
 /** A share of failures with the bounds that hold with the certainty of a rule, from 0 to 1. */
 export function boundedShare(sample: Sample, rule: RollbackRule): FailedShare {
-  return { ...sample, ...shareBounds(sample, neededFor(rule)) };
+  return bounded(sample, neededFor(rule));
 }
 
 /** The evidence of a stage, and the requests that it still needs. */

@@ -37,29 +37,28 @@ function evidenceBelow({ requests, failures }: Sample, limit: number): number {
   return evidenceAbove({ requests, failures: requests - failures }, 1 - limit);
 }
 
-/** Halvings of a range of shares, after which a bound has more digits than anybody reads. */
-const STEPS = 24;
-
-/** The bounds of a share that hold at any time, from 0 to 1; each is wrong with the evidence `needed`, a logarithm. */
-export function shareBounds(sample: Sample, needed: number): { readonly low: number; readonly high: number } {
-  const seen = share(sample);
-  const isBelow = (limit: number): boolean => evidenceAbove(sample, limit) >= needed;
-  const isAbove = (limit: number): boolean => evidenceBelow(sample, limit) >= needed;
+/** A sample with the bounds of its share, from 0 to 1, that hold at any time; each is wrong with the evidence `needed`, a logarithm. */
+export function bounded(
+  sample: Sample,
+  needed: number,
+): Sample & { readonly low: number; readonly high: number } {
+  const { requests, failures } = sample;
   return {
-    low: seen === 0 ? 0 : edge(0, seen, (limit) => !isBelow(limit)),
-    high: seen === 1 ? 1 : edge(seen, 1, isAbove),
+    ...sample,
+    low: lowerBound(sample, needed),
+    high: 1 - lowerBound({ requests, failures: requests - failures }, needed),
   };
 }
 
-/** The least value between two at which a test that grows with it holds; the greater one where none does. */
-function edge(from: number, to: number, holds: (value: number) => boolean): number {
-  let [low, high] = [from, to];
-  for (let step = 0; step < STEPS; step += 1) {
+/** The greatest limit that the share of failures is above by the evidence. */
+function lowerBound(sample: Sample, needed: number): number {
+  let [low, high] = [0, share(sample)];
+  while (high - low > 1e-6) {
     const middle = (low + high) / 2;
-    if (holds(middle)) high = middle;
-    else low = middle;
+    if (evidenceAbove(sample, middle) >= needed) low = middle;
+    else high = middle;
   }
-  return high;
+  return low;
 }
 
 /** The share of failures among the requests; 0 without any. */

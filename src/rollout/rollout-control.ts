@@ -330,7 +330,7 @@ export class ClientBaselines {
   private readonly pairs = new Map<string, Pair>();
 
   /** Counts a request that V1 served, during a canary or not; returns true for a failure as frequent as before any canary. */
-  addV1(request: CountedRequest, outcome: CanaryOutcome, isBeside: boolean): boolean {
+  addV1(request: CountedRequest, outcome: CanaryOutcome, isBeside: boolean): boolean | undefined {
     const pair = this.pairOf(request, true);
     if (pair === undefined) return false;
     const { v1, control } = pair;
@@ -350,19 +350,13 @@ export class ClientBaselines {
     return pair.buckets[pair.turn % pair.buckets.length];
   }
 
-  /** Counts a migrated request; returns true for a failure of the client's own, which it gets as often on V1. */
-  addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean {
+  /** Counts a migrated request; returns true for a failure of the client's own, which it gets as often on V1; undefined where V1 served too few. */
+  addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean | undefined {
     const pair = this.pairOf(subject, false);
-    if (pair === undefined) return false;
+    if (pair === undefined) return undefined;
     const { v1, control, v2 } = pair;
     addOutcome(v2, outcome);
     return isOwnFailure([v1, control], v2, outcome);
-  }
-
-  /** Whether V1 served enough requests of the client in the operation to show its own failures. */
-  knows(subject: RolloutSubject): boolean {
-    const pair = this.pairOf(subject, false);
-    return pair !== undefined && pair.v1.requests + pair.control.requests >= ENOUGH;
   }
 
   private pairOf({ client, operation = '' }: RolloutSubject, makes: boolean): Pair | undefined {
@@ -382,9 +376,10 @@ export class ClientBaselines {
  * True for a failure that is no more frequent than before: the earlier share of the present requests, rounded up, is excused. A 5xx is
  * nobody's own: an earlier outage of V1 must not hide one of V2 now.
  */
-function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean {
+function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean | undefined {
   const known = before.reduce((sum, { requests }) => sum + requests, 0);
-  if (outcome === 'success' || outcome.startsWith('5') || known < ENOUGH) return false;
+  if (outcome === 'success' || outcome.startsWith('5')) return false;
+  if (known < ENOUGH) return undefined;
   const kind = CLASS_OF.get(outcome) ?? outcome;
   const failed = before.reduce((sum, { failures }) => sum + (failures.get(kind) ?? 0), 0);
   return (now.failures.get(kind) ?? 0) <= Math.ceil((failed / known) * now.requests);

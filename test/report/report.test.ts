@@ -5,13 +5,8 @@ import type { RequestRule } from '../../src/rules/rule.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { Metrics } from '../../src/rewrite-log/metrics.ts';
-import {
-  digestMarkdown,
-  digests,
-  guideHtml,
-  guideMail,
-  guideMarkdown,
-} from '../../src/report/guide/guide-text.ts';
+import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../src/report/guide/guide-text.ts';
+import { guideLetter, guideMail, guideMessage } from '../../src/report/guide/guide-letter.ts';
 import { Guide } from '../../src/report/guide/guide.ts';
 import {
   endOfV1,
@@ -700,6 +695,54 @@ describe('the guide', () => {
     expect(lines).toContain('- V1 ends on 2027-01-01. https://example.org/sunset');
     expect(lines.filter((line) => line.startsWith('Bcc'))).toEqual([]);
     expect(guideMail({ ...guide, end: [] })).toContain('V1 has no end date yet.');
+  });
+
+  test('is a letter to its owner, with what to do and by when', () => {
+    const end = [{ text: 'V1 ends on 2027-01-01.' }];
+    const letter = guideLetter({ ...guideOf(order()), name: 'Acme & <Sons>', end });
+    expect(letter).toContain('<p>To the owner of Acme &#38; &#60;Sons&#62;,</p>');
+    expect(letter).toContain('under <code>/api/v1</code>. Please move it to V2, under <code>/api/v2</code>');
+    expect(letter.indexOf('V1 ends on 2027-01-01.')).toBeLessThan(letter.indexOf('For every call'));
+    expect(letter).not.toMatch(/<(?:script|img|link|iframe)\b|url\(|@import/i);
+    expect(guideLetter({ ...guideOf(order()), end: [] })).toContain('V1 has no end date yet.');
+    expect(guideLetter(guideOf())).toContain('No V1 request of this client is among those examined.');
+  });
+
+  test.each([
+    'Acme',
+    'Café Ünïon 東京 '.repeat(9),
+    'a'.repeat(300),
+    '=?UTF-8?B?QQ==?=',
+    'Acme\r\nBcc: all@example.org',
+    '🦊'.repeat(40),
+  ])('is a whole mail, as HTML and as text, for any name: %j', (name) => {
+    const guide = { ...guideOf(order()), name };
+    const message = guideMessage(guide);
+    const lines = message.split('\r\n');
+    // RFC 5322, section 2.1.1; a bare line feed or a byte beyond ASCII would change on the way.
+    expect(lines.filter((line) => line.length > 78 || /[^\x20-\x7e]/.test(line))).toEqual([]);
+    const [head = '', text = '', html = ''] = message.split(/(?:\r\n)?--=_guide(?:\r\n|--)/);
+    const fields = head.replaceAll('\r\n ', ' ').trim().split('\r\n');
+    expect(fields.map((field) => field.split(':')[0])).toEqual([
+      'MIME-Version',
+      'X-Unsent',
+      'Subject',
+      'Content-Type',
+    ]);
+    const encoded = (fields[2] ?? '').slice('Subject: '.length);
+    const subject = encoded.startsWith('=?')
+      ? encoded
+          .split(' ')
+          .map((word) => Buffer.from(word.slice(10, -2), 'base64').toString())
+          .join('')
+      : encoded;
+    expect(subject).toBe(`${name.replace('\r\n', ' ')}: move from V1 to V2 of the API`);
+    const bodyOf = (part: string): string =>
+      Buffer.from(part.slice(part.indexOf('\r\n\r\n')), 'base64').toString();
+    expect(text).toMatch(/^Content-Type: text\/plain; charset=utf-8\r\n/);
+    expect(bodyOf(text)).toContain('The guide below shows each call as your client sends it now');
+    expect(bodyOf(text)).toContain('## For every call');
+    expect(bodyOf(html)).toBe(guideLetter(guide));
   });
 
   test('lists mistakes apart, and brownouts as neither a call nor a mistake', () => {

@@ -6,7 +6,7 @@ import {
   endOf,
   evidenceAbove,
   evidenceOfMore,
-  shareBounds,
+  bounded,
   quantileBounds,
   quantileOf,
   requestsToSee,
@@ -196,7 +196,7 @@ test.each([
   [3, 1000],
 ])('the bounds of a share of %d in %d hold it, and are those of the test', (failures, requests) => {
   const needed = -Math.log(0.01);
-  const { low, high } = shareBounds({ requests, failures }, needed);
+  const { low, high } = bounded({ requests, failures }, needed);
   expect(low).toBeLessThanOrEqual(failures / requests);
   expect(high).toBeGreaterThanOrEqual(failures / requests);
   if (low > 0) expect(evidenceAbove({ requests, failures }, low)).toBeCloseTo(needed, 0);

@@ -22,7 +22,8 @@ import {
   responseWords,
 } from '../../report/client-report.ts';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { digestMarkdown, digests, guideHtml, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
+import { digestMarkdown, digests, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { Guide } from '../../report/guide/guide.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
 import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
@@ -169,6 +170,8 @@ function printReport(made: Report, { format }: ReportOptions): string {
     case 'md':
       return reportMarkdown(made);
     case 'html':
+    case 'mail':
+    case 'eml':
     case 'skill':
     case 'text':
       return reportTerminal(made, terminalOf(stdout));
@@ -235,7 +238,9 @@ async function writeSkill(document: GuideDocument, into: string): Promise<Comman
 
 function printedGuide(document: GuideDocument, format: ReportOptions['format']): string {
   if (format === 'json') return `${jsonText(document, 2)}\n`;
-  return format === 'html' ? guideHtml(document) : guideMarkdown(document);
+  if (format === 'html') return guideLetter(document);
+  if (format === 'mail') return guideMail(document);
+  return format === 'eml' ? guideMessage(document) : guideMarkdown(document);
 }
 
 async function readAll(
@@ -267,7 +272,7 @@ function write(text: string): Promise<void> {
 
 /** Options of `report`. */
 export interface ReportOptions {
-  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html' | 'skill';
+  readonly format: 'text' | 'json' | 'csv' | 'md' | 'html' | 'mail' | 'eml' | 'skill';
   readonly goneAfter: number;
   readonly names?: string;
   readonly client?: string;
@@ -288,11 +293,14 @@ const PARTS: readonly (readonly [
   part: 'guide' | 'digest' | 'apply' | 'census',
   formats: readonly Format[],
 ])[] = [
-  ['guide', ['text', 'md', 'html', 'json', 'skill']],
+  ['guide', ['text', 'md', 'html', 'mail', 'eml', 'json', 'skill']],
   ['digest', ['text', 'md', 'json']],
   ['apply', ['text', 'json']],
   ['census', ['text', 'md', 'json']],
 ];
+
+/** Formats that only a guide has. */
+const ONLY_GUIDE: ReadonlySet<Format> = new Set(['html', 'mail', 'eml', 'skill']);
 
 /** Returns the fault of `report` options that exclude each other. */
 function reportOptionFault(options: ReportOptions): CommandFault | undefined {
@@ -302,7 +310,7 @@ function reportOptionFault(options: ReportOptions): CommandFault | undefined {
   const [first, second] = asked.filter(([part]) => part !== 'apply');
   if (first !== undefined && second !== undefined)
     return { fault: `--${first[0]} and --${second[0]} cannot be printed together; give one of them.` };
-  if ((format === 'html' || format === 'skill') && options.guide !== true)
+  if (ONLY_GUIDE.has(format) && options.guide !== true)
     return { fault: `--format ${format} requires --guide.` };
   if ((format === 'skill') !== (options.into !== undefined))
     return { fault: '--format skill requires --into with a new folder, and nothing else has one.' };

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
-import { GUIDE_POLICY, guideHtml, guideMail, guideMarkdown } from '../../report/guide/guide-text.ts';
+import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
+import { GUIDE_POLICY, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { DEFAULT_LEAD_DAYS } from '../../report/plan/plan.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
@@ -33,6 +34,10 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const GUIDE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `${GUIDE_POLICY}; frame-ancestors 'none'`,
+};
+const MESSAGE_HEADERS = {
+  'Content-Type': 'message/rfc822',
+  'Content-Disposition': 'attachment; filename="guide.eml"',
 };
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
@@ -109,7 +114,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/report', async (c) => {
     const client = c.req.query('client');
     const fault = queryFault(c.req.query(), {
-      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md', 'mail'],
+      format: client === undefined ? ['json', 'csv', 'md'] : ['json', 'html', 'md', 'mail', 'eml'],
       'gone-after': DAYS,
     });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
@@ -118,8 +123,9 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       if (guide === undefined) return failure(404, 'no-client', noGuide(parts));
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
-      if (wanted === 'html') return c.body(guideHtml(guide), 200, GUIDE_HEADERS);
+      if (wanted === 'html') return c.body(guideLetter(guide), 200, GUIDE_HEADERS);
       if (wanted === 'mail') return c.text(guideMail(guide));
+      if (wanted === 'eml') return c.body(guideMessage(guide), 200, MESSAGE_HEADERS);
       return c.body(guideMarkdown(guide), 200, { 'Content-Type': MARKDOWN_TYPE });
     }
     const days = c.req.query('gone-after');

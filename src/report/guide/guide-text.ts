@@ -104,8 +104,12 @@ const MARKDOWN: Format = {
   table,
 };
 
+/** The style of a page, as the client itself reads it. */
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}.unverified{color:#8a4b00}.verified{color:#17602b}';
+
 /** Prints a guide as one HTML page that loads and runs nothing; `lead` is HTML to put before it. */
-export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): string {
+export function guideHtml(guide: GuideDocument, lead: readonly string[] = [], style = STYLE): string {
   const title = titleOf(guide, HTML);
   return `<!doctype html>
 <html lang="en">
@@ -113,7 +117,7 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = []): s
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${GUIDE_POLICY}">
 <title>${title}</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}.unverified{color:#8a4b00}.verified{color:#17602b}</style>
+<style>${style}</style>
 </head>
 <body>
 <h1>${title}</h1>
@@ -224,44 +228,6 @@ function bodyParts(body: GuideBody, format: Format): readonly string[] {
   ];
 }
 
-/** Prints a mail to a client's owner as plain text: subject, dates, work, and a note that the guide is attached. */
-export function guideMail(guide: GuideDocument): string {
-  const { name, client, requests, from, to, changes, end, mistakes } = guide;
-  const words = dryRunWords(guide);
-  const refused = mistakes.reduce((sum, one) => sum + one.count, 0);
-  const paragraphs = [
-    `Subject: ${oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`)}`,
-    `Your client ${oneLine(name === undefined ? client : `${name} (${client})`)} still uses V1 of the API under ${printPrefix(from)}: ${counted(requests, 'request')} ${requests === 1 ? 'was' : 'were'} examined. Please move it to V2, under ${printPrefix(to)}.`,
-    end.length === 0
-      ? 'V1 has no end date yet.'
-      : `When V1 ends:\n${end.map((step) => `- ${oneLine(stepText(step))}`).join('\n')}`,
-    changes.length === 0
-      ? addressWords(guide)
-      : `What changed:\n${changes.map(({ summary }) => `- ${oneLine(summary)}`).join('\n')}`,
-    ...(words === '' ? [] : [words]),
-    ...(refused === 0
-      ? []
-      : [
-          `${counted(refused, 'request')} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}; the attached guide says how to correct each.`,
-        ]),
-    'The attached guide shows each call as your client sends it now and as V2 expects it.',
-  ];
-  return `${paragraphs.join('\n\n')}\n`;
-}
-
-/** The work of a client without any change, as far as its requests show it. */
-function addressWords({ calls }: GuideDocument): string {
-  if (calls.length === 0) return 'What has to change is not known: no request was accepted that shows it.';
-  if (calls.some(({ responsesUnknown, unread }) => responsesUnknown || unread > 0))
-    return 'As far as is known, only the address changes; the attached guide says what is not known.';
-  return 'Only the address changes.';
-}
-
-/** Puts a text of the rule book or a name into one line, so that none can add a field or a paragraph to a mail. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
-}
-
 /** Only a web address becomes a link: the page is opened from a mail. */
 function htmlStep({ text, link }: EndOfV1): string {
   if (link === undefined) return htmlText(text);
@@ -272,7 +238,7 @@ function htmlStep({ text, link }: EndOfV1): string {
 }
 
 /** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
-function dryRunWords({ dryRuns }: GuideDocument): string {
+export function dryRunWords({ dryRuns }: GuideDocument): string {
   const words = wouldFailWords(dryRuns);
   return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
 }
