@@ -285,7 +285,7 @@ describe('the other routes', () => {
     ['/report?format=', 'The query parameter format takes one of json, csv, md, not "".'],
     [
       '/report?client=a&format=csv',
-      'The query parameter format takes one of json, html, md, mail, not "csv".',
+      'The query parameter format takes one of json, html, md, mail, eml, not "csv".',
     ],
     ...['1w', '0', '00'].map((days): [string, string] => [
       `/report?gone-after=${days}`,
