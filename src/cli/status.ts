@@ -54,7 +54,7 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
 }
 
 /** The verdict, and below it the conditions that cost requests or may do so. */
-function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
+export function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
   const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
   const lines = [
     verdict.sentence,

@@ -37,6 +37,8 @@ export interface Condition {
   /** RFC 3339: since when it fails, and until when; absent where that is not known, and while it lasts. */
   readonly since?: string;
   readonly until?: string;
+  /** The replica that says so, where there are others. */
+  readonly replica?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
 }
@@ -60,8 +62,8 @@ export interface ConditionFacts {
   readonly now: number;
   /** Hash of the rule book in force. */
   readonly ruleBook: string;
-  /** Number of faults in the rule book that was refused last; undefined once a valid one is read. */
-  readonly refusedFaults: number | undefined;
+  /** Number of faults in the rule book that was refused last, and when: milliseconds since 1970; undefined once a valid one is read. */
+  readonly refusal: { readonly faults: number; readonly at: number } | undefined;
   /** Absent where the rollout cannot be seen. */
   readonly rollout: RolloutView | undefined;
   /** The mode to which an operation goes back; undefined where it is not migrated, or there is no V1 to go back to. */
@@ -140,13 +142,14 @@ function serviceCondition(
     filter: `error:${about}-5*,gateway-upstream-*,gateway-circuit-open`,
   } as const;
   const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes.`;
+  const failingSince = inARow.failed ? { since: new Date(inARow.since).toISOString() } : {};
   if (breaker !== 'closed') {
     const meaning =
       breaker === 'open'
         ? 'the circuit is open: requests to it get 503 until it responds to a probe'
         : 'a probe was sent: other requests get 503 until it responds to the probe';
     const sentence = `${name} keeps failing, so ${meaning}. ${share}`;
-    return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place };
+    return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place, ...failingSince };
   }
   if (requests === 0) {
     const sentence = `No request went to ${name} in the last two minutes, so its state is not known.`;
@@ -156,7 +159,7 @@ function serviceCondition(
   const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
   // The last requests show sooner than a share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
-    return { about, level: 'bad', label: `${name} fails`, sentence: since, place };
+    return { about, level: 'bad', label: `${name} fails`, sentence: since, place, ...failingSince };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
     return { about, level: 'note', label: `${name} failed lately`, sentence: since, place };
   if (requests >= ENOUGH && percent >= FAILING)
@@ -230,6 +233,7 @@ function endConditions(rollout: RolloutView | undefined, now: number): readonly 
       label: 'V1 has ended',
       sentence: `V1 ended at ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
       place: { view: 'end' },
+      since: sunset,
     },
   ];
 }
@@ -300,6 +304,8 @@ export function verdictOf(
   const ended = conditions.find(({ about }) => about === 'end');
   const before = ended === undefined ? '' : `${ended.sentence} `;
   const length = now - since < MINUTE_MS ? 'less than a minute' : lengthWords(now - since);
+  const replicas = conditions.find(({ about }) => about === 'replicas');
+  const whose = replicas?.replica === undefined ? '' : `, as replica ${replicas.replica} sees it`;
   const ofV2 = ({ outcomes }: Seen['minutes'][number]): number =>
     outcomes.rewritten + outcomes.unchanged + outcomes.passed;
   const refused = minutes.reduce((sum, { faults }) => sum + faults.v2, 0);
@@ -309,7 +315,7 @@ export function verdictOf(
   return {
     level: 'good',
     label: 'All well',
-    sentence: `${before}All well for ${length}.${refusals}`,
+    sentence: `${before}All well for ${length}${whose}.${refusals}`,
     since: new Date(since).toISOString(),
   };
 }
@@ -323,7 +329,8 @@ function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
     const { cause } = rollback;
     const place: Place =
       cause === undefined ? { view: 'rollout' } : { view: 'traffic', filter: causeFilter(cause) };
-    return { about, level: 'bad', label: 'Rolled back', sentence: rollbackWords(rollback), place };
+    const sentence = rollbackWords(rollback);
+    return { about, level: 'bad', label: 'Rolled back', sentence, place, since: rollback.at };
   });
 }
 
@@ -359,25 +366,27 @@ export function causeFilter({ status: text, client = '-', operation, pointer }: 
   );
 }
 
-function ruleBookCondition({ ruleBook, refusedFaults }: ConditionFacts): Condition {
+function ruleBookCondition({ ruleBook, refusal }: ConditionFacts): Condition {
   const [about, place] = ['rule-book', { view: 'rules' }] as const;
-  if (refusedFaults === undefined) {
+  if (refusal === undefined) {
     const sentence = `The rule book ${ruleBook} is in force, as in its file.`;
     return { about, level: 'good', label: 'Rule book in force', sentence, place };
   }
-  const sentence = `The rule book on disk has ${counted(refusedFaults, 'fault')} and was refused; the one before it, ${ruleBook}, stays in force.`;
-  return { about, level: 'bad', label: 'Rule book refused', sentence, place };
+  const sentence = `The rule book on disk has ${counted(refusal.faults, 'fault')} and was refused; the one before it, ${ruleBook}, stays in force.`;
+  const since = new Date(refusal.at).toISOString();
+  return { about, level: 'bad', label: 'Rule book refused', sentence, place, since };
 }
 
 function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
   return brownouts
     .filter(({ state }) => state === 'on')
-    .map(({ id, share, status, until }) => ({
+    .map(({ id, share, status, from, until }) => ({
       about: 'brownout',
       level: 'note',
       label: 'Brownout',
       sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.`,
       place: { view: 'traffic', filter: 'error:gateway-brownout' },
+      ...(from === undefined ? {} : { since: from }),
     }));
 }
 
@@ -390,11 +399,13 @@ function replicaCondition({
   const [about, place] = ['replicas', { view: 'rollout' }] as const;
   if (aloneSince !== undefined) {
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
-    return { about, level: 'bad', label: 'Store out of reach', sentence, place };
+    return { about, level: 'bad', label: 'Store out of reach', sentence, place, since: aloneSince };
   }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
   const sentence = `${label} ${replicas === 1 ? 'uses' : 'use'} the store of ${name}.`;
-  return { about, level: 'good', label, sentence, place };
+  // Each replica sees its own requests only.
+  const isOne = replicas !== undefined && replicas > 1;
+  return { about, level: 'good', label, sentence, place, ...(isOne ? { replica: name } : {}) };
 }
 
 function logCondition(dropped: number): Condition {

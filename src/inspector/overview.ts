@@ -10,6 +10,7 @@ import { chooseMode } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Condition, Place, Verdict } from './conditions.ts';
+import type { Problem } from './problems.ts';
 import { endSentences } from './operator-view.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -24,7 +25,10 @@ export interface OverviewFacts {
   readonly origin: string;
   readonly conditions: readonly Condition[];
   readonly verdict: Verdict;
+  /** The errors of the kept entries, for those of dry runs. */
   readonly errors: ErrorGroups;
+  /** What failed, as each view of it counts. */
+  readonly problems: readonly Problem[];
   readonly report: Report;
   readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
     readonly operations: number;
@@ -40,15 +44,13 @@ const MOST = 3;
 /** Maximum names that a sentence lists. */
 const MAX_OTHERS = 5;
 
-/** Failures by the gateway that an operator has asked for. */
-const ORDERED: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone']);
-
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
 /** The overall state in sentences, worst first. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const items = [
     ...conditionItems(facts),
+    ...problemItems(facts.problems),
     ...errorItems(facts.errors),
     ...responseItems(facts),
     ...modeItems(facts),
@@ -104,18 +106,55 @@ function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] 
   );
 }
 
+function problemItems(problems: readonly Problem[]): readonly OverviewItem[] {
+  const items = problems
+    .slice(0, MOST)
+    .map((problem) => item(problemLevel(problem), problemSentence(problem), 'traffic', problem.filter));
+  const rest = problems.slice(MOST);
+  if (rest.length === 0) return items;
+  const sentence = `${counted(rest.length, 'more kind')} of failed requests.`;
+  return [...items, item(rest.every(({ state }) => state === 'over') ? 'good' : 'note', sentence, 'errors')];
+}
+
+function problemLevel({ state, severity }: Problem): OverviewItem['level'] {
+  if (state === 'over') return 'good';
+  return severity === 'severe' ? 'bad' : 'note';
+}
+
+/** Worded like the account of an exchange. */
+function problemSentence({
+  by,
+  status,
+  code,
+  pointer,
+  operation,
+  count: times,
+  clients,
+  client,
+  since,
+  until,
+}: Problem): string {
+  const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
+  const where = operation === undefined ? '' : `, in ${operation}`;
+  const whose = clients === 0 ? ' without a key' : ` of ${counted(clients, 'client')}`;
+  const keyless = clients === 1 && client === undefined ? ' and without a key' : '';
+  const requests = `${counted(times, 'request')}${whose}${keyless}`;
+  const time = until === undefined ? ` since ${since}` : ` from ${since} until ${until}`;
+  return by === 'gateway'
+    ? `The gateway responded to ${requests} with ${code ?? status}${at}${time}${where}.`
+    : `${by.toUpperCase()} ${status < 500 ? 'refused' : 'failed'} ${requests} with ${code ?? status}${at}${time}${where}.`;
+}
+
+/** What dry runs found. */
 function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
-  const notable = groups
-    .filter(({ error }) => error.by !== 'gateway' || !ORDERED.has(error.code))
-    .toSorted((one, other) => Number(isAsBefore(one)) - Number(isAsBefore(other)));
+  const notable = groups.filter(({ error: { by } }) => by === 'would' || by === 'schema');
   const items = notable.slice(0, MOST).map((group) => {
     const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]);
-    return item(levelOf(group), errorSentence(group), 'traffic', filter);
+    return item('note', dryRunSentence(group), 'traffic', filter);
   });
-  const rest = notable.slice(MOST);
-  if (rest.length === 0) return items;
-  const sentence = `${counted(rest.length, 'more kind')} of errors among the exchanges that are kept.`;
-  return [...items, item(rest.every(isAsBefore) ? 'good' : 'note', sentence, 'errors')];
+  const rest = notable.length - MOST;
+  if (rest <= 0) return items;
+  return [...items, item('note', `${counted(rest, 'more kind')} of refusals in dry runs.`, 'errors')];
 }
 
 /** V1 clients may be unable to read these responses, whose statuses do not show it. */
@@ -126,21 +165,7 @@ function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly
   return [item('note', sentence, 'traffic', filter)];
 }
 
-/** `bad` where a service failed or did not respond. */
-function levelOf(group: ErrorGroup): OverviewItem['level'] {
-  const { by, code } = group.error;
-  if (isAsBefore(group)) return 'good';
-  const isFailure = by === 'gateway' ? /^(?:upstream-|circuit-open$)/.test(code) : code.startsWith('5');
-  return isFailure && by !== 'would' ? 'bad' : 'note';
-}
-
-/** True for a refusal by V1, which is no effect of the gateway. */
-function isAsBefore({ error: { by, code } }: ErrorGroup): boolean {
-  return by === 'v1' && !code.startsWith('5');
-}
-
-/** Worded like the account of an exchange. */
-function errorSentence({ error, count: times, clients, isKeyless, operations }: ErrorGroup): string {
+function dryRunSentence({ error, count: times, clients, isKeyless, operations }: ErrorGroup): string {
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
   const named = operations.filter((operation) => operation !== '-');
@@ -148,17 +173,9 @@ function errorSentence({ error, count: times, clients, isKeyless, operations }: 
   const whose = clients === 0 ? '' : ` of ${counted(clients, 'client')}`;
   const keyless = isKeyless === true ? (clients === 0 ? ' without a key' : ' and without a key') : '';
   const requests = `${counted(times, 'request')}${whose}${keyless}`;
-  switch (by) {
-    case 'gateway':
-      return `The gateway responded to ${requests} with ${code}${at}${where}.`;
-    case 'v1':
-    case 'v2':
-      return `${by.toUpperCase()} ${code.startsWith('5') ? 'failed' : 'refused'} ${requests} with ${code}${at}${where}.`;
-    case 'would':
-      return `A migration would have refused ${requests} with ${code}${at}${where}.`;
-    case 'schema':
-      return `V2's schema refuses the bodies of ${requests}${at}${where}. V2 itself was not asked.`;
-  }
+  return by === 'would'
+    ? `A migration would have refused ${requests} with ${code}${at}${where}.`
+    : `V2's schema refuses the bodies of ${requests}${at}${where}. V2 itself was not asked.`;
 }
 
 function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {

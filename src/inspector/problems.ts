@@ -24,8 +24,9 @@ export interface Problem {
   /** Number of failed requests since it was first seen, and of clients with a key among them. */
   readonly count: number;
   readonly clients: number;
-  /** The hash of the only client; absent where there are several, or requests without a key. */
+  /** The hash of the only client, and its name; absent where there are several, or requests without a key. */
   readonly client?: string;
+  readonly name?: string;
   /** RFC 3339: the first failure ever, the first since it was over before, the last one, and the first response after it, once it is over. */
   readonly firstSeen: string;
   readonly since: string;
@@ -128,11 +129,11 @@ export class ProblemTally {
   }
 
   /** The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. */
-  view(now: number, since: number): ProblemsView {
+  view(now: number, since: number, names: ReadonlyMap<string, string> = new Map()): ProblemsView {
     const problems = [...this.groups.values()].flatMap((group) => {
       const until = overSince(group, now);
       const isTold = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
-      return isTold ? [problemOf(group, now, until)] : [];
+      return isTold ? [problemOf(group, now, until, names)] : [];
     });
     return {
       since: new Date(since).toISOString(),
@@ -220,9 +221,16 @@ function overSince({ wells, pause, firstWell, wellsAtLast }: Group, now: number)
   return isOver ? (firstWell ?? now) : undefined;
 }
 
-function problemOf(group: Group, now: number, until: number | undefined): Problem {
+function problemOf(
+  group: Group,
+  now: number,
+  until: number | undefined,
+  names: ReadonlyMap<string, string>,
+): Problem {
   const { kind, clients, isKeyless, first, since, last } = group;
-  const [client] = clients;
+  const [one] = clients;
+  const client = clients.size > 1 || isKeyless ? undefined : one;
+  const name = client === undefined ? undefined : names.get(client);
   const latest = Math.floor(now / MINUTE_MS);
   return {
     ...kind,
@@ -230,7 +238,8 @@ function problemOf(group: Group, now: number, until: number | undefined): Proble
       until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
     count: group.count,
     clients: clients.size,
-    ...(client === undefined || clients.size > 1 || isKeyless ? {} : { client }),
+    ...(client === undefined ? {} : { client }),
+    ...(name === undefined ? {} : { name }),
     firstSeen: new Date(first).toISOString(),
     since: new Date(since).toISOString(),
     lastSeen: new Date(last).toISOString(),

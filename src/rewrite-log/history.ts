@@ -38,10 +38,11 @@ export type OriginFailures = Readonly<
   >
 >;
 
-/** The latest requests for a service that all failed, or all did not. */
+/** The latest requests for a service that all failed, or all did not, and when the first of them ended: milliseconds since 1970. */
 interface InARow {
   failed: boolean;
   requests: number;
+  since: number;
 }
 
 /** Requests since the start: from V1 clients by the service that got them, from V2 clients, and refused or failed ones by the side that did so. */
@@ -117,8 +118,8 @@ export class History {
     would: { ruleBook: '', ...NO_DRY_RUNS },
   };
   private readonly inARow: Record<'v1' | 'v2', InARow> = {
-    v1: { failed: false, requests: 0 },
-    v2: { failed: false, requests: 0 },
+    v1: { failed: false, requests: 0, since: 0 },
+    v2: { failed: false, requests: 0, since: 0 },
   };
   private second = 0;
   private countInSecond = 0;
@@ -147,6 +148,7 @@ export class History {
     if (asked !== undefined) {
       const row = this.inARow[asked];
       const failed = failedBy !== undefined;
+      if (row.failed !== failed || row.requests === 0) row.since = time;
       row.requests = row.failed === failed ? row.requests + 1 : 1;
       row.failed = failed;
     }

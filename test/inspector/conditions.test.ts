@@ -20,7 +20,7 @@ const ROLLBACK = {
   migrated: { requests: 26, failures: 9 },
   v1: { requests: 12, failures: 0 },
 };
-const SERVED = { failed: false, requests: 9 };
+const SERVED = { failed: false, requests: 9, since: 0 };
 
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
@@ -29,7 +29,7 @@ const QUIET: ConditionFacts = {
   names: new Map(),
   now: Date.UTC(2026, 10, 29, 12),
   ruleBook: '0123456789abcdef',
-  refusedFaults: undefined,
+  refusal: undefined,
   rollout: ROLLOUT,
 };
 
@@ -81,10 +81,14 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
   ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
-  ['V2 that is gone since a moment ago', v2(200, 9, { failed: true, requests: 9 }), 'bad: V2 fails'],
-  ['V2 that is back', v2(200, 180, { failed: false, requests: 20 }), 'note: V2 failed lately'],
+  [
+    'V2 that is gone since a moment ago',
+    v2(200, 9, { failed: true, requests: 9, since: 0 }),
+    'bad: V2 fails',
+  ],
+  ['V2 that is back', v2(200, 180, { failed: false, requests: 20, since: 0 }), 'note: V2 failed lately'],
   ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
-  ['a refused rule book', { refusedFaults: 2 }, 'bad: Rule book refused'],
+  ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],
   ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
   [
     'a roll-back',
@@ -232,8 +236,8 @@ test('only the last two minutes count, by the service that failed', () => {
   sent(3, { status: 503, failure: 'overloaded', sent: false });
   sent(3, { status: 0 });
   expect(history.recentFailures(3 * 60_000 + 2, RECENT_MINUTES)).toEqual({
-    v1: { requests: 1, failed: 1, inARow: { failed: true, requests: 1 } },
-    v2: { requests: 2, failed: 1, inARow: { failed: false, requests: 1 } },
+    v1: { requests: 1, failed: 1, inARow: { failed: true, requests: 1, since: 120_001 } },
+    v2: { requests: 2, failed: 1, inARow: { failed: false, requests: 1, since: 180_001 } },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
 });

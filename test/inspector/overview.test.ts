@@ -110,6 +110,7 @@ test.each([
     conditions: [],
     verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
     errors: { exchanges: 0, groups: [], omitted: 0 },
+    problems: [],
     report: makeReport(tally, { now: '1970-01-01T00:00:00Z' }),
     rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
     rollout: undefined,

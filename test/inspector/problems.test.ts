@@ -146,6 +146,17 @@ describe('a problem', () => {
     expect(play(new Watched()).states).toEqual(states);
   });
 
+  test('names its only client, and no other', () => {
+    const tally = new ProblemTally();
+    const names = new Map([[ACME, 'acme']]);
+    const failed = (client: string | undefined, n: number): void =>
+      tally.add({ ...sampleEntry(1, 0), client, status: 500 }, n, 'failed');
+    failed(ACME, 1);
+    expect(tally.view(2, 0, names).problems[0]).toMatchObject({ client: ACME, name: 'acme', clients: 1 });
+    failed(undefined, 3);
+    expect(tally.view(4, 0, names).problems[0]).not.toHaveProperty('client');
+  });
+
   test('tells when it was over', () => {
     const [problem] = new Watched().see(1, { status: 500 }).pass(MINUTE).see(30).problems;
     expect(problem?.until).toBe('2026-11-29T08:01:02.000Z');

@@ -42,7 +42,7 @@ describe('a command that is refused', () => {
       '{"mode":"observe","else":1}',
       '{"mode":"canary","share":"10"}',
     ])
-      expect(await refused('/rollout', body)).toMatch(/^400 Send {"mode": /);
+      expect(await refused('/rollout', body)).toMatch(/^400 Send JSON with mode, /);
     expect(await refused('/rollout', '{"mode":"migrate","operation":"create_client","client":"x"}')).toBe(
       '422 Name an operation or a client, not both.',
     );

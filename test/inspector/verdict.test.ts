@@ -6,6 +6,8 @@ import {
   type Verdict,
   verdictOf,
 } from '../../src/inspector/conditions.ts';
+import { statusText } from '../../src/cli/status.ts';
+import type { Status } from '../../src/inspector/api.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
@@ -22,6 +24,8 @@ const DAY = 86_400_000;
 /** A gateway that is watched while time passes. */
 class Watched {
   now = START;
+  /** What was judged last. */
+  told: Status | undefined;
   private readonly judge = new AnswerJudge();
   private readonly history = new History();
   private readonly health = new OperationHealth();
@@ -75,17 +79,20 @@ class Watched {
       names: new Map([[ACME, 'acme']]),
       now,
       ruleBook: '0123456789abcdef',
-      refusedFaults: undefined,
+      refusal: undefined,
       rollout: undefined,
       ...more,
     };
     const since = this.health.wellSince ?? START;
-    return verdictOf(conditionsOf(facts), {
+    const conditions = conditionsOf(facts);
+    const verdict = verdictOf(conditions, {
       requests: this.history.sums.all,
       minutes: this.history.minutes(now),
       since,
       now,
     });
+    this.told = { verdict, conditions };
+    return verdict;
   }
 }
 
@@ -177,6 +184,47 @@ describe('the verdict', () => {
       'bad: 10 of 20 requests to V1 failed in the last two minutes. The last 10 all failed.',
     ],
     [
+      'a canary that was rolled back',
+      (all) =>
+        all.see(20).verdict(
+          rollout({
+            rollbacks: [
+              {
+                at: '2026-11-29T08:00:10.000Z',
+                share: 10,
+                operation: 'order_floor_plan',
+                migrated: { requests: 26, failures: 9 },
+                v1: { requests: 12, failures: 0 },
+              },
+            ],
+            brownouts: [],
+          }),
+        ),
+      'bad: The canary of order_floor_plan of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
+    ],
+    [
+      'all well with other replicas, whose requests this one does not see',
+      (all) =>
+        all
+          .see(60)
+          .pass(3 * DAY)
+          .verdict(
+            rollout({ replica: { name: 'b', waiting: 0, replicas: 3 }, brownouts: [], rollbacks: [] }),
+          ),
+      'good: All well for 3 days, as replica b sees it.',
+    ],
+    [
+      'an operation that was rolled back, and is served by V1 since',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .pass(3 * MINUTE)
+          .see(20, ON_V1)
+          .verdict(),
+      'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:05:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
       'a brownout under way',
       (all) =>
         all
@@ -227,7 +275,7 @@ describe('the verdict', () => {
     ],
     [
       'the rule book was refused',
-      (all) => all.see(20).verdict({ refusedFaults: 2 }),
+      (all) => all.see(20).verdict({ refusal: { faults: 2, at: START } }),
       'bad: The rule book on disk has 2 faults and was refused; the one before it, 0123456789abcdef, stays in force.',
     ],
     [
@@ -289,7 +337,37 @@ describe('the verdict', () => {
       'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known of before. 1 more condition of this kind.',
     ],
   ])('%s', (_, verdict, expected) => {
-    expect(verdict(new Watched())).toBe(expected);
+    const watched = new Watched();
+    expect(verdict(watched)).toBe(expected);
+    // The command prints the same sentence first.
+    const [level, sentence] = [
+      expected.slice(0, expected.indexOf(':')),
+      expected.slice(expected.indexOf(':') + 2),
+    ];
+    expect(watched.told?.verdict).toMatchObject({ level, sentence });
+    expect(statusText(watched.told ?? expect.fail('told'), undefined).split('\n')[0]).toBe(sentence);
+  });
+
+  test.each<[what: string, verdict: (watched: Watched) => Verdict, since: string | undefined]>([
+    ['all well', (all) => all.see(9).judged(), '2026-11-29T08:00:00.000Z'],
+    [
+      'V2 is gone',
+      (all) =>
+        all
+          .see(20)
+          .see(10, { status: 502, failure: 'upstream-unreachable', verdict: 'refused' })
+          .judged({ stats: { breaker: 'open', droppedLogLines: 0 } }),
+      '2026-11-29T08:00:21.000Z',
+    ],
+    ['an operation fails', (all) => all.see(100).see(9, FAILS).judged(), '2026-11-29T08:01:41.000Z'],
+    [
+      'the rule book was refused',
+      (all) => all.see(9).judged({ refusal: { faults: 1, at: START } }),
+      '2026-11-29T08:00:00.000Z',
+    ],
+    ['nothing was seen', (all) => all.judged(), undefined],
+  ])('says since when: %s', (_, verdict, since) => {
+    expect(verdict(new Watched()).since).toBe(since);
   });
 
   // One client among a thousand whose requests always fail is known to V1 in the same way.

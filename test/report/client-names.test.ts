@@ -119,6 +119,7 @@ function overview(): string {
     conditions: [],
     verdict: { level: 'good', label: 'good', sentence: 'All is well.' },
     errors: { exchanges: 0, groups: [], omitted: 0 },
+    problems: [],
     report: report(),
     rules: { hash: 'b', loadedAt: new Date(NOW - DAY).toISOString(), operations: 1, changes: 1 },
     rollout,

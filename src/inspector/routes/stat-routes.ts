@@ -64,7 +64,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
-  app.get('/problems', () => jsonResponse(view.problems.view(time(), startedAt)));
+  app.get('/problems', () => jsonResponse(view.problems.view(time(), startedAt, parts.names())));
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   const planFor = ({ zone, own = 'UTC', lead }: Readonly<Record<string, string>>): Promise<Response> =>
     plans(zone ?? parts.rules().current.ruleBook.zone ?? own, lead === undefined ? undefined : Number(lead));
@@ -260,6 +260,7 @@ async function overview(parts: InspectorParts): Promise<Overview> {
     conditions,
     verdict,
     errors,
+    problems: view.problems.view(time(), parts.startedAt, parts.names()).problems,
     report,
     rules: {
       hash: current.ruleBook.hash,
@@ -288,7 +289,7 @@ export function stateOf(parts: InspectorParts): State {
     names: parts.names(),
     now,
     ruleBook: ruleBook.hash,
-    refusedFaults: refusal?.faults.length,
+    refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
     rollout,
     modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
   });
