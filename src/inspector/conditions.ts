@@ -49,6 +49,15 @@ export interface Place {
   readonly filter?: string;
 }
 
+/** An operation that the gateway rolled back by itself. */
+export interface StandingRollBack {
+  readonly operation: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** The counts that showed it. */
+  readonly why: string;
+}
+
 /** The facts behind the conditions. */
 export interface ConditionFacts {
   readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines' | 'certificates'>;
@@ -66,6 +75,8 @@ export interface ConditionFacts {
   readonly refusal: { readonly faults: number; readonly at: number } | undefined;
   /** Absent where the rollout cannot be seen. */
   readonly rollout: RolloutView | undefined;
+  /** Operations that the gateway rolled back by itself. */
+  readonly rolledBack?: readonly StandingRollBack[] | undefined;
   /** The mode to which an operation goes back; undefined where it is not migrated, or there is no V1 to go back to. */
   readonly modeBefore?: ((operation: string) => Mode | undefined) | undefined;
 }
@@ -113,13 +124,14 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   ];
   const lasting = facts.operations.filter(({ until }) => until === undefined);
   // One operation that fails says more than its service; several say no more than a service that fails.
-  const isOfOne = lasting.length === 1 && stats.breaker === 'closed';
+  const told = lasting.length === 0 ? facts.operations : lasting;
+  const isOfOne = told.length === 1 && stats.breaker === 'closed';
   const operations = facts.operations
     .filter(({ isRefusal }) => isRefusal || isOfOne || v2.level !== 'bad')
     .map((trouble) => operationCondition(trouble, facts));
   const conditions = [
     ...(isOfOne ? [...operations, ...services.map(asNote)] : [...services, ...operations]),
-    ...(rollout === undefined ? [] : rollbackConditions(rollout)),
+    ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
     ruleBookCondition(facts),
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
     ...endConditions(rollout, now),
@@ -320,18 +332,31 @@ export function verdictOf(
   };
 }
 
-function rollbackConditions({ rollbacks }: RolloutView): readonly Condition[] {
+function rollbackConditions(
+  { rollbacks }: RolloutView,
+  operations: readonly StandingRollBack[] = [],
+): readonly Condition[] {
   const about = 'roll-back';
   const standing = rollbacks.filter(({ resolved }) => resolved === undefined);
-  if (standing.length === 0)
+  const ofOperations = operations.map(({ operation, at, why }): Condition => ({
+    about,
+    level: 'bad',
+    label: `${operation} rolled back`,
+    sentence: `${operation} was rolled back to V1: ${why}. V1 responds until an operator chooses a mode.`,
+    place: { view: 'rollout' },
+    operation,
+    since: at,
+  }));
+  if (standing.length + ofOperations.length === 0)
     return [{ about, level: 'good', label: 'No roll-back', sentence: 'No canary is rolled back.' }];
-  return standing.map((rollback) => {
+  const ofCanaries = standing.map((rollback): Condition => {
     const { cause } = rollback;
     const place: Place =
       cause === undefined ? { view: 'rollout' } : { view: 'traffic', filter: causeFilter(cause) };
     const sentence = rollbackWords(rollback);
     return { about, level: 'bad', label: 'Rolled back', sentence, place, since: rollback.at };
   });
+  return [...ofCanaries, ...ofOperations];
 }
 
 function rollbackWords(rollback: RollbackView): string {

@@ -83,7 +83,7 @@ export interface InspectorParts extends GuardOptions {
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** Where an operation that was migrated goes back to; absent where its health is not known. */
-  readonly rollBack?: Pick<OperationRollBack, 'modeBefore'> | undefined;
+  readonly rollBack?: Pick<OperationRollBack, 'modeBefore' | 'standing'> | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }

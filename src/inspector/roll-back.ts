@@ -3,6 +3,7 @@ import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { chooseMode, type CommandRecord } from '../rollout/rollout-state.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { StandingRollBack } from './conditions.ts';
 import { commandSentence } from './rollout-admin.ts';
 
 /** Parts of the roll-back of one operation that was migrated. */
@@ -45,6 +46,18 @@ export class OperationRollBack {
       if (mode !== undefined && !isMigrated(mode)) return mode;
     }
     return { mode: 'observe' };
+  }
+
+  /** The operations that the gateway rolled back by itself, and for which no operator has chosen since. */
+  get standing(): readonly StandingRollBack[] {
+    const { control } = this.parts;
+    const latestOf = new Map<string, CommandRecord>();
+    for (const command of control.state.history ?? [])
+      if (command.operation !== undefined && !latestOf.has(command.operation))
+        latestOf.set(command.operation, command);
+    return [...latestOf].flatMap(([operation, { who, why = '', at }]) =>
+      who === BY_ITSELF ? [{ operation, at, why }] : [],
+    );
   }
 
   /** Rolls an operation back to `observe`, if the rule book says that the gateway does so by itself. */

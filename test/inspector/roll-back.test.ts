@@ -97,6 +97,9 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
       health.add(entry, at * 1000, answer);
     }
     expect(control.state.operations).toEqual(isBack ? { create_client: OBSERVE } : {});
+    expect(rollBack.standing.map(({ operation }) => operation)).toEqual(isBack ? ['create_client'] : []);
+    control.command(ofOperation(MIGRATE));
+    expect(rollBack.standing).toEqual([]);
     expect(said).toEqual(
       isBack
         ? [

@@ -225,6 +225,26 @@ describe('the verdict', () => {
       'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:05:06.000Z. Before that, 0 of 100 failed.',
     ],
     [
+      'an operation that the gateway rolled back by itself',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .pass(3 * MINUTE)
+          .see(20, ON_V1)
+          .verdict({
+            ...rollout({ rollbacks: [], brownouts: [] }),
+            rolledBack: [
+              {
+                operation: 'order_floor_plan',
+                at: '2026-11-29T08:02:00.000Z',
+                why: '12 of 12 migrated requests failed, 0 of 100 before',
+              },
+            ],
+          }),
+      'bad: order_floor_plan was rolled back to V1: 12 of 12 migrated requests failed, 0 of 100 before. V1 responds until an operator chooses a mode.',
+    ],
+    [
       'a brownout under way',
       (all) =>
         all

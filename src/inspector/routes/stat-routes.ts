@@ -291,6 +291,7 @@ export function stateOf(parts: InspectorParts): State {
     ruleBook: ruleBook.hash,
     refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
     rollout,
+    rolledBack: parts.rollBack?.standing,
     modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
   });
   return {
