@@ -1,17 +1,19 @@
 import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
+import { isOfTexts } from '../http/content.ts';
 import { noticeLine } from '../gateway/resilience.ts';
 import { SignedWebhooks } from '../gateway/webhooks.ts';
 import type { V2Schemas } from '../gateway/v1/dry-run.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { hashOnWeb } from '../migrate/judge-digests.ts';
 import { gatewayFailure } from '../gateway/failures.ts';
+import type { Decision } from '../migrate/decision.ts';
 import { webhookSecretFaults } from '../migrate/webhook-signature.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { type Observer, rememberedHash } from '../rewrite-log/observer.ts';
-import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { LoadableRuleBook } from '../rewrite/loadable-rule-book.ts';
 import { missingV1Fault, modesInForce } from '../rollout/rollout-state.ts';
 import { NOTICE_EVENTS } from '../rollout/replica.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
@@ -52,6 +54,7 @@ interface EdgeGatewayParts {
 type EdgeGateway =
   | {
       readonly gateway: Gateway;
+      readonly rules: LoadableRuleBook;
       readonly bodyTimeout: number;
       /** This isolate among the others; undefined without an object that they share. */
       readonly replica: EdgeReplica | undefined;
@@ -86,7 +89,8 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   });
   const totals = totalsOf(parts, control);
   const replica = totals && replicaOf(parts, control, bindings);
-  const gateway = gatewayOf(parts, settings, origin, { control, totals, calls: bindings });
+  const rules = new LoadableRuleBook(parts.ruleBook);
+  const gateway = gatewayOf(parts, settings, origin, { rules, control, totals, calls: bindings });
   replica?.share({
     queue: gateway.rateLimitQueue,
     shieldOf: () => parts.ruleBook.rollout?.shield,
@@ -94,6 +98,7 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
   });
   return {
     gateway,
+    rules,
     bodyTimeout: settings.get(table.clientBodyTimeout),
     replica,
     admin: replica && adminOf(parts, settings, { control, replica, totals }),
@@ -213,18 +218,18 @@ function adminOf(
 
 /** What the exchanges of an isolate share besides the gateway. */
 interface Shared {
+  readonly rules: LoadableRuleBook;
   readonly control: RolloutControl;
   readonly totals: EdgeTotals | undefined;
   readonly calls: BindingCalls;
 }
 
 function gatewayOf(
-  { bindings, ruleBook, transforms = {}, v2Schemas, print, later }: EdgeGatewayParts,
+  { bindings, transforms = {}, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
-  { control: rollout, totals, calls }: Shared,
+  { rules, control: rollout, totals, calls }: Shared,
 ): Gateway {
-  const rules = new CompiledRuleBook(ruleBook);
   const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
   const v1 = settings.get(table.v1Upstream);
@@ -380,6 +385,7 @@ export class EdgeServer {
     parts.later(isShared ? replica.accompany(exchange.finished) : exchange.finished);
     if (isShared) await replica.begin();
     try {
+      if (lacksCode(edge.rules, received.decision)) await loadFormats(edge.rules);
       return await gateway.serve(received);
     } catch (error) {
       return gateway.failInternally(received.exchange, error);
@@ -393,6 +399,20 @@ export class EdgeServer {
     const { refusals } = this.parts.ruleBook;
     return failureResponse(gatewayFailure('internal', 'The gateway is not configured.'), refusals);
   }
+}
+
+/** True for a V1 body of fields, or a patch, in an isolate that had none before. */
+function lacksCode({ formats }: LoadableRuleBook, decision: Decision): boolean {
+  if (formats !== undefined || decision.route !== 'migrate' || decision.body.action !== 'rewrite')
+    return false;
+  const { format } = decision.body;
+  return format !== 'json' && !isOfTexts(format);
+}
+
+/** Most isolates get no form and no patch, and do without the code. */
+async function loadFormats(rules: LoadableRuleBook): Promise<void> {
+  const { formatPlans } = await import('../rewrite/compiled-rule-book.ts');
+  rules.formats ??= formatPlans(rules.ruleBook);
 }
 
 /** The host name by which the worker was called, in lower case. */

@@ -3,7 +3,7 @@ import { ALL_CODINGS, readCoding, readJsonType } from '../http/content.ts';
 import { BODY_KINDS, kindOfName } from '../http/fields.ts';
 import { undecoded, type WebhookDecision } from '../migrate/decision.ts';
 import { bufferFull, failure } from '../migrate/failure.ts';
-import { deliveryContext } from '../rewrite/compiled-rule-book.ts';
+import { deliveryContext } from '../rewrite/loadable-rule-book.ts';
 import { gatewayFailure } from './failures.ts';
 import {
   isSignedBy,

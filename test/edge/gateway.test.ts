@@ -119,6 +119,47 @@ test('a transform of the bundle makes queries and bodies; one that waits too lon
   await Promise.allSettled(work);
 });
 
+test('an isolate loads the code for forms and patches with its first one of them, and rewrites it', async () => {
+  const v2 = await rawServer((socket) => socket.write(ok()));
+  const work: Promise<unknown>[] = [];
+  const boundary = 'a boundary';
+  const part = (name: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nslide\r\n--${boundary}--\r\n`;
+  for (const [type, body, sent] of [
+    ['application/json', '{"transition_type":"slide"}', '{"highlight_type":"slide"}'],
+    ['application/x-www-form-urlencoded', 'transition_type=slide', 'highlight_type=slide'],
+    [`multipart/form-data; boundary="${boundary}"`, part('transition_type'), part('highlight_type')],
+    ['application/merge-patch+json', '{"transition_type":null}', '{"highlight_type":null}'],
+    [
+      'application/json-patch+json',
+      '[{"op":"remove","path":"/transition_type"}]',
+      '[{"op":"remove","path":"/highlight_type"}]',
+    ],
+  ] as const) {
+    const bindings: object = { GATEWAY_UPSTREAM: v2.origin, GATEWAY_CLIENT_SECRET: 'a secret of the tests' };
+    // Another isolate for each, so that each is the first.
+    const isolate = new EdgeServer({
+      bindings,
+      ruleBook: testRuleBook(),
+      print: () => {},
+      later: (promise) => void work.push(promise),
+    });
+    for (const round of ['first', 'next']) {
+      const headers = { 'content-type': type, 'content-length': String(body.length), host: 'a' };
+      const request = new Request('http://a/api/v1/orders/post_productions', {
+        method: 'POST',
+        headers,
+        body,
+      });
+      request.headers.set('host', 'a');
+      const { status } = await isolate.fetch(request);
+      expect([type, round, status]).toEqual([type, round, 200]);
+      expect(v2.received.splice(0).join('').split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(sent);
+    }
+  }
+  await Promise.allSettled(work);
+});
+
 test('bindings that throw are named once, cost no response, and are no bug', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const lines: string[] = [];
