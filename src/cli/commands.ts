@@ -7,14 +7,7 @@ import { allSettings, environmentName, type Setting, settings as table } from '.
 import { sentenceOf } from '../settings/setting-sentences.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
-import {
-  addReferenceOptions,
-  addSettings,
-  configOption,
-  flagsOf,
-  RULES_GROUP,
-  unchosenAddresses,
-} from './setting-options.ts';
+import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
 import type { TwinOptions } from './twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
@@ -58,6 +51,13 @@ export function demo(command: Command): void {
     const { runDemo } = await import('./demo/demo.ts');
     await runDemo(flagsOf(settings, options));
   });
+}
+
+/** The addresses that neither a flag nor a variable names. */
+function unchosenAddresses(command: Command): readonly ('listen' | 'adminListen')[] {
+  return (['listen', 'adminListen'] as const).filter(
+    (name) => command.getOptionValueSource(name) !== 'cli' && !process.env[environmentName(table[name])],
+  );
 }
 
 function addressOption(setting: Setting<unknown>): Option {

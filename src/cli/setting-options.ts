@@ -2,14 +2,7 @@ import { type Command, Option } from 'commander';
 import { isReleaseDate } from '../rules/rule-book.ts';
 import { CONFIG_VARIABLE } from '../settings/read-settings.ts';
 import { address, choice, count, file, names, type SettingKind } from '../settings/setting-kinds.ts';
-import {
-  allSettings,
-  environmentName,
-  optional,
-  type Setting,
-  settings as table,
-  withDefault,
-} from '../settings/settings.ts';
+import { allSettings, environmentName, optional, type Setting, withDefault } from '../settings/settings.ts';
 import { goneSettings, sentenceOf } from '../settings/setting-sentences.ts';
 
 /**
@@ -269,11 +262,4 @@ function acceptedWords({ kind }: Setting<unknown>): readonly string[] {
 /** Returns a default's unit after a space; empty if the default, such as 64MiB, already has one. */
 function unitOf({ kind, initial }: Setting<unknown>): string {
   return kind.unit !== '' && /^\d+$/.test(initial ?? '') ? ` ${kind.unit}` : '';
-}
-
-/** The addresses that neither a flag nor a variable names. */
-export function unchosenAddresses(command: Command): readonly ('listen' | 'adminListen')[] {
-  return (['listen', 'adminListen'] as const).filter(
-    (name) => command.getOptionValueSource(name) !== 'cli' && !process.env[environmentName(table[name])],
-  );
 }

@@ -346,6 +346,8 @@ export interface RulesView {
   readonly counts: string;
   /** The source text of the file, for display. */
   readonly text: string;
+  /** True for a draft whose questions can be answered here. */
+  readonly isDraft?: true;
 }
 
 /** The outcome of trying a rule book on kept exchanges, without putting it into force. */

@@ -66,7 +66,8 @@ const MAX_TRIED_BYTES = 8 * 1024 * 1024;
 function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
     const { current, since, text } = parts.rules();
-    return jsonResponse(rulesView({ rules: current, since, text, totals: parts.totals }));
+    const view = rulesView({ rules: current, since, text, totals: parts.totals });
+    return jsonResponse({ ...view, ...(parts.draft !== undefined && { isDraft: true }) });
   });
   app.post('/rules/try', async (c) => {
     const body = await readBody(c.req.raw, RULES_BYTES);

@@ -14,7 +14,6 @@ import { type CommandFault, isFault } from '../command-fault.ts';
 import { freeAddresses } from '../demo/demo.ts';
 import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
-import { unchosenAddresses } from '../setting-options.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 import { startDescribedService } from './described-service.ts';
 import { readDescription } from './description-file.ts';
@@ -76,8 +75,12 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     reading.ruleBook,
   );
   const service = await startDescribedService(() => desk.service);
+  // Variables are those of the gateway that serves, which may run beside this one.
+  const movable = (['listen', 'adminListen'] as const).filter(
+    (name) => command.getOptionValueSource(name) !== 'cli',
+  );
   const free = await freeAddresses(
-    unchosenAddresses(command).map((name) => [name, options[name]] as const),
+    movable.map((name) => [name, options[name]] as const),
     'it',
   );
   const { listen, adminListen } = { ...options, ...free.addresses };

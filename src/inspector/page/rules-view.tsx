@@ -27,6 +27,7 @@ import {
   unbrokenWords,
   visibleText,
 } from './parts.tsx';
+import { Questions } from './questions.tsx';
 
 /** The text of a trial, and what shows its outcome. */
 interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
@@ -48,6 +49,7 @@ export function RulesView({ asked, go, hueOf, announce, draft, setDraft }: Rules
   return (
     <div class="view rules">
       <h2>Rule book</h2>
+      {rules.isDraft === true && <Questions go={go} announce={announce} />}
       <p class="lead">
         {rules.version === undefined ? [] : ['Targets V2 release ', <strong>{rules.version}</strong>, '. ']}
         {'In force since '}

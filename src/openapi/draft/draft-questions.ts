@@ -131,7 +131,15 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
     { key: 'yes', words: 'Yes', lines, ...lackOf(lines) },
     { key: 'no', words: 'No', lines: [] },
   ];
-  return [{ id: `key ${key}`, about: 'key', text: question, operations: [], parts: [{ why: '', answers }] }];
+  return [
+    {
+      id: `key ${key}`,
+      about: 'key',
+      text: `${question.slice(0, 1).toUpperCase()}${question.slice(1)}`,
+      operations: [],
+      parts: [{ why: '', answers }],
+    },
+  ];
 }
 
 function goneQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {

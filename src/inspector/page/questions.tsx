@@ -1,0 +1,342 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  AnswerEffect,
+  AskedQuestion,
+  DraftView,
+  ExampleOperation,
+  ExampleRun,
+  OfferedAnswer,
+  SavedDraft,
+  ShownMigration,
+} from '../draft-desk.ts';
+import { postJson, useAsked, useAttempt } from './admin-client.ts';
+import { counted } from './format.ts';
+import type { Go } from './page-state.ts';
+import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visibleText } from './parts.tsx';
+
+/** Properties of the questions. */
+type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
+
+/** A draft whose questions are answered one by one: what each answer does to an example request, the examples, and where it is saved. */
+export function Questions({ go, announce }: QuestionsProps): VNode {
+  const [asked, setAsked] = useState('draft');
+  const { response, failure } = useAsked<DraftView>(asked);
+  const [answered, setAnswered] = useState<DraftView | undefined>(undefined);
+  const view = answered ?? response;
+  if (view === undefined) return <Loading failure={failure} subject="the draft" />;
+  const open = (question: string): void => {
+    setAnswered(undefined);
+    setAsked(`draft?question=${encodeURIComponent(question)}`);
+  };
+  const take = (next: DraftView): void => {
+    setAnswered(next);
+    const left = next.questions.filter(({ isAnswered }) => !isAnswered).length;
+    announce(left === 0 ? 'All questions are answered.' : `Answered: ${counted(left, 'question')} left.`);
+  };
+  const done = view.questions.filter(({ isAnswered }) => isAnswered).length;
+  return (
+    <section class="card draft">
+      <h3>
+        Draft
+        <small>{`${done} of ${counted(view.questions.length, 'question')} answered; nothing is written yet`}</small>
+      </h3>
+      <progress value={done} max={view.questions.length} aria-label="Answered questions" />
+      <div class="draft-work">
+        <ol class="draft-list" aria-label="Questions">
+          {view.questions.map(({ id, text, isAnswered }) => (
+            <li key={id}>
+              <button
+                type="button"
+                class={classes(isAnswered && 'answered')}
+                aria-current={id === view.current?.id ? 'true' : undefined}
+                onClick={() => open(id)}
+              >
+                <span aria-hidden="true">{isAnswered ? '✓' : '?'}</span>
+                <span class="sr-only">{isAnswered ? 'answered: ' : 'open: '}</span>
+                {visibleText(text)}
+              </button>
+            </li>
+          ))}
+        </ol>
+        {view.current === undefined ? (
+          <p class="empty">Every question is answered. Try the examples, then save.</p>
+        ) : (
+          <Question key={view.current.id} question={view.current} take={take} />
+        )}
+      </div>
+      <Save view={view} />
+      <Examples key={view.folder} examples={view.examples} go={go} />
+    </section>
+  );
+}
+
+/** One question, with its answers and what the chosen one does. */
+function Question({
+  question,
+  take,
+}: {
+  readonly question: AskedQuestion;
+  readonly take: (next: DraftView) => void;
+}): VNode {
+  const { id, text, operations, parts, isAnswered } = question;
+  const likeliest = ({ answers }: AskedQuestion['parts'][number]): string =>
+    (answers.find(({ isChosen }) => isChosen) ?? answers[0])?.key ?? '';
+  const [chosen, setChosen] = useState<readonly string[]>(parts.map(likeliest));
+  const [last, setLast] = useState(0);
+  const [value, setValue] = useState(question.value ?? '');
+  const [fault, attempt] = useAttempt();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
+  const lacksValue = taken.some((answer) => answer?.lacksValue === true);
+  const send = async (command: object): Promise<void> => {
+    await attempt(async () => take(await postJson<DraftView>('draft/answer', { question: id, ...command })));
+  };
+  const shown =
+    taken[last]?.effect ?? parts[last]?.answers.find(({ effect }) => effect !== undefined)?.effect;
+  return (
+    <Form
+      class="draft-question"
+      onSubmit={() => send({ chosen, ...(lacksValue && value !== '' && { value }) })}
+    >
+      <h4 ref={heading} tabIndex={-1}>
+        {visibleText(text)}
+      </h4>
+      {operations.length > 0 && <p class="on">{`Concerns ${operations.join(', ')}`}</p>}
+      {parts.map(({ why, answers }, at) => (
+        <fieldset key={at}>
+          <legend>{why === '' ? 'Answer' : visibleText(sentenceOf(why))}</legend>
+          {answers.map((answer) => (
+            <Answer
+              key={answer.key}
+              answer={answer}
+              name={`answer-${at}`}
+              isChosen={chosen[at] === answer.key}
+              choose={() => {
+                setChosen(chosen.map((key, other) => (other === at ? answer.key : key)));
+                setLast(at);
+              }}
+            />
+          ))}
+        </fieldset>
+      ))}
+      {lacksValue && (
+        <label class="draft-value">
+          Value
+          <input
+            type="text"
+            spellcheck={false}
+            value={value}
+            onInput={({ currentTarget }) => setValue(currentTarget.value)}
+          />
+        </label>
+      )}
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={lacksValue && value.trim() === ''}>
+          Answer
+        </button>
+        {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
+      </div>
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {shown !== undefined && <Effect effect={shown} isNone={taken[last]?.effect === undefined} />}
+    </Form>
+  );
+}
+
+function sentenceOf(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+function Answer({
+  answer: { words, lines },
+  name,
+  isChosen,
+  choose,
+}: {
+  readonly answer: OfferedAnswer;
+  readonly name: string;
+  readonly isChosen: boolean;
+  readonly choose: () => void;
+}): VNode {
+  return (
+    <label class={classes('draft-answer', isChosen && 'chosen')}>
+      <input type="radio" name={name} checked={isChosen} onChange={choose} />
+      <span>
+        {words}
+        {lines.slice(0, MAX_LINES).map((line, at) => (
+          <code key={at}>{visibleText(line)}</code>
+        ))}
+        {lines.length > MAX_LINES && <small>{`and ${lines.length - MAX_LINES} more`}</small>}
+      </span>
+    </label>
+  );
+}
+
+/** Lines of one answer that are shown. */
+const MAX_LINES = 12;
+
+/** The example request, what V2 gets of it without a rule and with the answer, and what the client gets. */
+function Effect({
+  effect: { operation, v1, before, after },
+  isNone,
+}: {
+  readonly effect: AnswerEffect;
+  readonly isNone: boolean;
+}): VNode {
+  const now = isNone ? before : after;
+  return (
+    <div class="draft-effect" aria-live="polite">
+      <h5>{`What it does to ${operation}`}</h5>
+      <div class="pair">
+        <Text title="A V1 client sends" text={v1} />
+        <Text title="V2 gets" text={now.request} against={before.request} />
+        {(before.response !== '' || now.response !== '') && (
+          <Text title="The client gets" text={now.response} against={before.response} />
+        )}
+      </div>
+      <Faults now={now} />
+    </div>
+  );
+}
+
+function Faults({ now: { faults } }: { readonly now: ShownMigration }): VNode {
+  if (faults.length === 0) return <p class="draft-taken">V2’s description takes this request.</p>;
+  return (
+    <>
+      <p>V2’s description has this against it, with the questions that are still open:</p>
+      <ul>
+        {faults.map((fault, at) => (
+          <li key={at}>{visibleText(fault)}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** A message as text; lines that are new against another text are marked. */
+function Text({
+  title,
+  text,
+  against,
+}: {
+  readonly title: string;
+  readonly text: string;
+  readonly against?: string;
+}): VNode {
+  const known = new Set((against ?? text).split('\n').map(withoutComma));
+  return (
+    <div>
+      <h6>{title}</h6>
+      <pre class="file" tabIndex={0} aria-label={title}>
+        {text.split('\n').map((line, at) => (
+          <span key={at} class={classes('draft-line', !known.has(withoutComma(line)) && 'new')}>
+            {visibleText(line)}
+            {'\n'}
+          </span>
+        ))}
+      </pre>
+    </div>
+  );
+}
+
+function withoutComma(line: string): string {
+  return line.endsWith(',') ? line.slice(0, -1) : line;
+}
+
+function Save({ view: { folder, questions } }: { readonly view: DraftView }): VNode {
+  const [saved, setSaved] = useState<SavedDraft | undefined>(undefined);
+  const [fault, attempt] = useAttempt();
+  const save = async (): Promise<void> => {
+    const isDone = await attempt(async () => setSaved(await postJson<SavedDraft>('draft/save', {})));
+    if (!isDone) setSaved(undefined);
+  };
+  const left = questions.filter(({ isAnswered }) => !isAnswered).length;
+  return (
+    <div class="draft-save">
+      <div class="actions">
+        <Button onClick={() => void save()}>{`Save to ${folder === '.' ? 'this folder' : folder}`}</Button>
+        {left > 0 && <span>{`${counted(left, 'open question')} will be TODO lines there`}</span>}
+      </div>
+      <div role="status">
+        {saved !== undefined && (
+          <>
+            <p>{`Wrote ${saved.files.join(', ')}. Next:`}</p>
+            <pre class="file" tabIndex={0} aria-label="Next commands">
+              {saved.next.join('\n')}
+            </pre>
+          </>
+        )}
+      </div>
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Examples({
+  examples,
+  go,
+}: {
+  readonly examples: readonly ExampleOperation[];
+  readonly go: Go;
+}): VNode {
+  return (
+    <Card heading="Example requests" note="from V1’s description, sent through the gateway as it is now">
+      {examples.map((example) => (
+        <Example key={example.id} example={example} go={go} />
+      ))}
+    </Card>
+  );
+}
+
+function Example({
+  example: { id, v1 },
+  go,
+}: {
+  readonly example: ExampleOperation;
+  readonly go: Go;
+}): VNode {
+  const [run, setRun] = useState<ExampleRun | undefined>(undefined);
+  const [fault, attempt] = useAttempt();
+  const [line = ''] = v1.split('\n', 1);
+  const send = async (): Promise<void> => {
+    const isDone = await attempt(async () =>
+      setRun(await postJson<ExampleRun>('draft/run', { operation: id })),
+    );
+    if (!isDone) setRun(undefined);
+  };
+  return (
+    <details class="difference">
+      <summary>
+        <strong>{visibleText(id)}</strong> <code>{visibleText(line)}</code>
+      </summary>
+      <div class="pair">
+        <Text title="A V1 client sends" text={v1} />
+        {run !== undefined && <Text title="and gets" text={run.response} />}
+      </div>
+      <div class="actions">
+        <Button onClick={() => void send()}>Send it</Button>
+        {run !== undefined && (
+          <LinkButton
+            onClick={() => go({ view: 'traffic', filter: '', entry: { id: run.requestId, seq: undefined } })}
+          >
+            Open the exchange
+          </LinkButton>
+        )}
+      </div>
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,49 @@
+/** @module-tag chromium */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { command } from '../../support/command.ts';
+import { barriers, browserOfFile } from '../../support/page-tests.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const browser = browserOfFile();
+
+test('the questions of a draft are answered on the page, tried, and saved', async () => {
+  const dir = join(temporaryFolder('questions'), 'my-api');
+  const descriptions = ['--v1', 'examples/invoicing/v1.yaml', '--v2', 'examples/invoicing/v2.yaml'];
+  const addresses = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+  const running = command(['try', ...descriptions, '--dir', dir, ...addresses]);
+  const [, address = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+\/\?view=rules)/);
+  const { page, complaints } = await browser.open(address);
+  await page.getByRole('heading', { name: 'Is bills invoices in V2?' }).waitFor();
+  const effect = page.locator('.draft-effect');
+  await effect.getByText('GET /api/v2/invoices?').waitFor();
+  await page.getByLabel('No: V2 has none of these').check();
+  await effect.getByText('V2 does not describe GET /api/v2/bills.').waitFor();
+  await page.getByLabel(/^Yes/).check();
+  expect(await barriers(page, '.draft')).toEqual([]);
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  const heading = page.getByRole('heading', { name: 'amount is called amount_cents' });
+  await heading.waitFor();
+  await page.waitForFunction("document.activeElement?.tagName === 'H4'");
+  await effect.getByText('"amount_cents": 1050').waitFor();
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByRole('button', { name: /currency is required/ }).click();
+  const answer = page.getByRole('button', { name: 'Answer', exact: true });
+  await page.getByLabel('Value').waitFor();
+  expect(await answer.isDisabled()).toBe(true);
+  await page.getByLabel('Value').fill('AUD');
+  await answer.click();
+  await page.getByText(/^3 of \d+ questions answered/).waitFor();
+  await page.locator('.difference summary', { hasText: 'createBill' }).click();
+  const example = page.locator('.difference', { hasText: 'createBill' });
+  await example.getByRole('button', { name: 'Send it' }).click();
+  await example.getByText('"status": 422').waitFor();
+  await page.getByRole('button', { name: `Save to ${dir}` }).click();
+  await page.getByText('capture-gateway check --rules').waitFor();
+  expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
+  await example.getByRole('button', { name: 'Open the exchange' }).click();
+  await page.waitForURL(/entry=/);
+  expect(complaints).toEqual([]);
+  expect(await running.stop()).toBe(0);
+});
