@@ -32,18 +32,18 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 87_000,
+    limit: 91_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 90_000,
+    limit: 93_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 91_000,
+    limit: 94_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -58,13 +58,13 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker before its first request, with the rule book that ships',
     source: EDGE_WORKER,
     modules: 'first',
-    limit: 145_000,
+    limit: 149_000,
   },
   {
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 181_000,
+    limit: 185_000,
   },
 ];
 

@@ -183,15 +183,15 @@ export class Recorder<Rule extends string = string> {
     if (this.record(rule, member)) this.rewrite(member, value);
   }
 
-  /** Called after the text of `member` was changed in its place, which no patch says: it may have values. */
+  /** Called after the text of `member` was changed in its place, or a value of V2 was added: no patch says that, as it may have values. */
   reword(rule: RuleName<Rule>, member: DraftMember): void {
     this.isUnsayable = true;
     if (this.hasRoom) this.write(rule, member, undefined, undefined, -1);
     else this.omittedCount += 1;
   }
 
-  /** Records that a value which the rule cannot convert was kept, or that not all of a list is left. */
-  keep(rule: RuleName<Rule>, member: DraftMember, note: 'value' | 'more'): void {
+  /** Records that a value which the rule cannot convert was kept, that not all of a list is left, or that nothing was found for a key. */
+  keep(rule: RuleName<Rule>, member: DraftMember, note: 'value' | 'more' | 'lookup'): void {
     this.record(rule, member, note);
   }
 

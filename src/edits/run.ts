@@ -77,6 +77,8 @@ export interface RuleReads {
   readonly lift?: number;
   /** True if it compares names that it does not list. */
   readonly readsAnyName?: boolean;
+  /** True if it looks objects up at V2. */
+  readonly looksUp?: true;
   /** Opens the members that it goes into, beside those on its path. */
   readonly open?: (opened: MembersToOpen) => void;
 }
@@ -141,12 +143,41 @@ const DUPLICATE = 4;
 /** Another step of the rule. */
 export const OTHER = 5;
 
+/** Where a rule looks values up: an address of V2 with a key in it. */
+export interface LookupAddress {
+  /** The text before and after the key, below V2's prefix. */
+  readonly before: string;
+  readonly after: string;
+  /** The member of the answered items that has the key, where one request asks for all keys; undefined for a request a key. */
+  readonly by?: string;
+  /** The path to the object in the answer, or to the items; undefined for that of the rule book. */
+  readonly resource?: Path;
+}
+
+/** One object that a rule looks up. */
+export interface Ask {
+  /** Equal for what is one object. */
+  readonly id: string;
+  readonly address: LookupAddress;
+  readonly key: string;
+}
+
+/** What rules look up in one response. */
+export interface Asked {
+  /** What nobody has answered yet: the rules went on without it. */
+  readonly asks: readonly Ask[];
+  /** Set where a rule found no object for a key: by itself `noted`, or `failed` by its `absent`. */
+  readonly missing: 'noted' | 'failed' | undefined;
+}
+
 /** What the rules for a response know of its exchange in addition to the body. */
 export interface ResponseFacts {
   /** The attributes that V1 had deprecated and that the request used. */
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;
+  /** The objects that V2 has for what rules look up, as JSON; undefined for one that it does not have. */
+  readonly answers?: ReadonlyMap<string, Uint8Array | undefined> | undefined;
 }
 
 /** One run of a plan's rules over one body: the draft and its changes so far. */
@@ -163,6 +194,8 @@ export class Run {
   isSingular = false;
   /** True if the records contain names that no rule uses, or values were converted: not even the shape of the body determines those. */
   hasForeignNames = false;
+  private readonly asks = new Map<string, Ask>();
+  private missing: Asked['missing'] = undefined;
   private readonly seen: SeenIds;
 
   /** `seen` is scratch memory that the runs of a plan share, one after the other. */
@@ -176,6 +209,25 @@ export class Run {
   /** True if the request of a response had the wrapper, so that pointers in errors lead into it. */
   get isWrapped(): boolean {
     return this.response?.isWrapped ?? false;
+  }
+
+  /** What rules look up, or have looked up in vain; undefined where that is nothing. */
+  get asked(): Asked | undefined {
+    const { asks, missing } = this;
+    return asks.size === 0 && missing === undefined ? undefined : { asks: [...asks.values()], missing };
+  }
+
+  /** The object that a rule looks up; undefined while nobody has asked V2 for it, and where V2 does not have it. */
+  answerTo(ask: Ask): Uint8Array | undefined {
+    const { answers } = this.response ?? {};
+    const answer = answers?.get(ask.id);
+    if (answer === undefined && answers?.has(ask.id) !== true) this.asks.set(ask.id, ask);
+    return answer;
+  }
+
+  /** Called where a rule has no object for a key. */
+  misses(how: 'noted' | 'failed'): void {
+    if (this.missing !== 'failed') this.missing = how;
   }
 
   /** Called after each step of a rule. */

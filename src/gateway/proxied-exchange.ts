@@ -328,6 +328,11 @@ export class ProxiedExchange
     return this.call?.attempts ?? 0;
   }
 
+  /** The request as its origin got it last. */
+  get sentRequest(): UpstreamRequest | undefined {
+    return this.call?.request;
+  }
+
   /** Returns what keeps a copy of the service's own response, where the log entry tells of it. */
   protected sampled(): ResponseCopy | undefined {
     return undefined;

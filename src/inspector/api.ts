@@ -480,6 +480,8 @@ export interface Explanation {
   readonly rules: readonly RuleOutcome[];
   /** Sentences that say why such a request would not, or not always, be migrated at the moment. Absent when it would. */
   readonly live?: readonly string[];
+  /** Addresses of V2 that rules look up for the response, with {} for the key; none is asked. Absent without any. */
+  readonly lookups?: readonly string[];
   readonly curl: { readonly v1: string; readonly v2?: string };
 }
 

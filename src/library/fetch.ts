@@ -9,18 +9,16 @@ import { splitUrl } from '../http/target.ts';
 import { hasContent, RewrittenBody } from '../migrate/migrated.ts';
 import { decodedStream, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { hashOnWeb } from '../migrate/judge-digests.ts';
+import type { AskV2 } from './ask-v2.ts';
 import {
   type CollectedRequest,
-  collectStream,
-  continueStream,
   finishWith,
-  isJsonText,
   type Migration,
   type StreamedRequest,
   type StreamedResponse,
-  streamOf,
   type WebBody,
 } from './migration.ts';
+import { collectStream, continueStream, isJsonText, streamOf } from './web-body.ts';
 import type { MigratedRequest, RefusedRequest, ResponseVerdict } from './verdicts.ts';
 
 /** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
@@ -31,11 +29,13 @@ type FetchHandler<Rest extends readonly unknown[] = []> = (
 
 /**
  * Wraps the handler of a V2 service so that it also serves V1 clients: requests under V1's prefix reach `v2` migrated, all others as
- * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole.
+ * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole. What response rules look up is asked of
+ * `lookups`: by default of `v2`.
  */
 export function migrateFetch<Rest extends readonly unknown[]>(
   migration: Migration,
   v2: FetchHandler<Rest>,
+  lookups = v2,
 ): (request: Request, ...rest: Rest) => Promise<Response> {
   return async (request, ...rest) => {
     const { origin, target } = splitUrl(request.url);
@@ -44,7 +44,14 @@ export function migrateFetch<Rest extends readonly unknown[]>(
     if (migrated === 'pass') return v2(request, ...rest);
     if ('verdict' in migrated) return refusal(migrated);
     const { sent, body } = migrated;
-    return migrateResponse(migration, sent, await v2(requestTo(origin, request, sent, body), ...rest));
+    const response = await v2(requestTo(origin, request, sent, body), ...rest);
+    return migrateResponse(migration, sent, response, (asked, fields, signal) => {
+      const headers = new Headers(fields);
+      const host = request.headers.get('host');
+      if (host !== null) headers.set('host', host);
+      const until = AbortSignal.any([request.signal, signal]);
+      return lookups(new Request(origin + asked, { headers, signal: until, redirect: 'manual' }), ...rest);
+    });
   };
 }
 
@@ -169,9 +176,10 @@ async function migrateResponse(
   migration: Migration,
   request: MigratedRequest,
   response: Response,
+  ask: AskV2,
 ): Promise<Response> {
   const { status, headers, body } = response;
-  const started = migration.startResponse(request, status, responseHeaders(headers));
+  const started = migration.startResponse(request, status, responseHeaders(headers), ask);
   const { unchanged } = started;
   if (started.action === 'forward' || body === null) return withHead(response, unchanged, body);
   if (started.action === 'stream') return withHead(response, started.response, await textsOf(started, body));

@@ -23,15 +23,21 @@ export function migrateV1<E extends Env>(
     if (migrated.has(raw) || !migration.isV1Target(splitUrl(raw.url).target)) return next();
     const received = await unreadRequest(context);
     const isOwn = app.routes.some(({ handler }) => findTargetHandler(handler) === middleware);
-    const handle = migrateFetch(migration, async (request) => {
+    const fetchAgain = (request: Request): Response | Promise<Response> => {
+      migrated.add(request);
+      return app.fetch(request, context.env, executionContextOf(context));
+    };
+    const serve = async (request: Request): Promise<Response> => {
       if (request === received) {
         await next();
         return context.res;
       }
+      if (!isOwn) return fetchAgain(request);
       migrated.add(request);
-      if (isOwn) return runRest(app, context, request);
-      return app.fetch(request, context.env, executionContextOf(context));
-    });
+      return runRest(app, context, request);
+    };
+    // A lookup is a request of its own, with a context of its own.
+    const handle = migrateFetch(migration, serve, fetchAgain);
     const response = await handle(received);
     // A response that is assigned beside another would get its header fields.
     if (context.finalized) context.res = undefined;

@@ -1,4 +1,3 @@
-import { ByteCollector } from '../http/byte-collector.ts';
 import type { Coding } from '../http/content.ts';
 import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
@@ -7,7 +6,7 @@ import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
 import { bodyTooLarge, decide, editsOf, refusalForm, streamedFormat } from '../migrate/decision.ts';
 import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
-import { type Failure, failure, failureOf } from '../migrate/failure.ts';
+import { Failure, failure, failureOf } from '../migrate/failure.ts';
 import type { HashBody } from '../migrate/judge-digests.ts';
 import { hasContent, mappedHead, type ResponseNote } from '../migrate/migrated.ts';
 import {
@@ -21,8 +20,10 @@ import {
   type ResponseEnd,
   ResponseMigration,
   drive,
-  type Work,
+  type LookUp,
+  type ResponseWork,
 } from '../migrate/migration.ts';
+import { askNobody } from '../migrate/lookups.ts';
 import { Preflight } from '../migrate/preflight.ts';
 import {
   callWithin,
@@ -41,6 +42,8 @@ import type { BodyStream, TextNote } from '../rewrite/text-stream.ts';
 import { SignalHeaders } from '../rollout/retirement.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { type AskV2, lookUpBy } from './ask-v2.ts';
+import { isJsonText } from './web-body.ts';
 import {
   type HeaderFields,
   headerFieldsOf,
@@ -69,6 +72,11 @@ export interface MigrationOptions {
    * the digest of a body that is edited: it is dropped, with the note `digest-unjudged`.
    */
   readonly hash?: HashBody;
+  /**
+   * Asks V2 for what response rules look up, unless an adapter brings its own: `fetch` and Hono do. Where nothing asks, and in
+   * `response` and `finish`, which do not wait, nothing is looked up: clients get what `absent` says, with the note `lookup-unasked`.
+   */
+  readonly lookup?: AskV2;
 }
 
 /** The server in front has limits of its own. */
@@ -77,7 +85,9 @@ const NO_LIMITS = { count: Infinity, bytes: Infinity };
 const EMPTY = new Uint8Array();
 
 /** The parts of a migrated request that its response depends on. */
-export type RequestOfResponse = Pick<MigratedRequestHead, 'target' | 'v1' | 'host' | 'edits'>;
+export type RequestOfResponse = Pick<MigratedRequestHead, 'target' | 'v1' | 'host' | 'edits'> &
+  /** What rules look up is asked for with these. */
+  Partial<Pick<MigratedRequestHead, 'headers'>>;
 
 /** What an adapter knows of a body before it reads it. */
 export interface RequestBodyFacts {
@@ -173,7 +183,7 @@ export interface CollectedResponse {
   readonly unchanged: UnchangedResponseVerdict;
   /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
   finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
-  /** The same, which waits for a transform that returns a promise. */
+  /** The same, which waits for a transform that returns a promise, and for V2 where rules look something up. */
   settle(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict | Promise<ResponseVerdict>;
 }
 
@@ -284,8 +294,16 @@ export class Migration {
     }
   }
 
-  /** Decides on the response to a migrated request from its head, for adapters that stream or decode its body. */
-  startResponse(request: RequestOfResponse, status: number, headers: HeadersLike): StartedResponse {
+  /**
+   * Decides on the response to a migrated request from its head, for adapters that stream or decode its body. `ask` asks V2 for what rules
+   * look up; by default the option of the migration.
+   */
+  startResponse(
+    request: RequestOfResponse,
+    status: number,
+    headers: HeadersLike,
+    ask = this.options.lookup,
+  ): StartedResponse {
     const { rules, signals, run } = this;
     const facts = requestFacts(rules, request);
     const links = rules.ruleBook.followsBodyLinks
@@ -297,6 +315,7 @@ export class Migration {
       rules,
       signals,
       run,
+      lookUp: ask === undefined ? askNobody : lookUpBy(ask, request.headers),
       request,
       facts,
       headers: headerListOf(headers),
@@ -360,10 +379,11 @@ interface WholeBody<Body, Outcome> {
 
 /** Drives `migration` with transforms that `run` calls; `read` makes the outcome of its end, and `judge` is called before it begins. */
 function wholeBody<Body, Rewrite, End extends object, Outcome>(
-  migration: Drivable<Rewrite, End> & { finish(body: Body): Work | End },
+  migration: Drivable<Rewrite, End> & { finish(body: Body): ResponseWork | End },
   run: CallTransform,
   read: (end: End, body: Body, received: Uint8Array | undefined) => Outcome,
   judge: (received: Body | Uint8Array) => Promise<void> | undefined = () => undefined,
+  lookUp: LookUp = askNobody,
 ): WholeBody<Body, Outcome> {
   const atOnce: CallTransform = (job) => {
     const made = run(job);
@@ -379,7 +399,7 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
     },
     settle: (body, received) => {
       const settled = (): Outcome | Promise<Outcome> => {
-        const end = drive(migration, migration.finish(body), run);
+        const end = drive(migration, migration.finish(body), run, lookUp);
         return end instanceof Promise
           ? end.then((late) => read(late, body, received))
           : read(end, body, received);
@@ -480,7 +500,9 @@ function streamedRequest(parts: V1RequestParts): MigratedRequest {
 
 /** The failure, with what its author may know of a transform. */
 function explained({ failure: failed, cause }: RefusedMigration): Failure {
-  return cause === undefined ? failed : failure('transform-failed', cause.why);
+  return cause === undefined
+    ? failed
+    : new Failure({ code: failed.code, status: failed.status, title: failed.title, detail: cause.why });
 }
 
 function migratedHead(
@@ -513,6 +535,7 @@ function migratedHead(
 /** The parts of the response to a V1 client. */
 interface V1ResponseParts {
   readonly run: CallTransform;
+  readonly lookUp: LookUp;
   readonly rules: CompiledRuleBook;
   readonly signals: SignalHeaders | undefined;
   readonly request: RequestOfResponse;
@@ -523,13 +546,18 @@ interface V1ResponseParts {
 
 /** Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body. */
 function startV1Response(parts: V1ResponseParts): StartedResponse {
-  const { migration, headers, run, rules } = parts;
+  const { migration, headers, run, lookUp, rules } = parts;
   const step = migration.begin(headers);
   const own = (note: ResponseNote | undefined): UnchangedResponseVerdict =>
     unchanged(parts, headers, null, note);
   if (step.action === 'forward') return { action: 'forward', unchanged: own(step.note) };
-  const whole = wholeBody(migration, run, (end: ResponseEnd, decoded: DecodedBody, received) =>
-    responseVerdict(parts, end, received ?? (typeof decoded === 'string' ? null : decoded)),
+  const whole = wholeBody(
+    migration,
+    run,
+    (end: ResponseEnd, decoded: DecodedBody, received) =>
+      responseVerdict(parts, end, received ?? (typeof decoded === 'string' ? null : decoded)),
+    undefined,
+    lookUp,
   );
   const { coding } = step;
   if (step.action === 'stream')
@@ -572,9 +600,10 @@ function responseVerdict(
     return refusedRequest(explained(end), { form, requestId: undefined, signals, operation });
   }
   if (end.verdict === 'unchanged') return unchanged(parts, parts.headers, received, end.note);
-  const { verdict, body, records: edits, patch, omitted } = end;
+  const { verdict, body, records: edits, patch, omitted, note } = end;
   const head = clientHead(parts, rewrittenResponseFields(parts.headers, body.length));
-  return { verdict, ...head, body: bodyFor(head.status, body) ?? EMPTY, edits, patch, omitted };
+  const noted = note === undefined ? {} : { note };
+  return { verdict, ...head, body: bodyFor(head.status, body) ?? EMPTY, edits, patch, omitted, ...noted };
 }
 
 function requestFacts(
@@ -674,67 +703,6 @@ function modulesOf(
     );
   });
   return Object.fromEntries(modules);
-}
-
-/** A stream that was read up to a limit. */
-type CollectedStream =
-  | { readonly whole: Uint8Array }
-  /** The body is larger: the part that was read, and the reader of the rest. */
-  | { readonly start: Uint8Array; readonly reader: ReadableStreamDefaultReader<Uint8Array> };
-
-/** Reads a stream up to `limit` bytes; rejects when it breaks off. */
-export async function collectStream(
-  stream: ReadableStream<Uint8Array>,
-  limit: number,
-): Promise<CollectedStream> {
-  const reader = stream.getReader();
-  const body = new ByteCollector(undefined);
-  for (;;) {
-    const { value } = await reader.read();
-    if (value === undefined) return { whole: body.take() };
-    body.add(value);
-    if (body.length > limit) return { start: body.take(), reader };
-  }
-}
-
-/** Returns the stream of a body of which `start` was read. */
-export function continueStream(
-  start: Uint8Array,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return streamOf(
-    async () => (await reader.read()).value,
-    (reason) => reader.cancel(reason),
-    start,
-  );
-}
-
-/** A stream of `start` and then of what `next` resolves to, until that is undefined. */
-export function streamOf(
-  next: () => Promise<Uint8Array | undefined>,
-  cancel: (reason: unknown) => Promise<void>,
-  start?: Uint8Array,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start: (controller) => {
-      if (start !== undefined) controller.enqueue(new Uint8Array(start));
-    },
-    pull: async (controller) => {
-      const part = await next();
-      if (part === undefined) controller.close();
-      else controller.enqueue(new Uint8Array(part));
-    },
-    cancel,
-  });
-}
-
-/**
- * True for a body that is JSON text, whatever its `Content-Encoding` says: `fetch` decodes the bodies of responses, and leaves the
- * field. No body in gzip or zlib's format begins so.
- */
-export function isJsonText(body: Uint8Array): boolean {
-  const first = body.find((byte) => byte > 0x20);
-  return first === 0x7b || first === 0x5b;
 }
 
 /** A whole body that is rewritten: a part of a request or response that was started. */

@@ -103,6 +103,8 @@ export interface RewrittenResponseVerdict {
   readonly patch: readonly PatchOperation[];
   /** Number of edits that were applied but are not in `edits`. */
   readonly omitted: number;
+  /** Why something is missing that rules look up; absent otherwise. */
+  readonly note?: ResponseNote;
 }
 
 /** A response of which only header fields change, such as `Location`. */

@@ -240,6 +240,11 @@ const FAILURES = {
   'not-implemented': [501, 'Not Implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],
   'transform-failed': [502, 'Bad Gateway', 'The gateway could not convert the message between V1 and V2.'],
+  'lookup-failed': [
+    502,
+    'Bad Gateway',
+    'The gateway could not get from the service all that the response needs.',
+  ],
   'buffer-full': [503, 'Service Unavailable', 'The gateway has no memory left for rewriting.'],
   'loop-detected': [
     508,

@@ -134,6 +134,10 @@ export type ResponseNote =
   | 'response-malformed'
   /** An `inverse` applies, and the response has no `data` for it. */
   | 'response-no-resource'
+  /** A part that rules look up is missing: V2 does not have it, or did not say in time. */
+  | 'lookup-failed'
+  /** The same, because nothing here can ask V2. */
+  | 'lookup-unasked'
   | 'response-partial';
 
 /** How the body of a response is handled, to whose status a response rule applies. */

@@ -55,6 +55,7 @@ import {
   type ResponseNote,
   rewriteLinks,
 } from './migrated.ts';
+import { type LookupJob, type LookupResult, Lookups, type LookupTold, askNobody } from './lookups.ts';
 import type { Preflight } from './preflight.ts';
 import {
   queryOf,
@@ -80,27 +81,48 @@ export type Work =
   /** A transform is to be called. */
   | { readonly transform: TransformJob };
 
+/** Work that the migration of a response waits for. */
+export type ResponseWork =
+  | Work
+  /** V2 is to be asked for objects: the driver goes on with `lookedUp`. */
+  | { readonly lookup: LookupJob };
+
 /** A migration, as far as its driver needs to know it. */
 export interface Drivable<Outcome, End extends object> {
   /** Applies the rules, as a driver does that has neither threads nor little memory. */
   rewrite(body: Uint8Array): Outcome;
-  ruled(outcome: Outcome): Work | End;
+  /** `body` is the one that the rules were applied to, wherever it is now. */
+  ruled(outcome: Outcome, body: Uint8Array): ResponseWork | End;
   transformed(made: TransformOutcome): Work | End;
+  lookedUp?(results: readonly LookupResult[]): Work | End;
 }
 
-/** Drives a migration to its end, with `call` for transforms: at once, unless that returns a promise. */
+/** Asks V2 for what rules look up: at once, or later. */
+export type LookUp = (job: LookupJob) => readonly LookupResult[] | Promise<readonly LookupResult[]>;
+
+/** Drives a migration to its end, with `call` for transforms and `lookUp` for what V2 is asked: at once, unless one returns a promise. */
 export function drive<Outcome, End extends object>(
   migration: Drivable<Outcome, End>,
-  begun: Work | End,
+  begun: ResponseWork | End,
   call: (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>,
+  lookUp: LookUp = askNobody,
 ): End | Promise<End> {
   let step = begun;
   for (;;) {
-    if ('rules' in step) step = migration.ruled(migration.rewrite(step.rules));
-    else if ('transform' in step) {
+    if ('rules' in step) step = migration.ruled(migration.rewrite(step.rules), step.rules);
+    else if ('lookup' in step) {
+      const goOn = (results: readonly LookupResult[]): ResponseWork | End => {
+        if (migration.lookedUp === undefined) throw new Error('this migration looks nothing up');
+        return migration.lookedUp(results);
+      };
+      const results = lookUp(step.lookup);
+      if (results instanceof Promise)
+        return results.then((late) => drive(migration, goOn(late), call, lookUp));
+      step = goOn(results);
+    } else if ('transform' in step) {
       const made = call(step.transform);
       if (made instanceof Promise)
-        return made.then((late) => drive(migration, migration.transformed(late), call));
+        return made.then((late) => drive(migration, migration.transformed(late), call, lookUp));
       step = migration.transformed(made);
     } else return step;
   }
@@ -131,7 +153,7 @@ export interface MigratedMessage {
 export interface RefusedMigration {
   readonly verdict: 'refused';
   readonly failure: Failure;
-  /** What happened to the transform that failed. */
+  /** What happened to the transform that failed, or to what was looked up. */
   readonly cause: TransformFailure | undefined;
 }
 
@@ -438,8 +460,8 @@ const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
 export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>, ResponseEnd> {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
-  /** What the rules depend on beside the body. */
-  readonly context: ResponseContext;
+  /** What the rules depend on beside the body; once V2 has answered what they look up, with that. */
+  context: ResponseContext;
   /** V2's status, or the one that a transform gave the response, before the operation's statuses are mapped. */
   status: number;
   readonly plan: ResponsePlan;
@@ -449,6 +471,9 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   /** V2's own body, and what a transform made of it. */
   private own = NO_BYTES;
   private made: TransformResult | undefined = undefined;
+  private readonly lookups: Lookups | undefined;
+  /** The body to which the rules are applied again, once V2 has answered. */
+  private asking = NO_BYTES;
 
   constructor(
     rules: CompiledRuleBook,
@@ -463,6 +488,18 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     this.values = values;
     this.plan = rules.responsePlan(facts.operation, facts.method);
     this.context = rules.responseContext(status, edits, links);
+    this.lookups = this.plan.looksUp(status) ? new Lookups(rules, query) : undefined;
+  }
+
+  /** True where rules may look something up: the response then waits for V2. */
+  get looksUp(): boolean {
+    return this.lookups !== undefined;
+  }
+
+  /** What rules have looked up, for the log; undefined for nothing. */
+  get told(): readonly LookupTold[] | undefined {
+    const { told = [] } = this.lookups ?? {};
+    return told.length === 0 ? undefined : told;
   }
 
   /** Decides from its head what becomes of a response. */
@@ -514,7 +551,29 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 
   /** Takes what the rules made, wherever they ran: every response that was collected comes by. */
-  ruled(outcome: WithoutEdits<ResponseRewrite>): ResponseOutcome {
+  ruled(outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array): ResponseWork | ResponseEnd {
+    const { lookups } = this;
+    const { asked } = outcome;
+    if (asked === undefined || lookups === undefined) return this.merged(outcome);
+    const job = lookups.jobFor(asked);
+    if (job !== undefined) {
+      this.asking = body;
+      return { lookup: job };
+    }
+    const { why } = lookups;
+    if (asked.missing === 'failed') return refused(failure('lookup-failed'), { why, detail: why });
+    const end = this.merged(outcome);
+    if (asked.missing === undefined) return end;
+    return { ...end, note: end.note ?? (lookups.isUnasked ? 'lookup-unasked' : 'lookup-failed') };
+  }
+
+  /** Takes what V2 answered: the rules are applied again, and may look up what they found. */
+  lookedUp(results: readonly LookupResult[]): Work {
+    this.context = { ...this.context, ...this.lookups?.take(results) };
+    return { rules: this.asking };
+  }
+
+  private merged(outcome: WithoutEdits<ResponseRewrite>): ResponseOutcome {
     const { made, own, values } = this;
     if (made === undefined) return outcome;
     // Half of it would be neither V2's nor V1's.

@@ -1,3 +1,4 @@
+import { missingAddresses } from '../rules/check-lookups.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import { shapeAtV2 } from '../rules/move.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
@@ -67,6 +68,14 @@ export function missingDestinations(
       `operation "${id}": V2's description has no ${to.method} ${to.template} below ${prefix}; ${hint}`,
     ];
   });
+}
+
+/** Finds the addresses of lookups that are no GET by V2's description. One sentence each. */
+export function missingLookups(book: RuleBook, v2: Description): readonly string[] {
+  const described = describedOperations(v2, 'v2');
+  return missingAddresses(book, (shape) =>
+    described.flatMap((other) => (shapeIn(other) === shape ? [other.method] : [])),
+  );
 }
 
 function isSame(described: DescribedOperation, operation: Operation): boolean {

@@ -107,6 +107,7 @@ class EntryText {
     if (entry.responseEditsOmitted !== undefined)
       line += `,"responseEditsOmitted":${entry.responseEditsOmitted}`;
     if (entry.responseNote !== undefined) line += `,"responseNote":"${entry.responseNote}"`;
+    if (entry.lookups !== undefined) line += `,"lookups":${plainList(entry.lookups)}`;
     if (entry.responseWould !== undefined) line += `,"responseWould":${plainList(entry.responseWould)}`;
     if (entry.errorPointers !== undefined) line += `,"errorPointers":${plainList(entry.errorPointers)}`;
     if (entry.deprecated !== undefined) line += `,"deprecated":${plainList(entry.deprecated)}`;

@@ -1,4 +1,5 @@
 import type { ApiVersionReason } from '../migrate/decision.ts';
+import type { LookupTold } from '../migrate/lookups.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { BodyCheck } from '../rollout/body-checks.ts';
@@ -100,6 +101,8 @@ export interface Entry {
   readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
+  /** What response rules looked up at V2, by address and outcome; a key is not told. */
+  readonly lookups?: readonly LookupTold[] | undefined;
   /** Members of V1's response that V2 names or places differently, by the request rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
   /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */

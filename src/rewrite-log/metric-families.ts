@@ -51,7 +51,7 @@ export interface RoutePaths {
 
 /** Returns the metric families of the counted exchanges; `paths` are those of the rule book in force. */
 export function exchangeFamilies(
-  { series, edits, rewriting, dryRuns, responseNotes, slowClients, v1Requests, lastV1Time }: Metrics,
+  { series, edits, rewriting, dryRuns, responseNotes, lookups, slowClients, v1Requests, lastV1Time }: Metrics,
   paths: RoutePaths,
 ): MetricFamily[] {
   const sent = series.filter((one) => one.upstreamSeen);
@@ -81,6 +81,21 @@ export function exchangeFamilies(
       'counter',
       'Responses that were not rewritten, or only in part, although a response rule applies, by reason.',
       [...responseNotes].map(([note, value]) => sample({ note }, value)),
+    ),
+    family(
+      'gateway_lookups_total',
+      'counter',
+      'Requests to V2 for what response rules look up, by address and status; an answer that is none has its fault in `error_type`.',
+      [...lookups.values()].map(({ told: { address, status, cause }, value }) =>
+        sample(
+          {
+            http_route: address,
+            ...(status === undefined ? {} : { http_response_status_code: String(status) }),
+            ...(cause === undefined ? {} : { error_type: cause }),
+          },
+          value,
+        ),
+      ),
     ),
     family(
       'gateway_slow_clients_ended_total',

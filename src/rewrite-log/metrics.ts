@@ -1,4 +1,5 @@
 import { methodLabel } from '../http/request-head.ts';
+import type { LookupTold } from '../migrate/lookups.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { isPreflight } from '../rollout/retirement.ts';
 import {
@@ -41,6 +42,11 @@ interface DryRunCount extends Cell {
   readonly why: string;
 }
 
+/** Requests for one address with one outcome. */
+interface LookupCount extends Cell {
+  readonly told: LookupTold;
+}
+
 /** Maximum series; further combinations are counted together, since clients could create labels without limit. */
 const MAX_SERIES = 500;
 
@@ -79,6 +85,8 @@ export class Metrics {
   readonly dryRuns = new Map<string, DryRunCount>();
   /** Responses that were not rewritten although a response rule applies, by the reason. */
   readonly responseNotes = new Map<string, number>();
+  /** Requests for what rules look up, by address and status or cause. */
+  readonly lookups = new Map<string, LookupCount>();
   /** Exchanges that only waited for a slow client, and ended because something was short. */
   readonly slowClients = new Map<Shortage, number>(SHORTAGES.map((shortage) => [shortage, 0]));
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
@@ -99,6 +107,7 @@ export class Metrics {
       this.responseNotes.set(note, (this.responseNotes.get(note) ?? 0) + 1);
     const shortage = entry.cause === undefined ? undefined : SLOW_CLIENT_CAUSES.get(entry.cause);
     if (shortage !== undefined) this.slowClients.set(shortage, (this.slowClients.get(shortage) ?? 0) + 1);
+    for (const told of entry.lookups ?? []) this.countLookups(told);
     if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);
@@ -116,6 +125,14 @@ export class Metrics {
   /** Number of edits by change and rule, and by the reason in `note`. */
   get edits(): readonly { readonly edit: EditRecord; readonly value: number }[] {
     return [...this.editCells.values()];
+  }
+
+  private countLookups(told: LookupTold): void {
+    const { address, status = '', cause = '', count } = told;
+    const key = `${address} ${status} ${cause}`;
+    const known = this.lookups.get(key);
+    if (known !== undefined) known.value += count;
+    else if (this.lookups.size < MAX_SERIES) this.lookups.set(key, { told, value: count });
   }
 
   private countDryRun(operation: string, { verdict, v2, why = '' }: Would): void {

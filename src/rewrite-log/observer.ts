@@ -202,6 +202,7 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
     responsePatch: undefined,
     responseEditsOmitted: undefined,
     responseNote: undefined,
+    lookups: undefined,
     responseWould: undefined,
     errorPointers: undefined,
     deprecated: undefined,

@@ -12,7 +12,15 @@ export function readEntry(value: unknown): Entry | undefined {
 function isEntry(value: unknown): value is Entry {
   if (typeof value !== 'object' || value === null) return false;
   const members: Partial<Record<keyof Entry, unknown>> = value;
-  const { edits, responseEdits = [], responseWould = [], apiVersion, would, comparison } = members;
+  const {
+    edits,
+    responseEdits = [],
+    responseWould = [],
+    lookups = [],
+    apiVersion,
+    would,
+    comparison,
+  } = members;
   return (
     hasTexts(members, TEXTS, OPTIONAL_TEXTS) &&
     NUMBERS.every((name) => typeof members[name] === 'number') &&
@@ -29,7 +37,8 @@ function isEntry(value: unknown): value is Entry {
     [edits, responseEdits].every((list) =>
       isListOf(list, (one) => hasTexts(one, ['change', 'rule'], PLACES)),
     ) &&
-    isListOf(responseWould, (one) => hasTexts(one, ['change', 'path'], ['rule', 'from']))
+    isListOf(responseWould, (one) => hasTexts(one, ['change', 'path'], ['rule', 'from'])) &&
+    isListOf(lookups, (one) => hasTexts(one, ['address'], ['cause']))
   );
 }
 
@@ -129,7 +138,7 @@ const responseRecord = z.strictObject({
   to: optional(z.string(), 'Header field as the client reads it; absent if the client does not get it.'),
   note: optional(
     z.string(),
-    'Reason for a special case: conflict (the response also had the V1 name), duplicate, value (it could not be converted) or more (of a list).',
+    'Reason for a special case: conflict (the response also had the V1 name), duplicate, value (it could not be converted), more (of a list) or lookup (V2 has nothing for the key).',
   ),
 });
 
@@ -240,7 +249,22 @@ export const entrySchema = z
     ),
     responseNote: optional(
       z.string(),
-      'Reason why a response was not rewritten although a response rule applies; response-until-close: only the end of a TLS connection without close_notify marks its end.',
+      'Reason why a response was not rewritten although a response rule applies; lookup-failed: V2 does not have something that a rule looks up, or did not say so in time; response-until-close: only the end of a TLS connection without close_notify marks its end.',
+    ),
+    lookups: optional(
+      z
+        .array(
+          z.strictObject({
+            address: z.string().describe('The address at V2, with {} in the place of the key.'),
+            status: optional(count, "Status of V2's answers; absent without one."),
+            cause: optional(z.string(), 'Why there is no answer, in a few words.'),
+            count: count.describe('Number of such requests.'),
+            ms: count.describe('Milliseconds of the slowest.'),
+            bytes: count.describe('Bytes of the answers, decoded.'),
+          }),
+        )
+        .readonly(),
+      'What lookup rules asked V2 for the response, by address and outcome.',
     ),
     responseWould: optional(
       z

@@ -27,7 +27,7 @@ import type { Records } from '../edits/records.ts';
 import type { PatchOperation } from './records.ts';
 import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from '../edits/recorder.ts';
 import { isAbout, type ResponseRecord, type ResponseRewrite } from './response-rules.ts';
-import { isOfList, levelsRead, openedBy, Run, SeenIds } from '../edits/run.ts';
+import { type Asked, isOfList, levelsRead, openedBy, Run, SeenIds } from '../edits/run.ts';
 import type { CompiledResponseRule } from '../rules/kinds/kinds.ts';
 import type { ResponseContext } from './response-rules.ts';
 
@@ -41,6 +41,7 @@ interface ShapeResult {
   readonly patch: readonly PatchOperation[];
   /** True if an inverse applies, and the response has no resource for it. */
   readonly lacksResource: boolean;
+  readonly asked: Asked | undefined;
 }
 
 /** Nodes of the largest shape that is cached: that of a page of some thirty orders, which costs more to compute than to compare. */
@@ -113,6 +114,11 @@ export class ResponsePlan {
     if (this.restoreLinks !== undefined) return true;
     const applied = this.rulesFor(status);
     return deprecated ? applied.length > 0 : applied.some(({ rule }) => rule !== 'deprecations');
+  }
+
+  /** True if a rule looks something up for responses with this status, which then are rewritten whole. */
+  looksUp(status: number): boolean {
+    return this.rulesFor(status).some((rule) => rule.looksUp);
   }
 
   /**
@@ -196,7 +202,7 @@ export class ResponsePlan {
     const isOne =
       list !== undefined &&
       isPrefix(this.resource ?? [], list) &&
-      rules.every((rule) => isPrefix(list, rule.path));
+      rules.every((rule) => rule.looksUp !== true && isPrefix(list, rule.path));
     this.lists.set(status, isOne ? list : 'none');
     return isOne ? list : undefined;
   }
@@ -217,7 +223,9 @@ export class ResponsePlan {
     const result = this.cached(context) ?? this.compute(body, context, memory);
     if (result === undefined) return unchanged(body, 'response-buffer-full');
     const { recipe, records, omitted, patch, lacksResource } = result;
-    if (recipe === undefined) return unchanged(body, lacksResource ? 'response-no-resource' : undefined);
+    const asked = result.asked === undefined ? {} : { asked: result.asked };
+    if (recipe === undefined)
+      return { ...unchanged(body, lacksResource ? 'response-no-resource' : undefined), ...asked };
     const edits = recipe.edits(body, tape, 0);
     return {
       verdict: 'rewritten',
@@ -226,6 +234,7 @@ export class ResponsePlan {
       records,
       omitted,
       patch,
+      ...asked,
     };
   }
 
@@ -249,7 +258,8 @@ export class ResponsePlan {
     if (records === undefined) return undefined;
     const lacksResource =
       this.resource !== undefined && this.undoes(context.status) && !hasResource(run.draft, this.resource);
-    const result: ShapeResult = { status: context.status, recipe, ...records, lacksResource };
+    const { asked } = run;
+    const result: ShapeResult = { status: context.status, recipe, ...records, lacksResource, asked };
     const hasReadValues = run.hasForeignNames || run.lookups.length > 0;
     if (!hasReadValues && this.isCacheable(context)) this.shapes.set(this.scanner.tape, result);
     return result;
@@ -448,6 +458,7 @@ function withLinks(
     records: [...known.records, ...records],
     omitted: known.omitted + omitted,
     patch: [],
+    ...(outcome.asked === undefined ? {} : { asked: outcome.asked }),
   };
 }
 

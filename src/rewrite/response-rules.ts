@@ -1,4 +1,4 @@
-import type { ResponseFacts } from '../edits/run.ts';
+import type { Asked, ResponseFacts } from '../edits/run.ts';
 import type { Edit } from '../json/edit.ts';
 import type { ResponseRuleName, StatusPattern } from '../rules/rule.ts';
 import type { BodyLinks } from './links.ts';
@@ -35,6 +35,7 @@ export interface RewrittenResponse {
    * text was replaced, because it may contain values.
    */
   readonly patch: readonly PatchOperation[];
+  readonly asked?: Asked;
 }
 
 /** The outcome of rewriting one response. `body` is for the client; if `unchanged`, it is the argument itself. */
@@ -45,4 +46,5 @@ export type ResponseRewrite =
       readonly body: Uint8Array;
       /** Why no rule could be applied. */
       readonly note?: 'response-malformed' | 'response-buffer-full' | 'response-no-resource';
+      readonly asked?: Asked;
     };

@@ -18,6 +18,7 @@ import {
   type ResponseRule,
   type StatusPattern,
 } from './rule.ts';
+import type { LookupRule } from './kinds/lookup.ts';
 import type { StripRule } from './kinds/strip.ts';
 
 /** A request rule and its position in the source. */
@@ -524,6 +525,7 @@ function responseRule(
     return { rule: 'move', ...commonPlace(readPath(source.move), readPath(source.to)), status };
   if ('copy' in source)
     return { rule: 'copy', ...commonPlace(readPath(source.copy), readPath(source.to)), status };
+  if ('lookup' in source) return lookupRule(source, status);
   if (isConversion(source)) {
     const [member, conversion] = conversionOf(source);
     return { rule: conversion.rule, path: readPath(member), conversion, status };
@@ -551,6 +553,28 @@ function responseRule(
   const members = source.members?.map(oneName);
   if ('unnest' in source) return { rule: 'unnest', path: readPath(source.unnest), members, status };
   return { rule: 'flatten', path: readPath(source.flatten), members, status };
+}
+
+type LookupSource = Extract<OneResponseSource, { readonly lookup: unknown }>;
+
+/** An address without braces, or with several, is a fault of its own. */
+function lookupRule(source: LookupSource, status: readonly StatusPattern[]): LookupRule {
+  const { many, get = many ?? '', by = 'id', resource, absent = 'omit', take, as } = source;
+  const [before = '', after = ''] = get.split(/\{[^{}]*\}/);
+  return {
+    rule: 'lookup',
+    path: [...(source.in === undefined ? [] : readPath(source.in)), ...readPath(source.lookup)],
+    address: {
+      before,
+      after,
+      ...(many === undefined ? {} : { by: oneName(by) }),
+      ...(resource === undefined ? {} : { resource: resource === '' ? [] : readPath(resource) }),
+    },
+    take: take.map(oneName),
+    as: oneName(as),
+    absent: absent ?? 'null',
+    status,
+  };
 }
 
 function statuses(

@@ -2,7 +2,14 @@ import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import type { Conversion } from './kinds/conversion.ts';
 import { parametersIn } from './move.ts';
-import { type Change, movesLinks, type Operation, type Policies, type RuleBook } from './rule-book.ts';
+import {
+  type Change,
+  movesLinks,
+  type Operation,
+  type Policies,
+  type RuleBook,
+  type RuleBookLimits,
+} from './rule-book.ts';
 import {
   type HeaderRule,
   type MappedValue,
@@ -50,9 +57,16 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...webhookMeaning(book),
     ...targetMeaning(book),
     ...(book.limits.transform === undefined ? [] : [{ transform: book.limits.transform }]),
+    ...lookupMeaning(book.limits),
     ...(book.modules === undefined ? [] : [{ modules: book.modules }]),
   ]);
   return digestOf(new TextEncoder().encode(meaning), 8);
+}
+
+function lookupMeaning(limits: RuleBookLimits): readonly unknown[] {
+  const { 'lookup-requests': requests, 'lookup-parallel': parallel, 'lookup-time': time } = limits;
+  const set = [requests, parallel, time];
+  return set.every((limit) => limit === undefined) ? [] : [{ lookups: set.map((limit) => limit ?? null) }];
 }
 
 /** The names of parameters have a meaning here: they say which goes where. */
@@ -146,9 +160,10 @@ const REQUEST_PARTS =
 const QUERY_PARTS = /* @__PURE__ */ 'rule parameter parameters to text values with sign conversion'.split(
   ' ',
 );
-const RESPONSE_PARTS = /* @__PURE__ */ 'rule path as to with at json values conversion elements status'.split(
-  ' ',
-);
+const RESPONSE_PARTS =
+  /* @__PURE__ */ 'rule path as to with at json values conversion elements status address take absent'.split(
+    ' ',
+  );
 
 /** The parts of a rule that have an effect, in this order, as far as it has them. */
 function partsOf(

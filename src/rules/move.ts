@@ -248,6 +248,41 @@ function parameterFaults(destination: Destination, match: MatchedRequest): reado
   return faults;
 }
 
+/** Returns what is wrong with the address of a lookup of the member `member`, and how to fix it; undefined without any fault. */
+export function addressFault(address: string, member: string, prefix: string): string | undefined {
+  const named = address.replaceAll(/\{[^{}]*\}/g, '{key}');
+  const { path, query } = partsOf(`GET ${named}`);
+  if (/[\s#]/.test(address)) return 'has a space or a fragment; write a path, and a query if V2 needs one';
+  const fault = pathFault(path, prefix) ?? addressQueryFault(query);
+  if (fault !== undefined) return fault;
+  const braces = address.match(/\{[^{}]*\}/g) ?? [];
+  const own = `{${member}}`;
+  const [only, more] = braces;
+  if (only === undefined || more !== undefined) return `has not one place for the key; write ${own} once`;
+  return only === own || only === '{}' ? undefined : `names ${only}; write ${own} or {} for the key`;
+}
+
+function addressQueryFault(query: string | undefined): string | undefined {
+  for (const { name, value } of partsOfQuery(query)) {
+    if (name === '') return 'has a query that is not made of name=value; write /users?ids={}, for example';
+    const fault = textFault(value) ?? queryFault(name) ?? queryFault(value);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** The path of a lookup's address at V2, whatever the key. */
+export function shapeOfAddress({
+  before,
+  after,
+}: {
+  readonly before: string;
+  readonly after: string;
+}): string {
+  const [path = ''] = `${before}{key}${after}`.split('?', 1);
+  return templateShape(plainSpelling(path));
+}
+
 function pathFault(path: string, prefix: string): string | undefined {
   if (!path.startsWith('/'))
     return 'has a path that does not begin with a slash; write POST /invoices, for example';

@@ -1,5 +1,6 @@
 import { declareVersion, staleHeaderRules } from './header-rules.ts';
 import { Prefixes } from '../http/target.ts';
+import { lookupFaults } from './check-lookups.ts';
 import { declareChange, type Written } from './declared-change.ts';
 import { declareRollout } from './declared-rollout.ts';
 import { hashRuleBook } from './hash.ts';
@@ -125,6 +126,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
   all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
   all.push(...prefixFaults(source, prefixes), ...webhookFaults(source, prefixes, byId, ids));
+  all.push(...lookupFaults(source, declared, byId, to));
   if (typeof source.refusals === 'object')
     all.push(...templateFaults(source.refusals.body, ['refusals', 'body']));
   // If a change is left out, a later rule could wrongly seem stale.

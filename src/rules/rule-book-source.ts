@@ -597,6 +597,48 @@ const responseCopy = strict({ copy: memberPath, to: copyPlace, status }).describ
   'Copies a member of a response to another name or another object.',
 );
 
+const resource = z
+  .union(
+    [
+      z.literal(''),
+      path.refine((text) => !readPath(text).includes('*'), 'has a *; name the object or the list itself'),
+    ],
+    {
+      error: 'a path: names joined by dots, such as items; an empty text is the body itself',
+    },
+  )
+  .exactOptional();
+
+const lookup = strict({
+  lookup: memberPath.describe('The path to the member with the key of what is looked up.'),
+  in: inside,
+  get: optional(
+    z.string(),
+    "The address of one object, below V2's prefix: /users/{owner_id}. The member of lookup is in braces, or {} stands for it.",
+  ),
+  many: optional(
+    z.string(),
+    'The address for all keys of a response in one request, separated by commas: /users?ids={}.',
+  ),
+  by: optional(name, 'With many: the member of the answered items that has the key; id when absent.'),
+  resource: resource.describe(
+    "Where V2's answer has the object, or with many the list; that of the rule book when absent.",
+  ),
+  take: z
+    .array(name)
+    .min(1)
+    .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them')
+    .describe('The members to take; each keeps its bytes.'),
+  as: name.describe('The member for them, in the same object; that of lookup itself is replaced.'),
+  absent: optional(
+    z.union([z.enum(['omit', 'null', 'fail']), z.null()], { error: 'omit, null or fail' }),
+    'What clients get where V2 has no such object, or does not say in time: no member (omit, when absent), null, or 502 for the whole response (fail).',
+  ),
+  status,
+}).describe(
+  'Adds members of another object of V2, which the gateway asks for with the credentials of the client.',
+);
+
 const responseConversions = [
   strict({ scale: memberPath, by: factor, digits, status }).describe(DESCRIPTIONS.scale),
   strict({ quote: memberPath, status }).describe(DESCRIPTIONS.quote),
@@ -691,18 +733,6 @@ const embeds = optional(
   'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
 );
 
-const resource = z
-  .union(
-    [
-      z.literal(''),
-      path.refine((text) => !readPath(text).includes('*'), 'has a *; name the object or the list itself'),
-    ],
-    {
-      error: 'a path: names joined by dots, such as items; an empty text is the body itself',
-    },
-  )
-  .exactOptional();
-
 const field = checked(fieldFault);
 
 const linkField = checked((name) =>
@@ -791,6 +821,7 @@ const responseForms = [
   responseStrip,
   responseMove,
   responseCopy,
+  lookup,
   ...responseConversions,
   responseHeaders,
   inverseWith,
@@ -1142,6 +1173,18 @@ export const ruleBookSource = strict({
       transform: optional(
         z.int().min(1).max(10_000),
         'Milliseconds that a transform may take; 50 when absent.',
+      ),
+      'lookup-requests': optional(
+        z.int().min(1).max(1000),
+        'Requests to V2 that the lookup rules of one response may make; 100 when absent.',
+      ),
+      'lookup-parallel': optional(
+        z.int().min(1).max(64),
+        'How many of them may be under way at a time; 6 when absent.',
+      ),
+      'lookup-time': optional(
+        z.int().min(1).max(10_000),
+        'Milliseconds that all of them together may take; 5000 when absent.',
       ),
     }),
     'Limits for reading bodies.',

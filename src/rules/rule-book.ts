@@ -86,6 +86,10 @@ export interface RuleBookLimits {
   readonly response: number;
   /** Maximum milliseconds of a transform; 50 when absent. */
   readonly transform?: number;
+  /** Maximum requests to V2 for what one response looks up, at a time and all together, and milliseconds for all; see `LOOKUP_LIMITS`. */
+  readonly 'lookup-requests'?: number;
+  readonly 'lookup-parallel'?: number;
+  readonly 'lookup-time'?: number;
 }
 
 /** A named change from V1 to V2: the unit of the log, the inspector, the metrics and the docs. */

@@ -6,7 +6,8 @@ import type { StatusPattern } from './kinds/kind.ts';
 import type { ExplicitResponseRule } from './kinds/kinds.ts';
 
 export type { MappedValue } from '../edits/mapped-values.ts';
-export type { Path } from '../edits/run.ts';
+export type { Asked, Path } from '../edits/run.ts';
+export { printAddress } from './kinds/kind.ts';
 export type { StatusPattern } from './kinds/kind.ts';
 export type { ExplicitResponseRule, RequestRule } from './kinds/kinds.ts';
 export type { RequestRuleName, ResponseRuleName } from './kinds/words.ts';

@@ -351,6 +351,7 @@ const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after
   unlist: ['makes one value of '],
   join: ['joins '],
   split: ['splits '],
+  lookup: ['looks up '],
   scale: ['converts '],
   quote: ['converts '],
   unquote: ['converts '],

@@ -160,6 +160,58 @@ test('an isolate loads the code for forms and patches with its first one of them
   await Promise.allSettled(work);
 });
 
+test('what a rule looks up is asked of V2, and ends with its time', async () => {
+  const v2 = await rawServer((socket, request) => {
+    if (request.startsWith('GET /api/v2/deals')) socket.write(ok('{"data":[{"owner_id":7},{"owner_id":8}]}'));
+    else if (request.startsWith('GET /api/v2/users/7')) socket.write(ok('{"data":{"name":"Ann"}}'));
+  });
+  const book: RuleBook = {
+    ...testRuleBook(),
+    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
+    changes: [
+      {
+        id: 'owners',
+        summary: 'Deals had their owner.',
+        on: ['list'],
+        request: [],
+        response: [
+          {
+            rule: 'lookup',
+            path: ['data', '*', 'owner_id'],
+            address: { before: '/users/', after: '' },
+            take: ['name'],
+            as: 'owner',
+            absent: 'null',
+            status: ['2xx'],
+          },
+        ],
+        policies: {},
+        assumed: false,
+      },
+    ],
+    limits: { ...testRuleBook().limits, 'lookup-time': 500 },
+  };
+  const work: Promise<unknown>[] = [];
+  const lines: string[] = [];
+  const bindings: object = { GATEWAY_UPSTREAM: v2.origin, GATEWAY_CLIENT_SECRET: 'a secret of the tests' };
+  const server = new EdgeServer({
+    bindings,
+    ruleBook: book,
+    transforms: {},
+    print: (line) => void lines.push(line),
+    later: (promise) => void work.push(promise),
+  });
+  const request = new Request('http://a/api/v1/deals', { headers: { authorization: 'Bearer k' } });
+  request.headers.set('host', 'a');
+  const response = await server.fetch(request);
+  expect(await response.text()).toBe(
+    '{"data":[{"owner_id":7,"owner":{"name":"Ann"}},{"owner_id":8,"owner":null}]}',
+  );
+  expect(v2.received.join('').match(/authorization: Bearer k/gi)).toHaveLength(3);
+  await Promise.allSettled(work);
+  expect(lines.join('')).toContain('"cause":"timeout"');
+});
+
 test('bindings that throw are named once, cost no response, and are no bug', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const lines: string[] = [];

@@ -44,6 +44,47 @@ test('a request that is not under /api/v1 reaches the service as the same object
   expect(seen.every((request, at) => request === requests[at])).toBe(true);
 });
 
+test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
+  const { changes, ...book } = testRuleBook();
+  const [first] = changes;
+  if (first === undefined) throw new Error('the book has no changes');
+  const migration = createMigration({
+    ...book,
+    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
+    changes: [
+      {
+        ...first,
+        on: ['list'],
+        request: [],
+        response: [
+          {
+            rule: 'lookup',
+            path: ['data', '*', 'owner_id'],
+            address: { before: '/users?ids=', after: '', by: 'id' },
+            take: ['name'],
+            as: 'owner',
+            absent: 'omit',
+            status: ['2xx'],
+          },
+        ],
+      },
+    ],
+  });
+  const seen: string[] = [];
+  const serve = migrateFetch(migration, ({ url, headers, method }) => {
+    seen.push(`${method} ${url} ${headers.get('authorization')} ${headers.get('host')}`);
+    const body = url.includes('/users') ? '{"data":[{"id":7,"name":"Ann"}]}' : '{"data":[{"owner_id":7}]}';
+    return new Response(body, { headers: JSON_TYPE });
+  });
+  const headers = { authorization: 'Bearer k', host: 'v2.test' };
+  const response = await serve(new Request('http://v2.test/api/v1/deals?page=2', { headers }));
+  expect(await response.text()).toBe('{"data":[{"owner_id":7,"owner":{"name":"Ann"}}]}');
+  expect(seen.map((line) => line.replace(/ null$/, ' v2.test'))).toEqual([
+    'GET http://v2.test/api/v2/deals?page=2 Bearer k v2.test',
+    'GET http://v2.test/api/v2/users?ids=7 Bearer k v2.test',
+  ]);
+});
+
 test('a body in gzip is decoded and rewritten, and a response in gzip, too', async () => {
   const serve = migrateFetch(migrationOf(), async (request) => {
     expect(request.headers.get('content-encoding')).toBeNull();

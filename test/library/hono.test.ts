@@ -130,3 +130,45 @@ test('another application gets V1 whole, and one in a folder of another runs on 
   const folder = new Hono().route('/', inner);
   expect((await folder.request(PATH, init)).headers.get('x-calls')).toBe('3');
 });
+
+test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
+  const { changes, ...book } = testRuleBook();
+  const [first] = changes;
+  if (first === undefined) throw new Error('the book has no changes');
+  const migration = createMigration({
+    ...book,
+    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
+    changes: [
+      {
+        ...first,
+        on: ['list'],
+        request: [],
+        response: [
+          {
+            rule: 'lookup',
+            path: ['data', '*', 'owner_id'],
+            address: { before: '/users?ids=', after: '', by: 'id' },
+            take: ['name'],
+            as: 'owner',
+            absent: 'omit',
+            status: ['2xx'],
+          },
+        ],
+      },
+    ],
+  });
+  const app = new Hono<Variables>();
+  app.use(count);
+  app.use(migrateV1(migration, app));
+  app.use(count);
+  app.get('/api/v2/deals', (context) => context.json({ data: [{ owner_id: 7 }, { owner_id: 8 }] }));
+  app.get('/api/v2/users', (context) =>
+    context.json({
+      data: [{ id: 7, name: `${context.req.header('authorization')} ${context.req.query('ids')}` }],
+    }),
+  );
+  const response = await app.request('/api/v1/deals', { headers: { authorization: 'Bearer k' } });
+  expect(await response.json()).toEqual({
+    data: [{ owner_id: 7, owner: { name: 'Bearer k 7,8' } }, { owner_id: 8 }],
+  });
+});

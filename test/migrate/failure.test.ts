@@ -59,6 +59,7 @@ const STATUSES: Readonly<Record<FailureCode | GatewayFailureCode, number>> = {
   'upstream-unreachable': 502,
   'upstream-closed': 502,
   'transform-failed': 502,
+  'lookup-failed': 502,
   'upstream-invalid': 502,
   overloaded: 503,
   'buffer-full': 503,

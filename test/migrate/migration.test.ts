@@ -359,7 +359,7 @@ describe('a response', () => {
     const made = bytesOf('{"made":true}');
     const work = migration.transformed({ body: made, query: undefined, status: 203, patch: [] });
     expect(work).toEqual({ rules: made });
-    const end = migration.ruled({ verdict: 'unchanged', body: made, note: 'response-buffer-full' });
+    const end = migration.ruled({ verdict: 'unchanged', body: made, note: 'response-buffer-full' }, made);
     expect(end).toEqual({ verdict: 'unchanged', body: own, note: 'response-buffer-full' });
     expect(migration.status).toBe(200);
   });

@@ -74,6 +74,18 @@ describe('metrics', () => {
     expect(printed(metrics)).toContain('\ngateway_response_notes_total{note="response-too-large"} 2\n');
   });
 
+  test('count what rules look up, by address and outcome', () => {
+    const metrics = new Metrics();
+    const address = '/api/v2/users/{}';
+    const found = { address, status: 200, count: 3, ms: 5, bytes: 10 };
+    const late = { address, cause: 'timeout', count: 1, ms: 9, bytes: 0 };
+    metrics.add({ ...sampleEntry(1, 0), lookups: [found, late] });
+    metrics.add({ ...sampleEntry(1, 0), lookups: [found] });
+    const name = `\ngateway_lookups_total{http_route="${address}",`;
+    expect(printed(metrics)).toContain(`${name}http_response_status_code="200"} 6\n`);
+    expect(printed(metrics)).toContain(`${name}error_type="timeout"} 1\n`);
+  });
+
   test('count exchanges that ended for others, by what was short', () => {
     const metrics = new Metrics();
     expect(printed(metrics)).toContain('\ngateway_slow_clients_ended_total{reason="memory"} 0\n');

@@ -730,7 +730,7 @@ limits: { depth: 0 }
     on: every, response: [ { errors: false } ]
       changes[0].response[0].errors must be true, or a mapping with details, not false
     on: every, response: [ { alias-errors: true } ]
-      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, copy, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
+      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, copy, lookup, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
     on: every, response: inverted
       changes[0].response must be the word inverse or a list of response rules, not "inverted"
     on: every, response: [ invers ] → changes[0].response[0] must be a rule, not "invers"

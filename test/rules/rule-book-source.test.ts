@@ -62,6 +62,6 @@ test('each rule can be written, and no other', () => {
 test('the rules that give a member another value are those that do not only move, rename or remove it', () => {
   const names = new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES]);
   expect([...names].filter((name) => !changesValue(name)).sort()).toEqual(
-    words`alias copy deprecations errors flatten move nest only rename strip unnest unwrap`,
+    words`alias copy deprecations errors flatten lookup move nest only rename strip unnest unwrap`,
   );
 });

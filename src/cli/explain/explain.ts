@@ -153,6 +153,8 @@ interface ExplainedResponse {
   readonly verdict: ResponseVerdict['verdict'];
   readonly edits: readonly ResponseRecord[];
   readonly note?: string;
+  /** What V2 would be asked for by lookup rules; it is not. */
+  readonly lookups?: readonly string[];
   /** Why the client gets an error from the gateway. */
   readonly refusal?: { readonly code: string; readonly detail: string };
   readonly headers: HeaderFields;
@@ -188,17 +190,24 @@ async function explainResponse(
     return 'why' in outcome ? { ...outcome, why: outcome.detail } : outcome;
   };
   const request = { v1: { method, target }, target: v2Request.target, host: undefined, edits };
-  const started = new Migration(ruleBook, {}, detailed).startResponse(request, status, headers);
+  const lookups: string[] = [];
+  const ask = (address: string): never => {
+    lookups.push(address);
+    throw new Error('explain asks V2 for nothing');
+  };
+  const started = new Migration(ruleBook, {}, detailed).startResponse(request, status, headers, ask);
   const verdict = await verdictOn(started, body);
   threads.close();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const note = verdict.verdict === 'unchanged' ? verdict.note : undefined;
+  const asked = lookups.length === 0 ? undefined : 'lookup-unasked';
+  const note = asked ?? (verdict.verdict === 'refused' ? undefined : verdict.note);
   return {
     status: verdict.status,
     verdict: verdict.verdict,
     edits: verdict.verdict === 'rewritten' ? verdict.edits : [],
     ...(verdict.verdict === 'refused' ? { refusal: { code: verdict.code, detail: verdict.detail } } : {}),
     ...(note === undefined ? {} : { note }),
+    ...(lookups.length === 0 ? {} : { lookups }),
     headers: verdict.headers,
     v2Body: decoder.decode(body),
     body: decoder.decode(verdict.body ?? new Uint8Array()),
@@ -217,7 +226,7 @@ function verdictOn(started: StartedResponse, body: Uint8Array): ResponseVerdict 
 }
 
 function responseText(
-  { status, verdict, edits, note, refusal, v2Body, body }: ExplainedResponse,
+  { status, verdict, edits, note, lookups = [], refusal, v2Body, body }: ExplainedResponse,
   terminal: Terminal,
 ): string {
   const paint = painter(terminal);
@@ -229,7 +238,12 @@ function responseText(
       ? []
       : [`${paint('bold', 'Edits of the response')}\n${responseEdits(edits, columns)}`]),
     `${paint('bold', 'What the client gets')}\n${bodyDiff(v2Body, body, paint)}`,
-    ...(note === undefined ? [] : [`The response was left untouched: ${note}.`]),
+    ...(lookups.length === 0
+      ? []
+      : [
+          `${paint('bold', 'What live traffic would look up')}\n${indent(lookups.map((address) => terminalText(`GET ${address}`)).join('\n'))}`,
+        ]),
+    ...(note === undefined || lookups.length > 0 ? [] : [`The response was left untouched: ${note}.`]),
   ]
     .join('\n\n')
     .concat('\n');
@@ -299,6 +313,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const title = (text: string): string => paint('bold', text);
   const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules, live, delivery } =
     explanation;
+  const { lookups } = explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
   // For a body that is already flat, policy and rule say so.
@@ -337,6 +352,9 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
               : ['', terminalLines(explanation.v2Body)]),
           ].join('\n'),
         )}`,
+    lookups === undefined
+      ? ''
+      : `${title('Looked up for the response')}\n${indent(lookups.map((address) => terminalText(`GET ${address}`)).join('\n'))}`,
     delivery === undefined || delivery.edits.length === 0
       ? ''
       : `${title('Edits of the webhook')}\n${responseEdits(delivery.edits, columns)}`,

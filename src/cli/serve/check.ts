@@ -98,16 +98,18 @@ async function coverageBetween(
 async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined) return [];
-  const [{ readDescription }, { BodySchemas }, { missingDestinations, unmetInverses }] = await Promise.all([
-    import('../draft/description-file.ts'),
-    import('../../openapi/body-schemas.ts'),
-    import('../../openapi/unmet-inverse.ts'),
-  ]);
+  const [{ readDescription }, { BodySchemas }, { missingDestinations, missingLookups, unmetInverses }] =
+    await Promise.all([
+      import('../draft/description-file.ts'),
+      import('../../openapi/body-schemas.ts'),
+      import('../../openapi/unmet-inverse.ts'),
+    ]);
   const v2 = await readDescription(source);
   if (isFault(v2)) return [v2.fault];
   return [
     ...new BodySchemas(v2).warnings(book.operations),
     ...missingDestinations(book, v2),
+    ...missingLookups(book, v2),
     ...unmetInverses(book, v2),
   ];
 }

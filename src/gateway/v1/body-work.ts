@@ -6,14 +6,15 @@ import type {
   ResponseEnd,
   ResponseMigration,
   ResponseOutcome,
+  ResponseWork,
   WithoutEdits,
-  Work,
 } from '../../migrate/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import { rewriteSmall, rewriteSmallResponse } from '../body-rewriter.ts';
 import type { ProxiedExchange } from '../proxied-exchange.ts';
+import { type LookupWay, V2Lookups } from './lookups.ts';
 import type { V1Exchange } from './v1-exchange.ts';
 
 // The work on bodies that may be done in another thread, for one exchange. What follows it is not called once the exchange is over.
@@ -168,29 +169,52 @@ function rewriteResponse(
 /** Migrates a small response at once, where it is; undefined for one that takes longer. */
 export function finishSmallResponse(exchange: V1Exchange, body: Uint8Array): ResponseOutcome | undefined {
   const { response } = exchange;
+  // It waits for V2.
+  if (response?.looksUp === true) return undefined;
   const step = response?.finish(body);
   if (response === undefined || step === undefined || 'transform' in step) return undefined;
   if (!('rules' in step)) return step.verdict === 'refused' ? undefined : step;
   const outcome = rewriteSmallResponse(response, step.rules, responseRoom(exchange));
-  return outcome && response.ruled(outcome);
+  const end = outcome && response.ruled(outcome, step.rules);
+  return end === undefined || !('verdict' in end) || end.verdict === 'refused' ? undefined : end;
 }
 
-/** Does the work of a response's migration; `done` also gets V2's own body, which may then be in other memory. */
+/**
+ * Does the work of a response's migration; `done` also gets V2's own body, which may then be in other memory. `way` leads to V2, for what
+ * rules look up.
+ */
 export function driveResponse(
   exchange: V1Exchange,
   response: ResponseMigration,
-  step: Work | ResponseEnd,
+  step: ResponseWork | ResponseEnd,
   body: Uint8Array,
+  way: LookupWay,
   done: (end: ResponseEnd, body: Uint8Array) => void,
 ): void {
   if ('transform' in step)
     callTransform(exchange, step.transform, (made) =>
-      driveResponse(exchange, response, response.transformed(made), body, done),
+      driveResponse(exchange, response, response.transformed(made), body, way, done),
     );
   else if ('rules' in step)
     rewriteResponse(exchange, response, step.rules, (outcome, original) =>
-      // A transform has made another body, and V2's own stays where it was.
-      done(response.ruled(outcome), step.rules === body ? original : body),
+      driveResponse(
+        exchange,
+        response,
+        response.ruled(outcome, original),
+        // A transform has made another body, and V2's own stays where it was.
+        step.rules === body ? original : body,
+        way,
+        done,
+      ),
     );
-  else done(step, body);
+  else if ('lookup' in step) {
+    exchange.lookups ??= new V2Lookups(exchange, way, step.lookup.timeMs, (...answer) =>
+      decodeBody(exchange, ...answer),
+    );
+    exchange.lookups.ask(step.lookup, (results) => {
+      const next = response.lookedUp(results);
+      exchange.entry.lookups = response.told;
+      driveResponse(exchange, response, next, body, way, done);
+    });
+  } else done(step, body);
 }

@@ -141,6 +141,8 @@ class ShadowedRead extends ComparedRead {
   private repeat: CopyOutcome | undefined = undefined;
   private v2: CopyOutcome | undefined = undefined;
   private isComparing = false;
+  /** The fields of the request for V2, as its lookups have them. */
+  private headers: HeaderList = [];
 
   after(): boolean {
     const { exchange } = this;
@@ -159,6 +161,7 @@ class ShadowedRead extends ComparedRead {
     const { exchange } = this;
     const { v2 } = exchange.gateway;
     const request = v2Request(exchange, v2.path + exchange.decision.v2Target, null, false);
+    this.headers = request.headers;
     this.send(v2, request, (outcome) => {
       this.v2 = outcome;
       this.compare();
@@ -187,9 +190,10 @@ class ShadowedRead extends ComparedRead {
     }
     const response = exchange.migrateResponse(v2.status);
     response.begin(v2.headers);
-    driveResponse(exchange, response, response.finish(v2.body), v2.body, (end) => {
+    const way = { origin: gateway.v2, headers: () => this.headers, isBackground: true };
+    driveResponse(exchange, response, response.finish(v2.body), v2.body, way, (end) => {
       if (end.verdict === 'refused') {
-        this.compared(unknownComparison('transform-failed'), false);
+        this.compared(unknownComparison(end.failure.code), false);
         return;
       }
       const status = mappedStatus(response.status, migration.facts, rules);

@@ -87,7 +87,8 @@ export const MIGRATED: Answer = {
   finish(exchange, body, done) {
     const { response } = exchange;
     if (response === undefined) return;
-    driveResponse(exchange, response, response.finish(body), body, (end, original) => {
+    const way = { origin: exchange.origin, headers: () => exchange.sentRequest?.headers ?? [] };
+    driveResponse(exchange, response, response.finish(body), body, way, (end, original) => {
       if (end.verdict !== 'refused') done(end, original);
       else if (!exchange.isOver) failTransform(exchange, end);
     });

@@ -33,6 +33,7 @@ import type { UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstre
 import type { DryRun } from './dry-run.ts';
 import { changesFields, fieldsFromV2, linksInBodies, translateLinks } from './response-head.ts';
 import { addFindings, keptForFindings } from './response-findings.ts';
+import type { V2Lookups } from './lookups.ts';
 import { beginSpan, withSpan } from './span.ts';
 
 /** A mode of V1 traffic. */
@@ -84,6 +85,8 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   reader: ResponseReader | undefined = undefined;
   /** What reads it beside the client. */
   beside: BesideReader | undefined = undefined;
+  /** What its rules look up at V2 for the response. */
+  lookups: V2Lookups | undefined = undefined;
   /** The body of the request, where it is rewritten as it comes. */
   upload: Upload | undefined = undefined;
   /** The migration of a copy of the request, for one that goes to V1. */
@@ -332,6 +335,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   protected override onFinished(status: number): void {
     this.reader?.close();
     this.beside?.close();
+    this.lookups?.close();
     this.beginSpan();
     const { gateway, entry, newcomer } = this;
     const { routed, subject } = this.routing ?? {};

@@ -369,6 +369,8 @@ function responseEditSentence(entry: Entry): string | undefined {
   if (all > 0)
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
   if (responseNote === undefined) return undefined;
+  if (responseNote === 'lookup-failed' || responseNote === 'lookup-unasked')
+    return 'A part of the response that a rule looks up is missing: V2 does not have it, or did not say so in time.';
   if (responseNote === 'response-no-resource')
     return 'The response has no resource at the place that the rule book gives for inverse: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'

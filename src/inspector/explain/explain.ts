@@ -29,7 +29,8 @@ import { isOfBody, type Refusal } from '../../rewrite/records.ts';
 import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
-import { clientNames, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
+import { ChangeIndex, clientNames, isRewritten, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
+import { printAddress } from '../../rules/rule.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
@@ -141,6 +142,7 @@ function explanationOf(received: RequestToExplain, explained: Explained, parts: 
     ),
     ...liveIn(decision, parts),
     ...deliveryIn(decision, body, parts),
+    ...(outcome.verdict === 'refused' ? {} : lookupsIn(decision, ruleBook)),
     curl: {
       v1: curlCommand(
         rawBody(v1Request, body),
@@ -152,6 +154,17 @@ function explanationOf(received: RequestToExplain, explained: Explained, parts: 
         : { v2: curlCommand(rawBody(v2Request, sent.body), parts.origin) }),
     },
   };
+}
+
+/** What the response would have to wait for, whatever V2 answers. */
+function lookupsIn(decision: Decision, { changes, to }: RuleBook): Pick<Explanation, 'lookups'> {
+  if (decision.route !== 'migrate') return {};
+  const { operation, method } = decision;
+  const lookups = new ChangeIndex(changes)
+    .of(operation?.id, isRewritten(method))
+    .flatMap(({ response }) => response)
+    .flatMap((rule) => ('address' in rule ? [to + printAddress(rule.address)] : []));
+  return lookups.length === 0 ? {} : { lookups: [...new Set(lookups)] };
 }
 
 function movedIn(decision: Decision): Pick<Explanation, 'moved'> {

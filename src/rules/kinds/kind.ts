@@ -1,4 +1,4 @@
-import type { CompiledRule, Path, RuleBase } from '../../edits/run.ts';
+import type { CompiledRule, LookupAddress, Path, RuleBase } from '../../edits/run.ts';
 import type { NameTable } from '../../json/names.ts';
 import type { Conversion } from './conversion.ts';
 
@@ -142,6 +142,11 @@ export interface ResponsePlace {
   readonly inside: (path: Path) => Path | undefined;
   /** True where V1 had every member that a `nest` moves, with null for those that have no value. */
   readonly hasNulls: boolean;
+}
+
+/** The address of a lookup as people read it, with braces in the place of the key. */
+export function printAddress({ before, after }: LookupAddress): string {
+  return `${before}{}${after}`;
 }
 
 /** The objects with the member at a path of a response, and its name. */

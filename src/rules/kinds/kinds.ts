@@ -18,6 +18,8 @@ import type { FlattenRule } from './flatten.ts';
 import * as join from './join.ts';
 import type { JoinRule, ResponseJoinRule, ResponseSplitRule } from './join.ts';
 import * as list from './list.ts';
+import * as lookup from './lookup.ts';
+import type { LookupRule } from './lookup.ts';
 import type { ListRule, ResponseListRule } from './list.ts';
 import * as map from './map.ts';
 import type { MapRule, ResponseMapRule } from './map.ts';
@@ -85,7 +87,8 @@ export type ExplicitResponseRule =
   | ResponseListRule
   | ResponseElementsRule
   | ResponseJoinRule
-  | ResponseSplitRule;
+  | ResponseSplitRule
+  | LookupRule;
 
 /** A response rule whose work on bytes depends on nothing else. */
 export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
@@ -138,7 +141,8 @@ type OwnResponseRule =
   | FlattenRule
   | DeprecationsRule
   | ResponseListRule
-  | ResponseStripRule;
+  | ResponseStripRule
+  | LookupRule;
 
 /** The kinds of response rules that are not as those of requests are. */
 const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> = {
@@ -149,6 +153,7 @@ const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> 
   list: list.back,
   first: first.kind,
   strip: strip.back,
+  lookup: lookup.kind,
 };
 
 /** The kind of a request rule. */

@@ -11,6 +11,7 @@ import type { ResponseJoinRule, ResponseSplitRule } from './join.ts';
 import { memberAt, type PlacedEdit, type SchemaEdits } from './kind.ts';
 import { type ByName, type KindOfResponseRule, lensOf, type RequestRule } from './kinds.ts';
 import type { ResponseListRule } from './list.ts';
+import type { LookupRule } from './lookup.ts';
 import type { MapRule, ResponseMapRule } from './map.ts';
 import type { ResponseMoveRule } from './move.ts';
 import type { RenameBackRule } from './rename.ts';
@@ -123,6 +124,17 @@ const JOIN: SchemaKind<ResponseJoinRule> = ({ path, members, to }, make) => [
 const SPLIT: SchemaKind<ResponseSplitRule> = ({ path, to }, make) =>
   ofMember(path, (member) => make.replace([member], to));
 
+/** What V2 says of the members is described elsewhere. */
+const LOOKUP: SchemaKind<LookupRule> = ({ path, take, as, absent }, make) => {
+  const properties = Object.fromEntries(take.map((name) => [name, {}]));
+  return ofMember(path, (member) => member).flatMap(({ in: objects, edit: member, of }) => {
+    const replaced = member === as ? [{ in: objects, edit: make.remove([member]), of }] : [];
+    const added = { in: objects, edit: make.add(as, { type: 'object', properties }), of: undefined };
+    const nullable = absent === 'null' ? [{ in: objects, edit: make.allowNull(as), of: undefined }] : [];
+    return [...replaced, added, ...nullable];
+  });
+};
+
 /** What each kind of response rule makes of V2's schemas. */
 const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKind<KindOfResponseRule>> = {
   rename: RENAME,
@@ -142,6 +154,7 @@ const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKi
   unlist: ELEMENTS,
   join: JOIN,
   split: SPLIT,
+  lookup: LOOKUP,
 };
 
 const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => [

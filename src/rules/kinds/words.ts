@@ -11,6 +11,7 @@ import * as first from './first.ts';
 import * as flatten from './flatten.ts';
 import * as join from './join.ts';
 import * as list from './list.ts';
+import * as lookup from './lookup.ts';
 import * as map from './map.ts';
 import * as move from './move.ts';
 import * as nest from './nest.ts';
@@ -50,6 +51,7 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   unlist: elements.words,
   join: join.words,
   split: split.words,
+  lookup: lookup.words,
 };
 
 /** The name of a request rule, as in the rule book and the rewrite log. */

@@ -1,0 +1,85 @@
+import { readCoding } from '../http/content.ts';
+import { unlimitedMemory } from '../json/tape.ts';
+import { decodeWebBody } from '../migrate/decode-web-body.ts';
+import { type LookupJob, type LookupResult, lookupFields } from '../migrate/lookups.ts';
+import type { LookUp } from '../migrate/migration.ts';
+import { collectStream, isJsonText } from './web-body.ts';
+import { type HeaderFields, headerFieldsOf } from './verdicts.ts';
+
+/**
+ * Asks V2 for `target`, a path and a query, with GET and the header fields of the migrated request: its client's credentials are among
+ * them. `signal` aborts when the time for it is over.
+ */
+export type AskV2 = (
+  target: string,
+  headers: HeaderFields,
+  signal: AbortSignal,
+) => Response | Promise<Response>;
+
+/** What looks up objects of V2 by `ask`, with the fields that the migrated request has. */
+export function lookUpBy(ask: AskV2, headers: HeaderFields = []): LookUp {
+  const fields = headerFieldsOf(lookupFields(headers.flat()));
+  return (job) => lookedUp(job, async (target, signal) => ask(target, fields, signal));
+}
+
+async function lookedUp(
+  { requests, parallel, timeMs, limit }: LookupJob,
+  get: (target: string, signal: AbortSignal) => Promise<Response>,
+): Promise<readonly LookupResult[]> {
+  const aborter = new AbortController();
+  const { promise: late, resolve } = Promise.withResolvers<LookupResult>();
+  const timer = setTimeout(() => {
+    resolve({ status: undefined, body: undefined, cause: 'timeout', ms: timeMs });
+    aborter.abort();
+  }, timeMs);
+  const results: LookupResult[] = [];
+  const queue = requests.entries();
+  const work = async (): Promise<void> => {
+    // All of them take from one queue.
+    for (const [at, { target }] of queue)
+      results[at] = await Promise.race([resultOf(() => get(target, aborter.signal), limit), late]);
+  };
+  await Promise.all(Array.from({ length: parallel }, work));
+  clearTimeout(timer);
+  return results;
+}
+
+async function resultOf(get: () => Promise<Response>, limit: number): Promise<LookupResult> {
+  const began = Date.now();
+  const result = (status: number | undefined, read: Uint8Array | string | undefined): LookupResult => ({
+    status,
+    body: typeof read === 'string' ? undefined : read,
+    ...(typeof read === 'string' ? { cause: read } : {}),
+    ms: Date.now() - began,
+  });
+  try {
+    const response = await get();
+    const { status, ok, body } = response;
+    if (ok && body !== null) return result(status, await bodyOf(response, body, limit));
+    body?.cancel().catch(() => {});
+    return result(status, undefined);
+  } catch {
+    return result(undefined, 'closed');
+  }
+}
+
+/** The decoded body, or why there is none. */
+async function bodyOf(
+  { headers }: Response,
+  body: ReadableStream<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array | string> {
+  const read = await collectStream(body, limit);
+  if ('reader' in read) {
+    read.reader.cancel().catch(() => {});
+    return 'too-large';
+  }
+  const { whole } = read;
+  const coding = readCoding(headers.get('content-encoding') ?? '');
+  // `fetch` decodes bodies, and leaves the field.
+  if (coding === undefined || isJsonText(whole)) return whole;
+  if (coding === 'unsupported') return 'undecodable';
+  return new Promise((resolve) => {
+    decodeWebBody(coding, whole, limit, unlimitedMemory, resolve);
+  });
+}

@@ -1,0 +1,281 @@
+import { queryParts, valueOf } from '../http/target.ts';
+import { FieldNames, type HeaderList, withoutFields } from '../http/header-list.ts';
+import { JsonDocument } from '../json/document.ts';
+import { stringText } from '../json/names.ts';
+import { clientFieldAtV2 } from '../rewrite/client-key.ts';
+import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { ResponseContext } from '../rewrite/response-rules.ts';
+import { resourcePath } from '../rules/inverse.ts';
+import { type Asked, printAddress } from '../rules/rule.ts';
+
+type Ask = Asked['asks'][number];
+
+/** The limits of what one response looks up, unless those of the rule book say otherwise. */
+export const LOOKUP_LIMITS = { requests: 100, parallel: 6, timeMs: 5000 } as const;
+
+/** Most bytes of an answer, decoded: it is an object, or a page of them. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** Most characters of an address with many keys; more keys take several requests. */
+const MAX_TARGET = 4096;
+
+/** A GET of V2, and what it answers. */
+export interface LookupRequest {
+  /** With V2's prefix. */
+  readonly target: string;
+  /** The address without a key, for people and the log. */
+  readonly address: string;
+  readonly asks: readonly Ask[];
+}
+
+/** What a driver does for a migration that looks something up. */
+export interface LookupJob {
+  /** Each address once. */
+  readonly requests: readonly LookupRequest[];
+  /** Requests under way at a time. */
+  readonly parallel: number;
+  /** Milliseconds for all of them. */
+  readonly timeMs: number;
+  /** Most bytes of an answer, as received and decoded. */
+  readonly limit: number;
+}
+
+/** What became of one request. */
+export interface LookupResult {
+  /** Undefined without a response. */
+  readonly status: number | undefined;
+  /** The decoded body of a 2xx; undefined where there is none. */
+  readonly body: Uint8Array | undefined;
+  /** Why there is none, in a few words. */
+  readonly cause?: string | undefined;
+  readonly ms: number;
+}
+
+/** The requests for one address with the same outcome, for the log: it tells no key. */
+export interface LookupTold {
+  readonly address: string;
+  readonly status?: number;
+  readonly cause?: string;
+  readonly count: number;
+  /** Those of the slowest. */
+  readonly ms: number;
+  readonly bytes: number;
+}
+
+/** The cause where nothing can ask V2. */
+export const UNASKED = 'not asked';
+
+/** The results where nothing can ask V2, or nobody wants to. */
+export function askNobody({ requests }: LookupJob): readonly LookupResult[] {
+  return requests.map(() => ({ status: undefined, body: undefined, cause: UNASKED, ms: 0 }));
+}
+
+/** Fields of a request that are about its body, or ask for less than a whole response in plain bytes. */
+const NOT_OF_LOOKUPS = new FieldNames(
+  'accept-encoding if-match if-modified-since if-none-match if-range if-unmodified-since range expect trailer idempotency-key content-type content-encoding content-language content-location content-length content-disposition content-md5 content-digest repr-digest digest want-digest want-content-digest want-repr-digest x-http-method-override'.split(
+    ' ',
+  ),
+);
+
+/** The fields of a lookup: those that the migrated request had for V2, with the credentials of its client. */
+export function lookupFields(headers: HeaderList): string[] {
+  return [...withoutFields(headers, NOT_OF_LOOKUPS), 'Accept-Encoding', 'identity'];
+}
+
+/** What one response looks up: makes requests of what its rules ask, and answers of what V2 says. */
+export class Lookups {
+  private readonly rules: CompiledRuleBook;
+  /** Query parameters of every request: a key of the client that is in the query, and V2's release. */
+  private readonly parameters: readonly string[];
+  private readonly answers = new Map<string, Uint8Array | undefined>();
+  private readonly toldBy = new Map<string, LookupTold>();
+  private job: LookupJob | undefined = undefined;
+  private left: number;
+
+  /** `query` is that of the client, without its question mark. */
+  constructor(rules: CompiledRuleBook, query: string) {
+    this.rules = rules;
+    this.parameters = [...keyParameters(rules, query), ...releaseParameters(rules)];
+    this.left = rules.ruleBook.limits['lookup-requests'] ?? LOOKUP_LIMITS.requests;
+  }
+
+  /** What has been looked up so far. */
+  get told(): readonly LookupTold[] {
+    return [...this.toldBy.values()];
+  }
+
+  /** True where nothing could ask V2. */
+  get isUnasked(): boolean {
+    const { told } = this;
+    return told.length > 0 && told.every(({ cause }) => cause === UNASKED);
+  }
+
+  /** Why an object is missing: the first cause or status that is to blame. */
+  get why(): string {
+    const blamed = this.told.find(({ status, cause }) => cause !== undefined || status !== 200);
+    return blamed === undefined
+      ? 'lookup: V2 has no such object'
+      : `lookup of ${blamed.address}: ${blamed.cause ?? blamed.status}`;
+  }
+
+  /** The requests for what rules ask and nobody has answered; undefined where none are left to be made. */
+  jobFor({ asks }: Asked): LookupJob | undefined {
+    const { rules, answers } = this;
+    const all = this.requestsFor(asks.filter(({ id }) => !answers.has(id)));
+    const requests = all.slice(0, this.left);
+    for (const { address, asks: beyond } of all.slice(this.left)) {
+      for (const { id } of beyond) answers.set(id, undefined);
+      this.tell(address, { status: undefined, body: undefined, cause: 'too many', ms: 0 });
+    }
+    if (requests.length === 0) return undefined;
+    this.left -= requests.length;
+    const { limits } = rules.ruleBook;
+    this.job = {
+      requests,
+      parallel: limits['lookup-parallel'] ?? LOOKUP_LIMITS.parallel,
+      timeMs: limits['lookup-time'] ?? LOOKUP_LIMITS.timeMs,
+      limit: Math.min(MAX_ANSWER_BYTES, limits.response),
+    };
+    return this.job;
+  }
+
+  /** Takes the results of the requests, in their order; returns what the rules know by them. */
+  take(results: readonly LookupResult[]): Pick<ResponseContext, 'answers'> {
+    for (const [at, request] of (this.job?.requests ?? []).entries()) {
+      const result = results[at] ?? { status: undefined, body: undefined, cause: UNASKED, ms: 0 };
+      const document = result.body && JsonDocument.read(result.body, this.rules.ruleBook.limits.depth);
+      const isRead = document instanceof JsonDocument;
+      for (const ask of request.asks)
+        this.answers.set(ask.id, isRead ? this.found(document, ask) : undefined);
+      this.tell(
+        request.address,
+        document === undefined || isRead ? result : { ...result, cause: 'not JSON' },
+      );
+    }
+    this.job = undefined;
+    return { answers: this.answers };
+  }
+
+  private requestsFor(asks: readonly Ask[]): readonly LookupRequest[] {
+    const requests = new Map<string, LookupRequest & { readonly asks: Ask[] }>();
+    const add = (target: string, ask: Ask): void => {
+      const known = requests.get(target) ?? { target, address: this.addressOf(ask.address), asks: [] };
+      known.asks.push(ask);
+      requests.set(target, known);
+    };
+    const groups = new Map<string, Ask[]>();
+    for (const ask of asks) {
+      const { before, after, by } = ask.address;
+      if (by === undefined) {
+        add(this.target(before + encodeURIComponent(ask.key) + after), ask);
+        continue;
+      }
+      const group = `${before}{}${after}`;
+      const known = groups.get(group);
+      if (known === undefined) groups.set(group, [ask]);
+      else known.push(ask);
+    }
+    for (const group of groups.values()) {
+      for (const part of inParts(group)) {
+        const [first] = part;
+        if (first === undefined) continue;
+        const keys = [...new Set(part.map(({ key }) => encodeURIComponent(key)))].join(',');
+        const target = this.target(first.address.before + keys + first.address.after);
+        for (const ask of part) add(target, ask);
+      }
+    }
+    return [...requests.values()];
+  }
+
+  private addressOf(address: Ask['address']): string {
+    return this.rules.ruleBook.to + printAddress(address);
+  }
+
+  private target(address: string): string {
+    const { parameters } = this;
+    const whole = this.rules.ruleBook.to + address;
+    if (parameters.length === 0) return whole;
+    return `${whole}${whole.includes('?') ? '&' : '?'}${parameters.join('&')}`;
+  }
+
+  /** The object of an answer that is asked for, in memory of its own; undefined where it has none. */
+  private found(document: JsonDocument, { address, key }: Ask): Uint8Array | undefined {
+    const path = address.resource ?? resourcePath(undefined, this.rules.ruleBook.resource);
+    let node: number | undefined = document.root;
+    for (const name of path) node = node === undefined ? undefined : document.find(node, name).at(-1);
+    if (node === undefined) return undefined;
+    const { by } = address;
+    if (by !== undefined) {
+      if (document.kindOf(node) !== 'array') return undefined;
+      node = indexOf(document, node, by).get(key);
+    }
+    if (node === undefined || document.kindOf(node) !== 'object') return undefined;
+    return document.valueOf(node).slice();
+  }
+
+  private tell(address: string, { status, body, cause, ms }: LookupResult): void {
+    const key = `${address} ${status ?? ''} ${cause ?? ''}`;
+    const known = this.toldBy.get(key);
+    this.toldBy.set(key, {
+      address,
+      ...(status === undefined ? {} : { status }),
+      ...(cause === undefined ? {} : { cause }),
+      count: (known?.count ?? 0) + 1,
+      ms: Math.max(known?.ms ?? 0, Math.round(ms)),
+      bytes: (known?.bytes ?? 0) + (body?.length ?? 0),
+    });
+  }
+}
+
+const indexes = new WeakMap<JsonDocument, Map<string, ReadonlyMap<string, number>>>();
+
+/** The items of a list by the text of their member `by`; of several with one key the first. */
+function indexOf(document: JsonDocument, list: number, by: string): ReadonlyMap<string, number> {
+  const ofDocument = indexes.get(document) ?? new Map<string, ReadonlyMap<string, number>>();
+  indexes.set(document, ofDocument);
+  const name = `${list} ${by}`;
+  const known = ofDocument.get(name);
+  if (known !== undefined) return known;
+  const index = new Map<string, number>();
+  for (const item of document.childrenOf(list)) {
+    const member = document.find(item, by).at(-1);
+    if (member === undefined) continue;
+    const text = new TextDecoder().decode(document.valueOf(member));
+    const key = text.startsWith('"') ? stringText(text.slice(1, -1)) : text;
+    if (!index.has(key)) index.set(key, item);
+  }
+  ofDocument.set(name, index);
+  return index;
+}
+
+/** Parts of a list of keys, each of which has room in an address. */
+function inParts(asks: readonly Ask[]): readonly (readonly Ask[])[] {
+  const parts: Ask[][] = [];
+  let length = Infinity;
+  for (const ask of asks) {
+    const own = encodeURIComponent(ask.key).length + 1;
+    if (length + own > MAX_TARGET) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(ask);
+    length += own;
+  }
+  return parts;
+}
+
+/** The key of a client that V2 reads in the query: other places of it are header fields. */
+function keyParameters({ ruleBook }: CompiledRuleBook, query: string): readonly string[] {
+  const { client } = ruleBook;
+  if (client === undefined || !('query' in client)) return [];
+  const place = clientFieldAtV2(ruleBook);
+  if (!('query' in place)) return [];
+  return queryParts(query)
+    .filter(({ name }) => name === client.query)
+    .map((part) => `${encodeURIComponent(place.query)}=${encodeURIComponent(valueOf(part) ?? '')}`);
+}
+
+function releaseParameters({ releaseParameter, ruleBook }: CompiledRuleBook): readonly string[] {
+  if (releaseParameter === undefined || ruleBook.version === undefined) return [];
+  return [`${encodeURIComponent(releaseParameter)}=${encodeURIComponent(ruleBook.version)}`];
+}

@@ -1,0 +1,113 @@
+import { JsonDocument } from '../../json/document.ts';
+import type { NameTable } from '../../json/names.ts';
+import { addMade, type DraftMember, type DraftObject, type Template, write } from '../../edits/draft.ts';
+import {
+  aboutMember,
+  type CompiledRule,
+  type LookupAddress,
+  type Path,
+  type RuleBase,
+  type Run,
+  type Stop,
+} from '../../edits/run.ts';
+import { decoded, jsonOf, NULL } from '../../edits/values.ts';
+import { memberAt, printAddress, type ResponseKind, type ResponseWords, type StatusPattern } from './kind.ts';
+
+/** Adds the members `take` of what V2 has for the key in the member at `path`, as the object `as` beside it. */
+export interface LookupRule {
+  readonly rule: 'lookup';
+  readonly path: Path;
+  readonly address: LookupAddress;
+  readonly take: readonly string[];
+  /** May be the name of the member with the key, which it then replaces. */
+  readonly as: string;
+  /** What V1 clients get where V2 has nothing for a key. */
+  readonly absent: 'omit' | 'null' | 'fail';
+  readonly status: readonly StatusPattern[];
+}
+
+/** Its work on the bytes of responses. */
+export const kind: ResponseKind<LookupRule> = { compile };
+
+/** What people read of it. */
+export const words: ResponseWords<LookupRule> = {
+  of: 'responses',
+  keeps: true,
+  say: ({ address, take, as }, name) =>
+    `look ${name} up at ${printAddress(address)}, and take ${take.join(', ')} as ${as}`,
+};
+
+const NULL_TEMPLATE: Template = { kind: 'literal', bytes: new TextEncoder().encode(NULL) };
+
+/** Most characters of a key: a longer one is none. */
+const MAX_KEY = 256;
+
+function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRule {
+  const { address, absent } = rule;
+  const to = names.add(rule.as);
+  const taken = rule.take.map((name) => [name, names.add(name)] as const);
+  const prefix = JSON.stringify([address.before, address.after, address.by, address.resource]);
+  // One object is often in many places of a list.
+  const templates = new WeakMap<Uint8Array, Template>();
+  const templateOf = (answer: Uint8Array): Template => {
+    const known = templates.get(answer) ?? readTaken(answer, taken);
+    templates.set(answer, known);
+    return known;
+  };
+  const compiled = aboutMember(memberAt(rule.path), base, names, (run, object, member) => {
+    run.readsValues();
+    const json = jsonOf(run.draft, member);
+    // V2 says itself that there is nothing.
+    if (json === NULL)
+      return absent === 'null' ? put(run, base, object, member, to, NULL_TEMPLATE) : undefined;
+    const key = json === undefined ? undefined : keyOf(json, address);
+    const answer = key === undefined ? undefined : run.answerTo({ id: prefix + key, address, key });
+    if (answer !== undefined) return put(run, base, object, member, to, templateOf(answer));
+    run.misses(absent === 'fail' ? 'failed' : 'noted');
+    if (absent === 'null') return put(run, base, object, member, to, NULL_TEMPLATE);
+    run.recorder?.keep(base, member, 'lookup');
+    return undefined;
+  });
+  return { ...compiled, looksUp: true };
+}
+
+/** Gives the object a member with what was looked up, or the member with the key that value. */
+function put(
+  run: Run,
+  base: RuleBase,
+  object: DraftObject,
+  member: DraftMember,
+  to: number,
+  template: Template,
+): Stop | undefined {
+  const isReplaced = to === member.id;
+  const stop = isReplaced ? run.settleRepeated(base, to, member) : run.settleName(base, object, to);
+  if (stop !== undefined) return stop;
+  const target = isReplaced ? member : addMade(object, to);
+  write(target, template);
+  run.recorder?.reword(base, target);
+  return undefined;
+}
+
+/** The members that a rule takes of an object of V2, each with its bytes. */
+function readTaken(answer: Uint8Array, taken: readonly (readonly [name: string, id: number])[]): Template {
+  const document = JsonDocument.read(answer);
+  if (!(document instanceof JsonDocument)) return NULL_TEMPLATE;
+  const members = taken.flatMap(([name, id]): readonly (readonly [number, Template])[] => {
+    const found = document.find(document.root, name).at(-1);
+    return found === undefined ? [] : [[id, { kind: 'literal', bytes: document.valueOf(found) }]];
+  });
+  return { kind: 'object', members };
+}
+
+/**
+ * The key that a string or a number is, as it is written; undefined for a value that cannot be one. In a path it must be one segment for every
+ * reader: services decode slashes and dots, drop what follows a semicolon, and may decode twice.
+ */
+function keyOf(json: string, { before }: LookupAddress): string | undefined {
+  const value = decoded(json);
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const key = typeof value === 'string' ? value : json;
+  if (key === '' || key.length > MAX_KEY || !key.isWellFormed() || /\p{Cc}/u.test(key)) return undefined;
+  return !before.includes('?') && (/[/\\%;?#]/.test(key) || /^\.+$/.test(key)) ? undefined : key;
+}
