@@ -113,6 +113,8 @@ export class ProblemTally {
   ): void {
     if (answer === 'on-purpose' || answer === 'left' || entry.verdict === 'served') return;
     if (!isOfV1(entry) && entry.route !== 'pass') return;
+    // Nothing failed yet.
+    if (answer !== 'failed' && this.wells.size === 0) return;
     const name = `${entry.route} ${entry.operation ?? ''}`;
     if (answer !== 'failed') {
       const wells = this.wells.get(name);

@@ -44,6 +44,7 @@ export class AnswerJudge {
     if (status >= 500 || (incomplete === true && failure !== '')) return 'failed';
     if (incomplete === true) return 'left';
     const isRefusal = status >= 300 && status !== 304;
+    if (!isRefusal && !this.knowsV1 && origin !== 'v1') return 'well';
     if (!isOfV1(entry) || entry.route !== 'migrate') return isRefusal ? 'refused' : 'well';
     if (origin === 'v1' && statusFrom(entry) === 'v1') {
       this.learn(entry);

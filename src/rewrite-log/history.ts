@@ -285,8 +285,17 @@ export class DurationSteps {
 
   /** Counts a duration in milliseconds. */
   add(milliseconds: number): void {
+    this.addAt(DurationSteps.stepOf(milliseconds));
+  }
+
+  /** The step of a duration in milliseconds. */
+  static stepOf(milliseconds: number): number {
     const step = milliseconds <= LOWEST_MS ? 0 : Math.ceil(Math.log(milliseconds / LOWEST_MS) / STEP - 1e-9);
-    const bin = Math.min(step, BINS - 1);
+    return Math.min(step, BINS - 1);
+  }
+
+  /** Counts a duration of this step. */
+  addAt(bin: number): void {
     this.counts[bin] = (this.counts[bin] ?? 0) + 1;
     this.total += 1;
   }

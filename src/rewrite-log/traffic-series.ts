@@ -95,6 +95,10 @@ export class TrafficSeries {
     if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;
     this.first = Math.min(this.first ?? time, time);
     const answerer = ANSWERERS.indexOf(statusFrom(entry) ?? 'nobody');
+    const { totalMs, upstreamMs, origin } = entry;
+    // Each is one logarithm, for three points.
+    const total = totalMs === undefined ? -1 : DurationSteps.stepOf(totalMs);
+    const v2 = upstreamMs === undefined || origin === 'v1' ? -1 : DurationSteps.stepOf(upstreamMs);
     for (const step of SERIES_STEPS) {
       const slot = this.slot(step, time);
       if (slot === undefined) continue;
@@ -102,8 +106,8 @@ export class TrafficSeries {
       if (ofV1) increment(slot.counts, OF_V1);
       if (answer === 'failed') increment(slot.counts, FAILED);
       else if (answer === 'on-purpose') increment(slot.counts, ON_PURPOSE);
-      if (entry.totalMs !== undefined) slot.total.add(entry.totalMs);
-      if (entry.upstreamMs !== undefined && entry.origin !== 'v1') slot.v2.add(entry.upstreamMs);
+      if (total >= 0) slot.total.addAt(total);
+      if (v2 >= 0) slot.v2.addAt(v2);
     }
   }
 

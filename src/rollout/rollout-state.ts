@@ -64,11 +64,17 @@ export function evidenceSentence({
         : '';
     return `Not known how many requests it needs: ${few} of the ${requests} requests with which a comparison begins.${without}`;
   }
-  if (forMargin === undefined) return `Not known how many requests show a difference of ${margin} %.`;
-  if (forMargin > 0) return `Needs about ${rounded(forMargin)} to see a difference of ${margin} %.`;
-  const seen = `No harm: a difference of ${margin} % would have been seen.`;
+  const difference = `a difference of ${points(margin)}`;
+  if (forMargin === undefined) return `Not known how many requests show ${difference}.`;
+  if (forMargin > 0) return `Needs about ${rounded(forMargin)} to see ${difference}.`;
+  const seen = `No harm: ${difference} would have been seen.`;
   if (finer?.needs === undefined) return seen;
-  return `${seen} Needs about ${rounded(finer.needs)} to see one of ${finer.points} %.`;
+  return `${seen} Needs about ${rounded(finer.needs)} to see one of ${points(finer.points)}.`;
+}
+
+/** A share is in percent, a difference of two shares in points. */
+function points(difference: number): string {
+  return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;
 }
 
 /** Prints two digits: nobody knows more. */

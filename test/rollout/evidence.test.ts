@@ -164,14 +164,14 @@ describe('evidence', () => {
 });
 
 test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
-  ['Needs about 2,400 more requests to see a difference of 5 %.', { forMargin: 2412 }],
-  ['Needs about 1 more request to see a difference of 5 %.', { forMargin: 1 }],
+  ['Needs about 2,400 more requests to see a difference of 5 percentage points.', { forMargin: 2412 }],
+  ['Needs about 1 more request to see a difference of 5 percentage points.', { forMargin: 1 }],
   [
-    'No harm: a difference of 5 % would have been seen. Needs about 9,100 more requests to see one of 1 %.',
+    'No harm: a difference of 5 percentage points would have been seen. Needs about 9,100 more requests to see one of 1 percentage point.',
     { forMargin: 0, finer: { points: 1, needs: 9113 } },
   ],
-  ['No harm: a difference of 5 % would have been seen.', { forMargin: 0 }],
-  ['Not known how many requests show a difference of 5 %.', {}],
+  ['No harm: a difference of 5 percentage points would have been seen.', { forMargin: 0 }],
+  ['Not known how many requests show a difference of 5 percentage points.', {}],
   [
     'Not known how many requests it needs: V2 served 3 of the 20 requests with which a comparison begins.',
     { migrated: 3 },

@@ -21,9 +21,13 @@ async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
   const { view, time, history, totals } = parts;
   const [report] = await Promise.all([reportOf(parts), history?.read()]);
   const { ring, trends, traces } = view;
+  const { kind, sentence } = report.coverage ?? totals.coverage();
   return {
     report,
-    known: report.coverage?.sentence ?? totals.coverage().sentence,
+    known: [
+      sentence,
+      ...(kind === 'gateway' ? [] : ['Failures and trends are those of this replica alone.']),
+    ].join(' '),
     now: time(),
     trendOf: (client) => trends.of(client),
     traces: traces.all,

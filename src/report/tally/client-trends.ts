@@ -46,10 +46,13 @@ interface MutableTrend {
 /** How many V1 requests each client sent on each of its last days, and how many failed. */
 export class ClientTrends {
   private readonly clients = new Map<string, MutableTrend>();
+  /** The day of the last request, which is mostly that of the next. */
+  private day: number | undefined;
+  private dayName = '~';
 
   /** Counts a V1 request; any other entry is ignored. */
   add(entry: TallyEntry, answer: Answer): void {
-    const day = dayNumber(entry.time);
+    const day = this.dayOf(entry.time);
     if (day === undefined || !isV1Request(entry)) return;
     const trend = this.trendOf(entry.client ?? NO_KEY);
     const failed = answer === 'failed' ? 1 : 0;
@@ -87,6 +90,13 @@ export class ClientTrends {
         countDay(trend.days, days[at] ?? 0, days[at + 1] ?? 0, days[at + 2] ?? 0);
       for (const [call, failed] of calls) countFailed(trend, call, failed);
     }
+  }
+
+  private dayOf(time: string): number | undefined {
+    if (time.startsWith(this.dayName)) return this.day;
+    this.dayName = time.slice(0, 10);
+    this.day = dayNumber(time);
+    return this.day;
   }
 
   private trendOf(client: string): MutableTrend {

@@ -152,7 +152,9 @@ modes:
   expect(needs).toBeGreaterThan(100);
   await expect
     .poll(text, { timeout: 15_000 })
-    .toMatch(/on watch\. Needs about [\d,]+ more requests to see a difference of \d+ %\. Median/);
+    .toMatch(
+      /on watch\. Needs about [\d,]+ more requests to see a difference of \d+ percentage points\. Median/,
+    );
   expect(await text()).toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
   // Once the window has passed, nothing is said to have failed or not.
   await expect.poll(text, { timeout: 30_000 }).toMatch(/no request lately\s+no request lately\s+on watch/);
