@@ -82,6 +82,8 @@ export class ResponsePlan {
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
   private readonly isGrouped: boolean;
+  /** True if a rule looks something up at V2. */
+  private readonly hasLookups: boolean;
   /** The ids on the path to the resource; undefined where nothing is undone. */
   private readonly resource: readonly number[] | undefined;
 
@@ -89,6 +91,7 @@ export class ResponsePlan {
     this.restoreLinks = restoreLinks;
     this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
+    this.hasLookups = this.rules.some((rule) => rule.looksUp);
     this.isGrouped = !this.rules.some(({ readsAnyName }) => readsAnyName === true);
     this.resource = resource?.map((name) => this.names.add(name));
     this.scanner = new Scanner({
@@ -118,7 +121,7 @@ export class ResponsePlan {
 
   /** True if a rule looks something up for responses with this status, which then are rewritten whole. */
   looksUp(status: number): boolean {
-    return this.rulesFor(status).some((rule) => rule.looksUp);
+    return this.hasLookups && this.rulesFor(status).some((rule) => rule.looksUp);
   }
 
   /**

@@ -179,3 +179,44 @@ webhooks: { orders: { to: '${subscriber.origin}/hook?a=b', as: get_order, sign: 
   );
   await until(() => worker.lines.filter((line) => line.includes('"route":"webhook"')).length === 3);
 });
+
+test('what a rule looks up is asked of V2 with the credentials of the client, and ends with its time', async () => {
+  const rules = join(temporaryFolder('lookups'), 'rules.yaml');
+  writeFileSync(
+    rules,
+    `
+operations: { list: GET /deals }
+limits: { lookup-time: 1500 }
+changes:
+  - id: owners
+    summary: Deals had their owner in them.
+    on: [list]
+    response:
+      - { lookup: data.*.owner_id, get: '/users/{owner_id}', take: [name], as: owner }
+`,
+  );
+  // More than the six connections that a worker has at a time.
+  const ids = Array.from({ length: 20 }, (_, at) => at + 1);
+  const v2 = await rawServer((socket, request) => {
+    const id = /^GET \/api\/v2\/users\/(\d+) /.exec(request)?.[1];
+    if (id === undefined) socket.write(ok(`{"data":[${ids.map((one) => `{"owner_id":${one}}`).join()}]}`));
+    else if (id !== '20') socket.write(ok(`{"data":{"name":"of ${id}"}}`));
+  });
+  const worker = await startWorkerd(await bundleWorkerWith(rules), {
+    GATEWAY_UPSTREAM: v2.origin,
+    GATEWAY_CLIENT_SECRET: SECRET,
+  });
+  const response = await exchange(
+    worker.port,
+    'GET /api/v1/deals HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nConnection: close\r\n\r\n',
+  );
+  expect(statusOf(response)).toBe(200);
+  for (const id of ids.slice(0, -1))
+    expect(response.text).toContain(`{"owner_id":${id},"owner":{"name":"of ${id}"}}`);
+  expect(response.text).toContain('{"owner_id":20}');
+  expect(v2.received.join('').match(/authorization: Bearer k/gi)).toHaveLength(ids.length + 1);
+  await until(() => worker.lines.some((line) => line.includes('"lookups":')));
+  const logged = worker.lines.find((line) => line.includes('"lookups":')) ?? '';
+  expect(logged).toContain('"status":200,"count":19');
+  expect(logged).toContain('"cause":"timeout","count":1');
+});

@@ -52,11 +52,13 @@ export class V2Lookups {
     // The body that the answers are for stays in memory.
     exchange.memory.work((_, finish) => {
       const results: (LookupResult | undefined)[] = requests.map(() => undefined);
+      const timer: Timer = { expire: undefined };
       let next = 0;
       let missing = requests.length;
       const end = (): void => {
         if (this.finish !== end) return;
         this.finish = undefined;
+        timer.expire = undefined;
         this.abort();
         finish(() => done(results.map((result) => result ?? LATE)));
       };
@@ -75,7 +77,8 @@ export class V2Lookups {
         else start();
       };
       this.finish = end;
-      after(Math.max(0, this.until - now()), () => exchange.guarded(end));
+      timer.expire = () => exchange.guarded(end);
+      startTimer(after, Math.max(0, this.until - now()), timer);
       start();
     });
   }
@@ -99,6 +102,20 @@ export class V2Lookups {
     for (const call of this.open) call.abort();
     this.open.clear();
   }
+}
+
+/** A timer that cannot be stopped, and what it does; nothing once that is over. */
+interface Timer {
+  expire: (() => void) | undefined;
+}
+
+/** A function of its own: until it fires, a timer must not hold an exchange that is over, with its bodies. */
+function startTimer(
+  after: (milliseconds: number, run: () => void) => void,
+  milliseconds: number,
+  timer: Timer,
+): void {
+  after(milliseconds, () => timer.expire?.());
 }
 
 /** The outcome of a request for which the time was too short. */

@@ -2,6 +2,7 @@ import { createServer, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
+import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { migrateListener } from '../../../src/node/library/migrate-listener.ts';
 import { listening } from '../../support/listening.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
@@ -363,3 +364,29 @@ test.each([
     expect(migrated.text).toMatch(/\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
   },
 );
+
+test('what a rule looks up is asked by the option of the migration, with the credentials of the client', async () => {
+  const reading = await readRuleBook(
+    `operations: { list: GET /deals }
+changes:
+  - id: owners
+    summary: Deals had their owner in them.
+    on: [list]
+    response: [{ lookup: data.*.owner_id, get: '/users/{owner_id}', take: [name], as: owner }]
+`,
+    'rules.yaml',
+  );
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+  let origin = '';
+  const migration = createMigration(reading.ruleBook, {
+    lookup: (target, headers, signal) => fetch(origin + target, { headers, signal }),
+  });
+  const listener = migrateListener(migration, ({ url, headers }, outgoing) => {
+    outgoing.setHeader('content-type', 'application/json');
+    const name = `${url} ${headers.authorization}`;
+    outgoing.end(url === '/api/v2/deals' ? '{"data":[{"owner_id":7}]}' : JSON.stringify({ data: { name } }));
+  });
+  origin = `http://127.0.0.1:${await listening(createServer(listener))}`;
+  const response = await fetch(`${origin}/api/v1/deals`, { headers: { authorization: 'Bearer k' } });
+  expect(await response.text()).toBe('{"data":[{"owner_id":7,"owner":{"name":"/api/v2/users/7 Bearer k"}}]}');
+});
