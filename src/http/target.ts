@@ -348,3 +348,10 @@ const PIECE = /"((?:[^"\\]|\\.)*)("?)|<([^<>]*)>/g;
 function mapUnquoted(text: string, change: (target: string) => string): string {
   return text.replaceAll(/<([^<>]*)>/g, (_, target: string) => `<${change(target)}>`);
 }
+
+/** The words in a name or a value, whatever separates them, with and without a minus sign in front. */
+export function wordsIn(value: string): readonly string[] {
+  return value
+    .split(/[^\p{L}\p{N}_-]+/u)
+    .flatMap((word) => (word.startsWith('-') ? [word, word.slice(1)] : word === '' ? [] : [word]));
+}

@@ -83,7 +83,7 @@ export class Preflight {
     if (edits.length === 0) return { headers, records: [], rules: [] };
     return {
       headers: withValue(headers, field, () => names.join(', ')),
-      records: edits.map(({ change, rule: { rule } }) => ({ change, rule, header: field, to: field })),
+      records: edits.map(({ change, name }) => ({ change, rule: name, header: field, to: field })),
       rules: edits.map(({ rule }) => rule),
     };
   }

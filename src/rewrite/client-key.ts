@@ -1,5 +1,6 @@
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import { queryParts, valueOf } from '../http/target.ts';
+import { headerKindOf, queryKindOf } from '../rules/kinds/kinds.ts';
 import type { ClientField, RuleBook } from '../rules/rule-book.ts';
 
 /** The place of a client's key in one version, with the text around it. */
@@ -81,19 +82,20 @@ function headerWith(name: string, key: string, as: string | undefined): readonly
 /** Follows the rules that move the credential; the last that does decides. */
 function placeAtV2(field: ClientField, { changes }: Pick<RuleBook, 'changes'>): KeyPlace {
   let place: KeyPlace = { field, as: undefined };
-  for (const rule of changes.flatMap(({ headers = [] }) => headers)) {
-    const { field: at } = place;
-    const isMoved =
-      (rule.rule === 'rename' && 'header' in at && rule.field.toLowerCase() === at.header.toLowerCase()) ||
-      (rule.rule === 'query' && 'query' in at && rule.parameter === at.query);
-    if (isMoved && 'to' in rule) place = { field: { header: rule.to }, as: rule.as };
-  }
+  for (const rule of changes.flatMap(({ headers = [] }) => headers))
+    for (const { from, to, as } of headerKindOf(rule).moves?.(rule) ?? [])
+      if (to !== undefined && isSamePlace(from, place.field)) place = { field: { header: to }, as };
   for (const rule of changes.flatMap(({ query = [] }) => query)) {
-    const { field: at } = place;
-    if (rule.rule === 'rename' && 'query' in at && rule.parameter === at.query)
-      place = { field: { query: rule.to }, as: undefined };
+    const renamed = queryKindOf(rule).renames?.(rule);
+    if (renamed !== undefined && isSamePlace({ query: renamed.from }, place.field))
+      place = { field: { query: renamed.to }, as: undefined };
   }
   return place;
+}
+
+function isSamePlace(one: ClientField, other: ClientField): boolean {
+  if ('header' in one) return 'header' in other && one.header.toLowerCase() === other.header.toLowerCase();
+  return 'query' in other && one.query === other.query;
 }
 
 function valuesAt(field: ClientField, headers: HeaderList, target: string): readonly string[] {

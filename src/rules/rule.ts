@@ -1,15 +1,13 @@
 import { DEFAULT_PREFIXES, isUnder } from '../http/target.ts';
-import type { MappedValue } from '../edits/mapped-values.ts';
 import type { Path } from '../edits/run.ts';
-import type { Conversion } from './kinds/conversion.ts';
 import type { StatusPattern } from './kinds/kind.ts';
-import type { ExplicitResponseRule } from './kinds/kinds.ts';
+import type { ExplicitResponseRule, HeaderRule } from './kinds/kinds.ts';
 
 export type { MappedValue } from '../edits/mapped-values.ts';
 export type { Asked, Path } from '../edits/run.ts';
 export { printAddress } from './kinds/kind.ts';
 export type { StatusPattern } from './kinds/kind.ts';
-export type { ExplicitResponseRule, RequestRule } from './kinds/kinds.ts';
+export type { ExplicitResponseRule, HeaderRule, QueryRule, RequestRule } from './kinds/kinds.ts';
 export type { RequestRuleName, ResponseRuleName } from './kinds/words.ts';
 
 /** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
@@ -21,47 +19,6 @@ export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
 
 const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;
-
-/** Renames every query parameter `parameter` of a V1 request to `to`. */
-export interface QueryRenameRule {
-  readonly rule: 'rename';
-  readonly parameter: string;
-  readonly to: string;
-}
-
-/** Removes every query parameter with a name in `parameters`. */
-interface QueryStripRule {
-  readonly rule: 'strip';
-  readonly parameters: readonly string[];
-}
-
-/** Replaces each value of the query parameter `parameter` that `values` lists; the values are compared as text. */
-export interface QueryMapRule {
-  readonly rule: 'map';
-  readonly parameter: string;
-  readonly values: readonly MappedValue[];
-  /** The texts between the values, where a parameter has a list of them; absent where it has one. */
-  readonly with?: readonly string[];
-  /** The texts that may stand before or after a value of a list, and stay: a minus sign, for example. */
-  readonly sign?: readonly string[];
-}
-
-/** Gives the query parameter `parameter` the value `text`: in any case (`set`), or only where it is absent (`default`). */
-export interface QuerySetRule {
-  readonly rule: 'set' | 'default';
-  readonly parameter: string;
-  readonly text: string;
-}
-
-/** Converts each value of the query parameter `parameter`. */
-export interface QueryConvertRule {
-  readonly rule: Conversion['rule'];
-  readonly parameter: string;
-  readonly conversion: Conversion;
-}
-
-/** A query rule: one declaration for the query of a V1 request. A closed union. */
-export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
 
 /** True for the name of a parameter whose value may list members of a resource, or say by which of them a list is sorted. */
 export function mayListMembers(parameter: string): boolean {
@@ -197,47 +154,8 @@ export function looseSpelling(path: string): string {
   return path.replaceAll(/(?:;|%3b)(?:(?!%2f)[^/])*/gi, '').replaceAll(/(?:\/|%2f)+/gi, '/');
 }
 
-/** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */
-export interface HeaderRenameRule {
-  readonly rule: 'rename';
-  readonly field: string;
-  readonly to: string;
-  readonly as?: string;
-}
-
-/** Sets the field `field` to `value`: always, or for a `default` where it is absent. */
-interface HeaderSetRule {
-  readonly rule: 'set' | 'default';
-  readonly field: string;
-  readonly value: string;
-}
-
-/** Removes every field with a name in `fields`. */
-interface HeaderStripRule {
-  readonly rule: 'strip';
-  readonly fields: readonly string[];
-}
-
-/** Replaces each value of the field `field` that `values` lists; the values are compared as text. */
-export interface HeaderMapRule {
-  readonly rule: 'map';
-  readonly field: string;
-  readonly values: readonly MappedValue[];
-}
-
-/** Moves the value of the query parameter `parameter` to the field `to`, in place of the braces of `as`. */
-export interface HeaderQueryRule {
-  readonly rule: 'query';
-  readonly parameter: string;
-  readonly to: string;
-  readonly as: string;
-}
-
-/** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
-export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
-
 /** A header rule for responses, with the statuses that it applies to; undefined for all. */
 export interface ResponseHeaderRule {
-  readonly rule: Exclude<HeaderRule, HeaderQueryRule>;
+  readonly rule: Exclude<HeaderRule, { rule: 'query' }>;
   readonly status: readonly StatusPattern[] | undefined;
 }

@@ -27,7 +27,7 @@ import type {
   ResponseRule,
 } from '../../rules/rule.ts';
 import { doneWords, noEffectWords, requestRuleWords, responseRuleWords } from '../../rules/kinds/words.ts';
-import { changesValue } from '../../rules/kinds/kinds.ts';
+import { changesValue, headerRuleName } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,
   Hits,
@@ -128,11 +128,6 @@ export function ruleOutcomes(
       return outcomeOf(change, rule.rule, requestRuleWords(rule), edits, whyNone);
     }),
   ]);
-}
-
-/** A parameter that becomes a header field is moved. */
-function headerRuleName({ rule }: HeaderRule): RequestRuleName {
-  return rule === 'query' ? 'move' : rule;
 }
 
 function stepsOf(ruleBook: RuleBook, operation: Operation | undefined, isForm: boolean): RuleSteps {

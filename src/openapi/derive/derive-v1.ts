@@ -6,7 +6,6 @@ import { type Change, type Operation, type RuleBook, versionPlace } from '../../
 import {
   type HeaderRule,
   type QueryRule,
-  type QuerySetRule,
   type StatusPattern,
   templateFault,
   templateShape,
@@ -539,7 +538,7 @@ function editParameters(
 function withoutNeed(
   parameters: readonly unknown[],
   change: string,
-  rule: QuerySetRule,
+  rule: Extract<QueryRule, { rule: 'set' | 'default' }>,
   description: Description,
 ): readonly unknown[] {
   const isIt = (declared: unknown): boolean => queryName(followed(description, declared)) === rule.parameter;

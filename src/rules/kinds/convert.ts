@@ -1,3 +1,5 @@
+import type { Parameter } from '../../edits/query-run.ts';
+import { valueOf, withValue } from '../../http/target.ts';
 import { type NameTable, stringText } from '../../json/names.ts';
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite } from '../../edits/values.ts';
@@ -10,7 +12,7 @@ import {
   textConverterOf,
   conversionWords,
 } from './conversion.ts';
-import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+import type { Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
 
 /** Converts the value of the member `member` of each object at `in`. */
 export interface ConvertRule {
@@ -30,6 +32,13 @@ export interface ResponseConvertRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Converts each value of the query parameter `parameter`. */
+export interface QueryConvertRule {
+  readonly rule: Conversion['rule'];
+  readonly parameter: string;
+  readonly conversion: Conversion;
+}
+
 /** Its work on the bytes of requests. */
 export const kind: Kind<ConvertRule> = { compile };
 
@@ -40,6 +49,34 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   inverse: (rule, objects) => {
     const conversion = inverseConversion(rule.conversion);
     return [{ rule: conversion.rule, path: [...objects, rule.member], conversion }];
+  },
+};
+
+/** Its work on queries. A value that cannot be converted stays, with a note. */
+export const query: QueryKind<QueryConvertRule> = {
+  compile: ({ parameter, conversion }) => {
+    const convert = textConverterOf(conversion);
+    const restore = textConverterOf(inverseConversion(conversion));
+    return {
+      apply: (run) => {
+        const kept: Parameter[] = [];
+        const converted = (run.named(parameter) ?? []).filter((one) => {
+          const value = valueOf(one.part);
+          if (value === undefined || value === '') return false;
+          const outcome = convert(value);
+          if (outcome === undefined) kept.push(one);
+          else if (outcome !== value) one.part = withValue(one.part, outcome);
+          return outcome !== undefined && outcome !== value;
+        });
+        run.record(converted);
+        run.record(kept, 'value');
+      },
+      restore: (part) => {
+        const value = part.name === parameter ? valueOf(part) : undefined;
+        const text = value === undefined ? undefined : restore(value);
+        return text === undefined ? part : withValue(part, text);
+      },
+    };
   },
 };
 

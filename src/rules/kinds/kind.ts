@@ -1,4 +1,7 @@
+import type { HeaderRun, HeaderStop } from '../../edits/header-run.ts';
+import type { QueryRun } from '../../edits/query-run.ts';
 import type { CompiledRule, LookupAddress, Path, RuleBase } from '../../edits/run.ts';
+import type { QueryPart } from '../../http/target.ts';
 import type { NameTable } from '../../json/names.ts';
 import type { Conversion } from './conversion.ts';
 
@@ -24,6 +27,38 @@ export interface Kind<Rule> extends ResponseKind<Rule> {
   makesBody?(rule: Rule): boolean;
 }
 
+/** A kind of rules for queries: its work on those of requests, and on those of links in responses. */
+export interface QueryKind<Rule> {
+  /** Compiles a rule, once for each plan. */
+  compile(rule: Rule): CompiledQueryRule;
+  /** The parameter that a rule gives another name. */
+  renames?(rule: Rule): { readonly from: string; readonly to: string };
+  /** True for rules that add a parameter to a query without any. */
+  readonly adds?: true;
+}
+
+/** A rule for queries, compiled. */
+export interface CompiledQueryRule {
+  readonly apply: (run: QueryRun) => void;
+  /** Turns a parameter of a link of V2 back; undefined for one that V1 has not. When absent, all stay. */
+  readonly restore?: (part: QueryPart) => QueryPart | undefined;
+}
+
+/** A kind of rules for header fields: its work on those of a request or of a response. */
+export interface HeaderKind<Rule> {
+  apply(rule: Rule, run: HeaderRun): HeaderStop | undefined;
+  /** The fields, and the parameters, that a rule takes from V1's clients. */
+  moves?(rule: Rule): readonly MovedField[];
+}
+
+/** What V1's clients send, and the field that V2 gets in its place; undefined where it gets none. */
+export interface MovedField {
+  readonly from: { readonly header: string } | { readonly query: string };
+  readonly to: string | undefined;
+  /** The text around a credential, with braces in its place. */
+  readonly as?: string | undefined;
+}
+
 /** What a kind of rules for requests does to names, and what undoes it in a response: rules `Undo`. */
 export interface Lens<Rule, Undo> extends ChangesValue {
   /** The members that a rule gives a name or a place; none for a rule that leaves both. */
@@ -33,6 +68,8 @@ export interface Lens<Rule, Undo> extends ChangesValue {
    * rule.
    */
   inverse(rule: Rule, objects: Path, place: ResponsePlace): readonly Undone<Undo>[] | NoInverse;
+  /** True where a rule gives members another name, and leaves their values and their places. */
+  readonly isOfName?: true;
   /** True where not only the path to its objects, but the members that a rule names may lead through the wrapper. */
   readonly leadsIn?: true;
   /** The member that a rule puts in the place of the body. */

@@ -4,7 +4,7 @@ import * as alias from './alias.ts';
 import type { AliasRule } from './alias.ts';
 import { isConversionName } from './conversion.ts';
 import * as convert from './convert.ts';
-import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import type { ConvertRule, QueryConvertRule, ResponseConvertRule } from './convert.ts';
 import * as copy from './copy.ts';
 import type { CopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
@@ -22,28 +22,30 @@ import * as lookup from './lookup.ts';
 import type { LookupRule } from './lookup.ts';
 import type { ListRule, ResponseListRule } from './list.ts';
 import * as map from './map.ts';
-import type { MapRule, ResponseMapRule } from './map.ts';
+import type { HeaderMapRule, MapRule, QueryMapRule, ResponseMapRule } from './map.ts';
 import * as move from './move.ts';
-import type { MoveRule, ResponseMoveRule } from './move.ts';
+import type { HeaderQueryRule, MoveRule, ResponseMoveRule } from './move.ts';
 import * as nest from './nest.ts';
 import type { NestRule } from './nest.ts';
 import * as rename from './rename.ts';
-import type { RenameBackRule, RenameRule } from './rename.ts';
+import type { HeaderRenameRule, QueryRenameRule, RenameBackRule, RenameRule } from './rename.ts';
 import * as set from './set.ts';
-import type { ResponseSetRule, SetRule } from './set.ts';
+import type { HeaderSetRule, QuerySetRule, ResponseSetRule, SetRule } from './set.ts';
 import * as split from './split.ts';
 import type { SplitRule } from './split.ts';
 import * as strip from './strip.ts';
-import type { OnlyRule, ResponseStripRule, StripRule } from './strip.ts';
+import type { HeaderStripRule, OnlyRule, QueryStripRule, ResponseStripRule, StripRule } from './strip.ts';
 import * as unnest from './unnest.ts';
 import type { UnnestRule } from './unnest.ts';
 import * as unwrap from './unwrap.ts';
 import type { UnwrapRule } from './unwrap.ts';
 import {
   type ChangesValue,
+  type HeaderKind,
   type Kind,
   type Lens,
   memberAt,
+  type QueryKind,
   type ResponseKind,
   type StatusPattern,
 } from './kind.ts';
@@ -90,6 +92,12 @@ export type ExplicitResponseRule =
   | ResponseSplitRule
   | LookupRule;
 
+/** A query rule: one declaration for the query of a V1 request. A closed union. */
+export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
+
+/** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
+export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
+
 /** A response rule whose work on bytes depends on nothing else. */
 export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
 
@@ -134,6 +142,25 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
   split: split.lens,
 };
 
+/** The kinds of query rules. */
+const QUERY_KINDS: ByName<Exclude<QueryRule, QueryConvertRule>, QueryKind<QueryRule>> = {
+  rename: rename.query,
+  strip: strip.query,
+  map: map.query,
+  set: set.query,
+  default: set.query,
+};
+
+/** The kinds of header rules. */
+const HEADER_KINDS: ByName<HeaderRule, HeaderKind<HeaderRule>> = {
+  rename: rename.header,
+  set: set.header,
+  default: set.header,
+  strip: strip.header,
+  map: map.header,
+  query: move.header,
+};
+
 /** The response rules that are not as those of requests are. */
 type OwnResponseRule =
   | UnnestRule
@@ -166,6 +193,21 @@ export function kindOf(rule: RequestRule): Kind<RequestRule> {
 export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule> {
   if ('elements' in rule) return elements.lens;
   return 'conversion' in rule ? convert.lens : LENSES[rule.rule];
+}
+
+/** The kind of a query rule. */
+export function queryKindOf(rule: QueryRule): QueryKind<QueryRule> {
+  return 'conversion' in rule ? convert.query : QUERY_KINDS[rule.rule];
+}
+
+/** The kind of a header rule. */
+export function headerKindOf({ rule }: HeaderRule): HeaderKind<HeaderRule> {
+  return HEADER_KINDS[rule];
+}
+
+/** The name of a header rule in records: a parameter that becomes a field is moved. */
+export function headerRuleName({ rule }: HeaderRule): Exclude<HeaderRule['rule'], 'query'> | 'move' {
+  return rule === 'query' ? 'move' : rule;
 }
 
 /** True for a rule that gives a member another value, because V2's values differ from V1's. */

@@ -1,3 +1,6 @@
+import { badRequest, conflictNote, filled } from '../../edits/header-run.ts';
+import { isFieldValue } from '../../http/header-list.ts';
+import { queryParts, valueOf } from '../../http/target.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import {
@@ -30,7 +33,7 @@ import {
   type Stop,
 } from '../../edits/run.ts';
 import { isNull } from '../../edits/values.ts';
-import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+import type { HeaderKind, Kind, Lens, StatusPattern, Words } from './kind.ts';
 
 /** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
 export interface MoveRule {
@@ -51,6 +54,14 @@ export interface ResponseMoveRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Moves the value of the query parameter `parameter` to the field `to`, in place of the braces of `as`. */
+export interface HeaderQueryRule {
+  readonly rule: 'query';
+  readonly parameter: string;
+  readonly to: string;
+  readonly as: string;
+}
+
 /** Its work on the bytes of requests. */
 export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
@@ -66,6 +77,29 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
     return [{ rule: 'move', path, from: from.slice(common), to: to.slice(common) }];
   },
   leadsIn: true,
+};
+
+/** Moves a credential out of the query, because other parties' logs would keep it there. */
+export const header: HeaderKind<HeaderQueryRule> = {
+  apply: ({ parameter, to, as }, run) => {
+    if (run.query === '') return undefined;
+    const parts = queryParts(run.query.slice(1));
+    const [first, second] = parts.filter(({ name }) => name === parameter);
+    if (first === undefined) return undefined;
+    const name = `The query parameter ${parameter}`;
+    if (second !== undefined) return badRequest(`${name} occurs twice.`);
+    const value = valueOf(first) ?? '';
+    if (value === '' || value !== value.trim() || !isFieldValue(value))
+      return badRequest(`${name} has no value that a header field can carry.`);
+    const settled = run.settle(to, name);
+    if (typeof settled !== 'boolean') return settled;
+    const left = parts.filter((part) => part !== first);
+    run.query = left.length === 0 ? '' : `?${left.map(({ raw }) => raw).join('&')}`;
+    run.add(to, filled(as, value));
+    run.record(to, { from: `?${parameter}`, to, ...conflictNote(settled) });
+    return undefined;
+  },
+  moves: ({ parameter, to, as }) => [{ from: { query: parameter }, to, as }],
 };
 
 /** What people read of it. */

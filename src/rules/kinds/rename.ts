@@ -1,7 +1,10 @@
+import { conflictNote, filled, badRequest } from '../../edits/header-run.ts';
+import { isNamed } from '../../http/header-list.ts';
+import { withName } from '../../http/target.ts';
 import type { NameTable } from '../../json/names.ts';
 import { find, markChanged } from '../../edits/draft.ts';
 import { type CompiledRule, openLike, type Path, pathIds, PLAIN, type RuleBase } from '../../edits/run.ts';
-import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+import type { HeaderKind, Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
 
 /** Renames the member `member` of each object at `in` to `to`; its value keeps its bytes and its position. */
 export interface RenameRule {
@@ -19,13 +22,65 @@ export interface RenameBackRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Renames every query parameter `parameter` of a V1 request to `to`. */
+export interface QueryRenameRule {
+  readonly rule: 'rename';
+  readonly parameter: string;
+  readonly to: string;
+}
+
+/** Renames each field `field` of a request to `to`; with `as`, its value is put in place of the braces of that text. */
+export interface HeaderRenameRule {
+  readonly rule: 'rename';
+  readonly field: string;
+  readonly to: string;
+  readonly as?: string;
+}
+
 /** Its work on the bytes of requests. */
 export const kind: Kind<RenameRule> = { compile };
 
 /** The old name comes back. */
 export const lens: Lens<RenameRule, RenameBackRule> = {
   moves: ({ member, to }) => [{ from: [member], to: [to] }],
+  isOfName: true,
   inverse: ({ member, to }, objects) => [{ rule: 'rename', path: [...objects, to], to: member }],
+};
+
+/** Its work on queries. V1 knew only the old name, so parameters with the new one are dropped. */
+export const query: QueryKind<QueryRenameRule> = {
+  compile: ({ parameter, to }) => ({
+    apply: (run) => {
+      const renamed = run.named(parameter);
+      if (renamed === undefined) return;
+      const isConflict = run.drop(to, 'conflict');
+      run.rename(parameter, to);
+      run.record(renamed, isConflict ? 'conflict' : undefined);
+    },
+    restore: (part) => (part.name === to ? withName(part, parameter) : part),
+  }),
+  renames: ({ parameter, to }) => ({ from: parameter, to }),
+};
+
+/** Its work on header fields. V1 knew only the old name, so fields with the new one are dropped. */
+export const header: HeaderKind<HeaderRenameRule> = {
+  apply: ({ field, to, as }, run) => {
+    const renamed = run.named(field);
+    const [first] = renamed;
+    if (first === undefined) return undefined;
+    // Of these fields, two lines are two requests to two readers (RFC 9110 §5.3).
+    if (renamed.length > 1 && isNamed(to, 'authorization'))
+      return badRequest(`The header ${first.name.toLowerCase()} occurs twice.`);
+    const settled = run.settle(to, `The header field ${field}`);
+    if (typeof settled !== 'boolean') return settled;
+    for (const one of renamed) {
+      one.name = to;
+      if (as !== undefined) one.value = filled(as, one.value);
+    }
+    run.record(first.origin ?? field, { to, ...conflictNote(settled) });
+    return undefined;
+  },
+  moves: ({ field, to, as }) => [{ from: { header: field }, to, as }],
 };
 
 /** What people read of it. */

@@ -1,8 +1,9 @@
+import { valueOf, withValue } from '../../http/target.ts';
 import { JsonDocument } from '../../json/document.ts';
 import type { JsonScalar, NameTable } from '../../json/names.ts';
 import { addLast, find, type Template, write } from '../../edits/draft.ts';
 import { type CompiledRule, OTHER, type Path, pathIds, PLAIN, type RuleBase } from '../../edits/run.ts';
-import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
+import type { HeaderKind, Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
 import type { ResponseStripRule } from './strip.ts';
 
 const encoder = new TextEncoder();
@@ -28,6 +29,20 @@ export interface ResponseSetRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Gives the query parameter `parameter` the value `text`: in any case (`set`), or only where it is absent (`default`). */
+export interface QuerySetRule {
+  readonly rule: 'set' | 'default';
+  readonly parameter: string;
+  readonly text: string;
+}
+
+/** Sets the field `field` to `value`: always, or for a `default` where it is absent. */
+export interface HeaderSetRule {
+  readonly rule: 'set' | 'default';
+  readonly field: string;
+  readonly value: string;
+}
+
 /** Its work on the bytes of requests. */
 export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.length === 0 };
 
@@ -41,6 +56,39 @@ export const lens: Lens<SetRule, ResponseStripRule> = {
     const only = scalarOf(rule);
     if (only === undefined) return { reason: 'compound' };
     return [{ rule: 'strip', path, only }];
+  },
+};
+
+/** Its work on queries. */
+export const query: QueryKind<QuerySetRule> = {
+  compile: ({ rule, parameter, text }) => ({
+    apply: (run) => {
+      const known = run.named(parameter);
+      if (known === undefined) run.add(parameter, text);
+      else if (rule === 'set') {
+        for (const one of known) one.part = withValue(one.part, text);
+        run.record(known);
+      }
+    },
+    restore: (part) => (part.name === parameter && valueOf(part) === text ? undefined : part),
+  }),
+  adds: true,
+};
+
+/** Its work on header fields. */
+export const header: HeaderKind<HeaderSetRule> = {
+  apply: ({ rule, field, value }, run) => {
+    const [first, ...others] = run.named(field);
+    if (first === undefined) {
+      run.add(field, value);
+      run.record(field, { to: field });
+      return undefined;
+    }
+    if (rule === 'default' || (others.length === 0 && first.value === value)) return undefined;
+    first.value = value;
+    run.remove(others);
+    run.record(first.name, { to: first.name });
+    return undefined;
   },
 };
 

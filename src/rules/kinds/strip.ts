@@ -10,7 +10,16 @@ import {
   type RuleBase,
   STEPS,
 } from '../../edits/run.ts';
-import { type Kind, memberAt, type ResponseKind, type StatusPattern, type Words, type Lens } from './kind.ts';
+import {
+  type HeaderKind,
+  type Kind,
+  type Lens,
+  memberAt,
+  type QueryKind,
+  type ResponseKind,
+  type StatusPattern,
+  type Words,
+} from './kind.ts';
 
 /** Removes `members` from each object at `in`. */
 export interface StripRule {
@@ -37,6 +46,18 @@ export interface ResponseStripRule {
   readonly status: readonly StatusPattern[];
 }
 
+/** Removes every query parameter with a name in `parameters`. */
+export interface QueryStripRule {
+  readonly rule: 'strip';
+  readonly parameters: readonly string[];
+}
+
+/** Removes every field with a name in `fields`. */
+export interface HeaderStripRule {
+  readonly rule: 'strip';
+  readonly fields: readonly string[];
+}
+
 /** Its work on the bytes of requests. */
 export const kind: Kind<StripRule | OnlyRule> = {
   compile,
@@ -57,6 +78,24 @@ export const back: ResponseKind<ResponseStripRule> = {
     const stripped = compile({ rule: 'strip', members: [member], in: inside }, base, names);
     return around === 0 ? stripped : withObjectsAround(stripped, base, around);
   },
+};
+
+/** Its work on queries. */
+export const query: QueryKind<QueryStripRule> = {
+  compile: ({ parameters }) => ({
+    apply: (run) => {
+      for (const name of parameters) run.drop(name);
+    },
+  }),
+};
+
+/** Its work on header fields. */
+export const header: HeaderKind<HeaderStripRule> = {
+  apply: ({ fields }, run) => {
+    for (const name of fields) run.drop(name);
+    return undefined;
+  },
+  moves: ({ fields }) => fields.map((field) => ({ from: { header: field }, to: undefined })),
 };
 
 /** What people read of it. */

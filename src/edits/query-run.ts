@@ -1,0 +1,124 @@
+import { type QueryPart, queryParts, withName } from '../http/target.ts';
+
+/** The note on a parameter that reaches V2 with a name or value of V1 in it, because no rule says that it has a list. */
+export const UNMAPPED = 'unmapped';
+
+/** A parameter of the query while rules are applied. */
+export interface Parameter {
+  part: QueryPart;
+  /** Its name in the V1 query; undefined if a rule added it. */
+  readonly origin: string | undefined;
+  isRemoved: boolean;
+}
+
+/** One edit of the parameters of one name: where they were, as `?name`, and are. */
+interface ParameterRecord<Name extends string> {
+  readonly change: string;
+  readonly rule: Name;
+  readonly from?: string;
+  readonly path?: string;
+  readonly note?: string;
+}
+
+/** The rules that apply, one after the other, to one query. Every character outside an edit stays. */
+export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: string }> {
+  private readonly query: string;
+  private readonly parameters: Parameter[];
+  /** The parameters that are left, by their current names: a rule costs no more than those that it changes. */
+  private readonly byName = new Map<string, Parameter[]>();
+  private readonly records: {
+    readonly change: string;
+    readonly rule: Rule;
+    readonly first: Parameter;
+    readonly note: string | undefined;
+  }[] = [];
+  private change = '';
+  private rule: Rule | undefined = undefined;
+
+  constructor(query: string) {
+    this.query = query;
+    const parts = query === '' ? [] : queryParts(query.slice(1));
+    this.parameters = parts.map((part) => ({ part, origin: part.name, isRemoved: false }));
+    for (const parameter of this.parameters) {
+      const known = this.byName.get(parameter.part.name);
+      if (known === undefined) this.byName.set(parameter.part.name, [parameter]);
+      else known.push(parameter);
+    }
+  }
+
+  /** The rule whose edits come next. */
+  begin(change: string, rule: Rule): void {
+    this.change = change;
+    this.rule = rule;
+  }
+
+  /** The parameters of a name; undefined without any. */
+  named(name: string): readonly Parameter[] | undefined {
+    return this.byName.get(name);
+  }
+
+  /** Gives each parameter of a name another. */
+  rename(from: string, to: string): void {
+    const renamed = this.byName.get(from) ?? [];
+    for (const parameter of renamed) parameter.part = withName(parameter.part, to);
+    this.byName.delete(from);
+    this.byName.set(to, renamed);
+  }
+
+  /** Adds a parameter to the end. */
+  add(name: string, text: string): void {
+    const raw = `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+    const added = { part: { raw, name }, origin: undefined, isRemoved: false };
+    this.parameters.push(added);
+    this.byName.set(name, [added]);
+    this.record([added]);
+  }
+
+  /** Removes each parameter of that name, with one ampersand; true if there was any. */
+  drop(name: string, note?: string): boolean {
+    const dropped = this.byName.get(name);
+    if (dropped === undefined) return false;
+    for (const parameter of dropped) parameter.isRemoved = true;
+    this.byName.delete(name);
+    this.record(dropped, note);
+    return true;
+  }
+
+  /** Adds a record for each name that the parameters had in the V1 query. */
+  record(parameters: readonly Parameter[], note?: string): void {
+    const { change, rule } = this;
+    if (rule === undefined) return;
+    const origins = new Set<string | undefined>();
+    for (const first of parameters) {
+      if (origins.has(first.origin)) continue;
+      origins.add(first.origin);
+      this.records.push({ change, rule, first, note });
+    }
+  }
+
+  /** The query, with a record for each edit, and the rule of each. */
+  finish(): {
+    readonly query: string;
+    readonly records: readonly ParameterRecord<Rule['rule']>[];
+    readonly rules: readonly Rule[];
+  } {
+    if (this.records.length === 0) return { query: this.query, records: [], rules: [] };
+    const left = this.parameters.filter(({ isRemoved }) => !isRemoved).map(({ part }) => part);
+    return {
+      query: left.length === 0 ? '' : `?${joinedParts(left)}`,
+      records: this.records.map(({ change, rule, first, note }) => ({
+        change,
+        rule: rule.rule,
+        ...(first.origin === undefined ? {} : { from: `?${first.origin}` }),
+        ...(first.isRemoved ? {} : { path: `?${first.part.name}` }),
+        ...(note === undefined ? {} : { note }),
+      })),
+      rules: this.records.map(({ rule }) => rule),
+    };
+  }
+}
+
+/** The text of parameters, without a question mark. */
+export function joinedParts(parts: readonly QueryPart[]): string {
+  return parts.map(({ raw }) => raw).join('&');
+}
