@@ -1,7 +1,6 @@
 import { DEFAULT_PREFIXES, Prefixes } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
-import { lossOf } from './kinds/conversion.ts';
 import {
   type DeclaredChange,
   type DeclaredHeaderRule,
@@ -58,8 +57,7 @@ import {
 import { placedMembers } from './kinds/kinds.ts';
 import { makesList } from './kinds/elements.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
-import { keepsMember, namedMembers, REQUEST_RULE_NAMES, WHY_NO_INVERSE } from './kinds/words.ts';
-import type { NoInverse } from './kinds/kind.ts';
+import { keepsMember, lossOf, namedMembers, REQUEST_RULE_NAMES, whyWords } from './kinds/words.ts';
 
 /** The policies that a request rule has; any rule has `duplicate`. */
 const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>> = {
@@ -157,13 +155,12 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   if (request.some(({ rule }) => whyNoInverse(rule) === undefined)) return;
   const { headers = [] } = change;
   if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;
-  const reasons = new Map<string, NoInverse['reason'] | undefined>([
-    ...change.request.map((rule) => [rule.rule, whyNoInverse(rule)] as const),
+  const reasons = new Map<string, string | undefined>([
+    ...change.request.map((rule) => [rule.rule, whyWords(rule)] as const),
     ...headers.map(({ rule }) => [rule, undefined] as const),
   ]);
   const whys = [...reasons].map(
-    ([rule, reason]) =>
-      `${rule} has no inverse${reason === undefined ? '' : `, since ${WHY_NO_INVERSE[reason]}`}`,
+    ([rule, reason]) => `${rule} has no inverse${reason === undefined ? '' : `, since ${reason}`}`,
   );
   const why = whys.length === 0 ? 'this change has no request rules' : whys.join('; ');
   fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);

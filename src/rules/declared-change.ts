@@ -1,5 +1,6 @@
 import { readScalar, scalarOf } from '../json/names.ts';
-import { type Conversion, dateConversion } from './kinds/conversion.ts';
+import type { Conversion } from './kinds/convert.ts';
+import { dateConversion } from './kinds/date.ts';
 import { secondsOfDay } from './kinds/date-format.ts';
 import type { Elements } from './kinds/elements.ts';
 import type { SourcePath } from './rule-book-fault.ts';

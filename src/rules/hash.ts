@@ -1,6 +1,6 @@
 import { DEFAULT_PREFIXES } from '../http/target.ts';
 import { printScalar } from '../json/names.ts';
-import type { Conversion } from './kinds/conversion.ts';
+import type { Conversion } from './kinds/convert.ts';
 import { parametersIn } from './move.ts';
 import {
   type Change,

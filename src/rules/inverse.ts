@@ -104,9 +104,9 @@ export function isInverse({ response }: Change): boolean {
 }
 
 /** Why nothing undoes a request rule in a response; undefined where something does. */
-export function whyNoInverse(rule: RequestRule): NoInverse['reason'] | undefined {
+export function whyNoInverse(rule: RequestRule): NoInverse | undefined {
   const found = inverseOf(rule, [], { inside: (path) => path, hasNulls: false });
-  return 'reason' in found ? found.reason : undefined;
+  return typeof found === 'string' ? found : undefined;
 }
 
 /** The statuses of responses in which rules are undone. */
@@ -120,9 +120,9 @@ function inverseOf(
 ): readonly KindOfResponseRule[] | NoInverse {
   const lens = lensOf(rule);
   const inside = place.inside('in' in rule ? rule.in : []);
-  if (inside === undefined && lens.leadsIn !== true) return { reason: 'outside' };
+  if (inside === undefined && lens.leadsIn !== true) return 'outside';
   const undone = lens.inverse(rule, [...base, ...(inside ?? [])], place);
-  return 'reason' in undone ? undone : undone.map((one) => ({ ...one, status: UNDONE_IN }));
+  return typeof undone === 'string' ? undone : undone.map((one) => ({ ...one, status: UNDONE_IN }));
 }
 
 /** Undoes `changes`, the last first, on the resource at `base`. */
@@ -135,7 +135,7 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
       wrapper = lensOf(rule).unwraps?.(rule) ?? wrapper;
       if (!isInverse(change)) continue;
       const inverse = inverseOf(rule, base, placeIn(wrapper, hasNulls(change)));
-      if ('reason' in inverse) continue;
+      if (typeof inverse === 'string') continue;
       undone.push(...inverse.map((one) => ({ change: change.id, rule: one })));
     }
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { inverseFactor } from './kinds/conversion.ts';
+import { inverseFactor } from './kinds/scale.ts';
 import { formatFault, isZone, isZoneName, secondsOfDay } from './kinds/date-format.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';

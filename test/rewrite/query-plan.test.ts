@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dateConversion } from '../../src/rules/kinds/conversion.ts';
+import { dateConversion } from '../../src/rules/kinds/date.ts';
 import { readScalar } from '../../src/json/names.ts';
 import { compileQueryPlans, queryPlanOf, type QueryPlan } from '../../src/rewrite/query-plan.ts';
 import type { QueryRule } from '../../src/rules/rule.ts';

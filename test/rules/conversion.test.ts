@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Conversion,
-  converterOf,
-  inverseConversion,
-  inverseFactor,
-  dateConversion,
-} from '../../src/rules/kinds/conversion.ts';
+import { type Conversion, converterOf } from '../../src/rules/kinds/convert.ts';
+import { dateConversion } from '../../src/rules/kinds/date.ts';
+import { inverseFactor } from '../../src/rules/kinds/scale.ts';
+import { restoring } from '../support/restoring.ts';
 import { formatFault } from '../../src/rules/kinds/date-format.ts';
 
 const scale = (by: string, digits = 0): Conversion => ({ rule: 'scale', by, digits });
@@ -39,7 +36,7 @@ describe('scale computes with the decimal text', () => {
     ['0', '0.00'],
     ['1055.55', '10.5555'],
   ])('with decimals of the larger unit: %s is %s', (before, after) => {
-    expect(converterOf(inverseConversion(scale('100', 2)))(before)).toBe(after);
+    expect(converterOf(restoring(scale('100', 2)))(before)).toBe(after);
     expect(converterOf(scale('0.01', 2))(before)).toBe(after);
   });
 

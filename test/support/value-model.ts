@@ -1,5 +1,5 @@
 import type { JsonScalar } from '../../src/json/names.ts';
-import type { Conversion } from '../../src/rules/kinds/conversion.ts';
+import type { Conversion } from '../../src/rules/kinds/convert.ts';
 import type { Elements } from '../../src/rules/kinds/elements.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 

@@ -7,7 +7,6 @@ import { compilePlans, type Plan } from '../../rewrite/plan.ts';
 import { UNMAPPED } from '../../rewrite/query-plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { conversionWords } from '../../rules/kinds/conversion.ts';
 import { printMatch } from '../../rules/move.ts';
 import {
   type Change,
@@ -26,7 +25,13 @@ import type {
   RequestRuleName,
   ResponseRule,
 } from '../../rules/rule.ts';
-import { doneWords, noEffectWords, requestRuleWords, responseRuleWords } from '../../rules/kinds/words.ts';
+import {
+  conversionWords,
+  doneWords,
+  noEffectWords,
+  requestRuleWords,
+  responseRuleWords,
+} from '../../rules/kinds/words.ts';
 import { changesValue, headerRuleName } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,

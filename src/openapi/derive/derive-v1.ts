@@ -1,5 +1,5 @@
 import { scalarValue } from '../../json/names.ts';
-import { inverseConversion } from '../../rules/kinds/conversion.ts';
+import { inverseConversion } from '../../rules/kinds/convert.ts';
 import { InverseIndex } from '../../rules/inverse.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type Operation, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
@@ -529,7 +529,9 @@ function editParameters(
     if (rule.rule === 'map') return withValues(parameter, change, rule.values);
     if (!('conversion' in rule)) return declared;
     const follow = (part: unknown): unknown => followed(description, part);
-    const schema = convertedSchema(parameter['schema'], inverseConversion(rule.conversion), follow);
+    const back = inverseConversion(rule.conversion);
+    if (typeof back === 'string') return declared;
+    const schema = convertedSchema(parameter['schema'], back, follow);
     return marked({ ...parameter, schema }, change);
   });
 }

@@ -9,7 +9,7 @@ import {
   objectIn,
 } from '../description.ts';
 import { stringText } from '../../json/names.ts';
-import { type Conversion, converterOf } from '../../rules/kinds/conversion.ts';
+import { type Conversion, converterOf } from '../../rules/kinds/convert.ts';
 import { dateSchemaPattern, isNumeric } from '../../rules/kinds/date-format.ts';
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);

@@ -4,13 +4,8 @@ import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
-import {
-  type Conversion,
-  converterOf,
-  dateConversion,
-  type DateConversion,
-  inverseConversion,
-} from '../../rules/kinds/conversion.ts';
+import { type Conversion, converterOf, inverseConversion } from '../../rules/kinds/convert.ts';
+import { dateConversion, type DateConversion } from '../../rules/kinds/date.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
@@ -524,7 +519,10 @@ function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly Guided
   });
   const undone = request.toReversed().flatMap((rule) => {
     if (!('member' in rule) || !names.has(rule.member)) return [];
-    if ('conversion' in rule) return conversionRemark(inverseConversion(rule.conversion));
+    if ('conversion' in rule) {
+      const back = inverseConversion(rule.conversion);
+      return typeof back === 'string' ? [] : conversionRemark(back);
+    }
     if (!('values' in rule)) return [];
     return pairWords(rule.values.map(({ from, to }) => ({ from: to, to: from })));
   });

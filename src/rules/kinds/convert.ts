@@ -1,18 +1,62 @@
 import type { Parameter } from '../../edits/query-run.ts';
 import { valueOf, withValue } from '../../http/target.ts';
-import { type NameTable, stringText } from '../../json/names.ts';
+import type { NameTable } from '../../json/names.ts';
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite } from '../../edits/values.ts';
-import {
-  type Conversion,
-  type Converter,
-  converterOf,
-  expectedBy,
-  inverseConversion,
-  textConverterOf,
-  conversionWords,
-} from './conversion.ts';
-import type { Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
+import { type ConversionKind, type Converter, isString, NUMBER, textOf } from './conversion.ts';
+import type { Kind, Lens, NoInverse, QueryKind, StatusPattern } from './kind.ts';
+import * as date from './date.ts';
+import type { DateConversion } from './date.ts';
+import * as prefix from './prefix.ts';
+import type { PrefixConversion } from './prefix.ts';
+import * as quote from './quote.ts';
+import type { QuoteConversion } from './quote.ts';
+import * as scale from './scale.ts';
+import type { ScaleConversion } from './scale.ts';
+import * as unprefix from './unprefix.ts';
+import * as unquote from './unquote.ts';
+
+/** What is done to the value of one member. A closed union. */
+export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
+
+/** The name of a conversion. */
+export type ConversionName = Conversion['rule'];
+
+/** The kinds of conversions: with the table of their words the only list of them. */
+const CONVERSIONS: Readonly<Record<ConversionName, ConversionKind<Conversion>>> = {
+  scale: scale.conversion,
+  quote: quote.conversion,
+  unquote: unquote.conversion,
+  prefix: prefix.conversion,
+  unprefix: unprefix.conversion,
+  date: date.conversion,
+};
+
+/** True for the name of a conversion. */
+export function isConversionName(text: string): text is ConversionName {
+  return Object.hasOwn(CONVERSIONS, text);
+}
+
+/** Returns the function that carries out a conversion. */
+export function converterOf(conversion: Conversion): Converter {
+  return CONVERSIONS[conversion.rule].converter(conversion);
+}
+
+/** Returns the function that carries out a conversion on texts without a type, such as those of a query or a form. */
+export function textConverterOf(conversion: Conversion): (text: string) => string | undefined {
+  const convert = converterOf(conversion);
+  const isOfNumbers = CONVERSIONS[conversion.rule].isOfNumbers?.(conversion) === true;
+  return (text) => {
+    if (isOfNumbers && !NUMBER.test(text)) return undefined;
+    const converted = convert(isOfNumbers ? text : JSON.stringify(text));
+    return converted !== undefined && isString(converted) ? textOf(converted) : converted;
+  };
+}
+
+/** The conversion in the other direction, or why there is none. */
+export function inverseConversion(conversion: Conversion): Conversion | NoInverse {
+  return CONVERSIONS[conversion.rule].inverse(conversion);
+}
 
 /** Converts the value of the member `member` of each object at `in`. */
 export interface ConvertRule {
@@ -48,6 +92,7 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   moves: () => [],
   inverse: (rule, objects) => {
     const conversion = inverseConversion(rule.conversion);
+    if (typeof conversion === 'string') return conversion;
     return [{ rule: conversion.rule, path: [...objects, rule.member], conversion }];
   },
 };
@@ -56,7 +101,8 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
 export const query: QueryKind<QueryConvertRule> = {
   compile: ({ parameter, conversion }) => {
     const convert = textConverterOf(conversion);
-    const restore = textConverterOf(inverseConversion(conversion));
+    const back = inverseConversion(conversion);
+    const restore = typeof back === 'string' ? undefined : textConverterOf(back);
     return {
       apply: (run) => {
         const kept: Parameter[] = [];
@@ -73,25 +119,16 @@ export const query: QueryKind<QueryConvertRule> = {
       },
       restore: (part) => {
         const value = part.name === parameter ? valueOf(part) : undefined;
-        const text = value === undefined ? undefined : restore(value);
+        const text = value === undefined ? undefined : restore?.(value);
         return text === undefined ? part : withValue(part, text);
       },
     };
   },
 };
 
-/** What people read of it. */
-export const words: Words<ConvertRule, ResponseConvertRule> = {
-  of: 'both',
-  named: ({ member }) => [[member]],
-  say: ({ conversion }, name, where) => conversionWords(conversion, `${name}${where}`),
-  none: ({ member }, place) => `${place} has no ${member} to convert.`,
-  done: ({ name, rule }) => `The value of ${name} is written as V2 has it (${rule}).`,
-};
-
 /** Converts the value of the named member; null is no value, and stays. */
 function compile(rule: ConvertRule, base: RuleBase, names: NameTable): CompiledRule {
-  const expected = expectedBy(rule.conversion);
+  const expected = CONVERSIONS[rule.conversion.rule].accepts(rule.conversion);
   const ofText = rule.isOfTexts === true ? textConverterOf(rule.conversion) : undefined;
   const convert: Converter =
     ofText === undefined ? converterOf(rule.conversion) : (json) => convertText(json, ofText);
@@ -113,7 +150,7 @@ function compile(rule: ConvertRule, base: RuleBase, names: NameTable): CompiledR
 
 /** A form says null by an empty text. */
 function convertText(json: string, convert: (text: string) => string | undefined): string | undefined {
-  const text = json.startsWith('"') ? stringText(json.slice(1, -1)) : undefined;
+  const text = textOf(json);
   if (text === undefined || text === '') return text === undefined ? undefined : json;
   const converted = convert(text);
   return converted === undefined ? undefined : JSON.stringify(converted);

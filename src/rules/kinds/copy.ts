@@ -30,8 +30,8 @@ export const lens: Lens<CopyRule, ResponseStripRule> = {
   moves: ({ from, to }) => [{ from, to }],
   inverse: (rule, path, { inside }) => {
     const copy = inside([...rule.in, ...rule.to]);
-    if (copy === undefined) return { reason: 'outside' };
-    if (copy.length === 0) return { reason: 'wrapper' };
+    if (copy === undefined) return 'outside';
+    if (copy.length === 0) return 'wrapper';
     const to = copy.slice(inside(rule.in)?.length ?? 0);
     return [{ rule: 'strip', path: [...path, ...to], around: to.length - 1 }];
   },

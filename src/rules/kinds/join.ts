@@ -1,8 +1,8 @@
-import type { NameTable } from '../../json/names.ts';
+import { type NameTable, spelledText } from '../../json/names.ts';
 import { type Draft, type DraftMember, type DraftObject, find, takeAll } from '../../edits/draft.ts';
 import { type CompiledRule, type Path, pathIds, PLAIN, type RuleBase, type Stop } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
-import { joinStrings } from './conversion.ts';
+import { isString } from './conversion.ts';
 import type { Kind, StatusPattern, Words, Lens } from './kind.ts';
 
 /** Joins strings, or splits one, at a separator. */
@@ -116,12 +116,15 @@ function stringsOf(draft: Draft, members: readonly DraftMember[]): readonly stri
   const values: string[] = [];
   for (const member of members) {
     const json = jsonOf(draft, member);
-    if (json === undefined || (json !== NULL && !json.startsWith('"'))) return member;
+    if (json === undefined || (json !== NULL && !isString(json))) return member;
     if (json !== NULL) values.push(json);
   }
   return values;
 }
 
+/** JSON strings, joined with a text between them. */
 function joinedOf(values: readonly string[], separator: string): string {
-  return values.length === 0 ? NULL : (joinStrings(values, separator) ?? NULL);
+  return values.length === 0
+    ? NULL
+    : `"${values.map((json) => json.slice(1, -1)).join(spelledText(separator))}"`;
 }

@@ -103,6 +103,8 @@ export interface Words<Rule, Back = never> extends ResponseWords<Rule | Back> {
   named(rule: Rule): readonly Path[];
   /** Why a rule had no effect on an object, which is called `place`; when absent, that it has none of the members. */
   none?(rule: Rule, place: string): string;
+  /** Why a rule may have no inverse: what goes on after "since". */
+  readonly why?: string;
   /** What an edit did, in one sentence. */
   done(edit: EditPlaces): string;
 }
@@ -168,10 +170,8 @@ export interface EditPlaces {
   readonly isAdded: boolean;
 }
 
-/** Why no rule undoes another. */
-export interface NoInverse {
-  readonly reason: 'wrapped' | 'lost' | 'shared' | 'compound' | 'outside' | 'wrapper';
-}
+/** Why no rule undoes another, in a word; its sentence is `why` of the words. */
+export type NoInverse = string;
 
 /** Where responses have what a request rule wrote. */
 export interface ResponsePlace {

@@ -2,9 +2,8 @@ import { type CompiledRule, type Path, responseBase } from '../../edits/run.ts';
 import type { NameTable } from '../../json/names.ts';
 import * as alias from './alias.ts';
 import type { AliasRule } from './alias.ts';
-import { isConversionName } from './conversion.ts';
 import * as convert from './convert.ts';
-import type { ConvertRule, QueryConvertRule, ResponseConvertRule } from './convert.ts';
+import { type ConvertRule, isConversionName, type QueryConvertRule, type ResponseConvertRule } from './convert.ts';
 import * as copy from './copy.ts';
 import type { CopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
@@ -52,7 +51,7 @@ import {
 
 /*
  * The tables of kinds: with those of `words.ts` the only list of them. A kind has a row in each table that concerns it, and everything
- * else asks the tables. The conversions of values have one row there, in `conversion.ts`. There are several, because a bundle has whole tables: one that only rewrites requests has no inverse.
+ * else asks the tables. The conversions of values have a table of their own, in `convert.ts`. There are several, because a bundle has whole tables: one that only rewrites requests has no inverse.
  */
 
 /** A request rule: one declaration for the body of a V1 request. A closed union. */

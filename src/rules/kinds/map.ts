@@ -50,7 +50,7 @@ export const lens: Lens<MapRule, ResponseMapRule> = {
   moves: () => [],
   inverse: (rule, objects) => {
     const values = inverseValues(rule.values);
-    if (values.length === 0) return { reason: 'shared' };
+    if (values.length === 0) return 'shared';
     return [{ rule: 'map', path: [...objects, rule.member], values }];
   },
 };
@@ -99,6 +99,7 @@ export const header: HeaderKind<HeaderMapRule> = {
 export const words: Words<MapRule, ResponseMapRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
+  why: 'each value of V2 stands for several of V1',
   say: ({ values }, name, where) => `map ${name}${where}: ${mappedWords(values)}`,
   none: ({ member }, place) => `${place} has no ${member} with one of these values.`,
   done: ({ name }) => `The value of ${name} becomes the one that V2 has for it.`,

@@ -71,8 +71,8 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
   inverse: (rule, path, { inside }) => {
     const from = inside([...rule.in, ...rule.to]);
     const to = inside([...rule.in, ...rule.from]);
-    if (from === undefined || to === undefined) return { reason: 'outside' };
-    if (from.length === 0 || to.length === 0) return { reason: 'wrapper' };
+    if (from === undefined || to === undefined) return 'outside';
+    if (from.length === 0 || to.length === 0) return 'wrapper';
     const common = inside(rule.in)?.length ?? 0;
     return [{ rule: 'move', path, from: from.slice(common), to: to.slice(common) }];
   },

@@ -54,7 +54,7 @@ export const lens: Lens<SetRule, ResponseStripRule> = {
     const path = [...objects, rule.member];
     if (rule.rule === 'set') return [{ rule: 'strip', path }];
     const only = scalarOf(rule);
-    if (only === undefined) return { reason: 'compound' };
+    if (only === undefined) return 'compound';
     return [{ rule: 'strip', path, only }];
   },
 };
@@ -105,6 +105,7 @@ export const words: Words<SetRule, ResponseSetRule> = {
 export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
+  why: 'its value is an object or a list, which V2 may write otherwise',
   say: ({ json }, name, where) => `set ${name}${where} to ${json} where it is absent`,
   none: ({ member }, place) => `${place} has ${member} already.`,
   done: ({ to }) => `${to} is added, because it is absent.`,

@@ -2,7 +2,7 @@ import type { NameTable } from '../../json/names.ts';
 import { addLast, type DraftMember, type DraftObject } from '../../edits/draft.ts';
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
-import { splitString } from './conversion.ts';
+import { rawIndex, textOf } from './conversion.ts';
 import type { JoinRule, ResponseJoinRule, ResponseSplitRule } from './join.ts';
 import type { Kind, Words, Lens } from './kind.ts';
 
@@ -84,4 +84,34 @@ function putParts(
     overwrite(made, parts[index + 1] ?? NULL);
     return made;
   });
+}
+
+/** Splits a JSON string into `count` strings at the first or the last separators; undefined if it has too few. */
+function splitString(
+  json: string,
+  separator: string,
+  count: number,
+  at: 'first' | 'last',
+): readonly string[] | undefined {
+  const text = textOf(json);
+  if (text === undefined) return undefined;
+  const raw = json.slice(1, -1);
+  const places: number[] = [];
+  let place = at === 'first' ? 0 : text.length;
+  while (places.length < count - 1) {
+    if (at === 'last' && place < separator.length) return undefined;
+    const found =
+      at === 'first' ? text.indexOf(separator, place) : text.lastIndexOf(separator, place - separator.length);
+    if (found === -1) return undefined;
+    places.push(found);
+    place = at === 'first' ? found + separator.length : found;
+  }
+  if (at === 'last') places.reverse();
+  const parts: string[] = [];
+  let start = 0;
+  for (const found of places) {
+    parts.push(`"${raw.slice(start, rawIndex(raw, found))}"`);
+    start = rawIndex(raw, found + separator.length);
+  }
+  return [...parts, `"${raw.slice(start)}"`];
 }

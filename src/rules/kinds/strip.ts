@@ -67,7 +67,7 @@ export const kind: Kind<StripRule | OnlyRule> = {
 /** What is gone is gone. */
 export const lens: Lens<StripRule | OnlyRule, never> = {
   moves: () => [],
-  inverse: () => ({ reason: 'lost' }),
+  inverse: () => 'lost',
 };
 
 /** The bytes of responses. */
@@ -102,6 +102,7 @@ export const header: HeaderKind<HeaderStripRule> = {
 export const words: Words<StripRule, ResponseStripRule> = {
   of: 'both',
   named,
+  why: 'V2 never gets the value, so no response has it',
   say: (rule, name, where) => {
     if (!('members' in rule)) return `strip ${name}`;
     return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${where}`;
@@ -113,6 +114,7 @@ export const words: Words<StripRule, ResponseStripRule> = {
 export const wordsOfOnly: Words<OnlyRule> = {
   of: 'requests',
   named,
+  why: 'V2 never gets the value, so no response has it',
   say: ({ members }, _, where) => `keep only ${members.join(', ')}${where}`,
   none: (_, place) => `${place} has no other members.`,
   done: ({ name }) => `${name} is not an attribute that V2 accepts; it goes.`,

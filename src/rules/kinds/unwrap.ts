@@ -25,7 +25,7 @@ export const kind: Kind<UnwrapRule> = { compile };
 /** Responses have a wrapper of their own. */
 export const lens: Lens<UnwrapRule, never> = {
   moves: () => [],
-  inverse: () => ({ reason: 'wrapped' }),
+  inverse: () => 'wrapped',
   unwraps: ({ member }) => member,
 };
 
@@ -33,6 +33,7 @@ export const lens: Lens<UnwrapRule, never> = {
 export const words: Words<UnwrapRule> = {
   of: 'requests',
   named: ({ member }) => [[member]],
+  why: 'a response always has its wrapper',
   say: ({ member }) => `unwrap ${member}`,
   none: ({ member }) => `There is no member ${member}: the body is already flat.`,
   done: ({ name }) => `The wrapper ${name} goes.`,

@@ -1,9 +1,15 @@
 import type { Path } from '../../edits/run.ts';
 import * as alias from './alias.ts';
-import { CONVERSION_NAMES, isConversionName } from './conversion.ts';
-import * as convert from './convert.ts';
-import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import type { ConversionWords } from './conversion.ts';
+import {
+  type Conversion,
+  type ConversionName,
+  type ConvertRule,
+  isConversionName,
+  type ResponseConvertRule,
+} from './convert.ts';
 import * as copy from './copy.ts';
+import * as date from './date.ts';
 import * as deprecations from './deprecations.ts';
 import * as elements from './elements.ts';
 import * as errors from './errors.ts';
@@ -15,13 +21,18 @@ import * as lookup from './lookup.ts';
 import * as map from './map.ts';
 import * as move from './move.ts';
 import * as nest from './nest.ts';
+import * as prefix from './prefix.ts';
+import * as quote from './quote.ts';
 import * as rename from './rename.ts';
+import * as scale from './scale.ts';
 import * as set from './set.ts';
 import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
+import * as unprefix from './unprefix.ts';
+import * as unquote from './unquote.ts';
 import * as unwrap from './unwrap.ts';
-import type { EditPlaces, NoInverse, ResponseWords, Words } from './kind.ts';
+import type { EditPlaces, ResponseWords, Words } from './kind.ts';
 import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
 
 /** What people read of each kind of rule. */
@@ -53,6 +64,38 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   split: split.words,
   lookup: lookup.words,
 };
+
+/** What people read of each conversion. */
+const CONVERSION_WORDS: Readonly<Record<ConversionName, ConversionWords<Conversion>>> = {
+  scale: scale.words,
+  quote: quote.words,
+  unquote: unquote.words,
+  prefix: prefix.words,
+  unprefix: unprefix.words,
+  date: date.words,
+};
+
+/** What people read of a rule that converts a value. */
+const CONVERT_WORDS: Words<ConvertRule, ResponseConvertRule> = {
+  of: 'both',
+  named: ({ member }) => [[member]],
+  say: ({ conversion }, name, where) => conversionWords(conversion, name + where),
+  none: ({ member }, place) => `${place} has no ${member} to convert.`,
+  done: ({ name, rule }) => `The value of ${name} is written as V2 has it (${rule}).`,
+};
+
+/** The names of all conversions. */
+export const CONVERSION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(CONVERSION_WORDS);
+
+/** A conversion in words, as in `scale price by 100`. */
+export function conversionWords(conversion: Conversion, name: string): string {
+  return CONVERSION_WORDS[conversion.rule].say(conversion, name);
+}
+
+/** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
+export function lossOf(conversion: Conversion): string | undefined {
+  return CONVERSION_WORDS[conversion.rule].loss?.(conversion);
+}
 
 /** The name of a request rule, as in the rule book and the rewrite log. */
 export type RequestRuleName = RequestRule['rule'];
@@ -100,7 +143,7 @@ export function namedMembers(rule: RequestRule): readonly Path[] {
 
 function wordsOf(rule: RequestRule): Words<RequestRule, ExplicitResponseRule> {
   if ('elements' in rule) return elements.words;
-  return 'conversion' in rule ? convert.words : WORDS[rule.rule];
+  return 'conversion' in rule ? CONVERT_WORDS : WORDS[rule.rule];
 }
 
 /** A request rule in words, such as `nest street_address, suburb in property under address`. */
@@ -112,7 +155,7 @@ export function requestRuleWords(rule: RequestRule): string {
 /** A response rule in words. */
 export function responseRuleWords(rule: ExplicitResponseRule): string {
   const words: ResponseWords<RequestRule | ExplicitResponseRule> =
-    'elements' in rule ? elements.words : 'conversion' in rule ? convert.words : WORDS[rule.rule];
+    'elements' in rule ? elements.words : 'conversion' in rule ? CONVERT_WORDS : WORDS[rule.rule];
   const path = 'path' in rule ? rule.path : [];
   return words.say(rule, path.join('.'), 'members' in rule ? within(path) : '');
 }
@@ -129,7 +172,7 @@ export function noEffectWords(rule: RequestRule, place: string): string {
 
 /** What an edit of a body did, in one sentence. */
 export function doneWords(rule: RequestRuleName, places: Omit<EditPlaces, 'rule'>): string {
-  const words = isConversionName(rule) ? convert.words : WORDS[rule];
+  const words = isConversionName(rule) ? CONVERT_WORDS : WORDS[rule];
   return words.done({ rule, ...places });
 }
 
@@ -140,11 +183,6 @@ export function keepsMember(rule: string): boolean {
 }
 
 /** Why a rule has no inverse: what goes on after "since". */
-export const WHY_NO_INVERSE: Readonly<Record<NoInverse['reason'], string>> = {
-  wrapped: 'a response always has its wrapper',
-  lost: 'V2 never gets the value, so no response has it',
-  shared: 'each value of V2 stands for several of V1',
-  compound: 'its value is an object or a list, which V2 may write otherwise',
-  outside: 'no response has what is beside the wrapper',
-  wrapper: 'it moves the wrapper itself',
-};
+export function whyWords(rule: RequestRule): string | undefined {
+  return 'conversion' in rule ? CONVERSION_WORDS[rule.rule].why : WORDS[rule.rule].why;
+}

@@ -3,12 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { convertedSchema, convertedValue } from '../../../src/openapi/derive/name-components.ts';
 import type { JsonObject } from '../../../src/openapi/description.ts';
-import {
-  type Conversion,
-  converterOf,
-  inverseConversion,
-  dateConversion,
-} from '../../../src/rules/kinds/conversion.ts';
+import { type Conversion, converterOf } from '../../../src/rules/kinds/convert.ts';
+import { dateConversion } from '../../../src/rules/kinds/date.ts';
+import { restoring } from '../../support/restoring.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 
 const scale = (by: string): Conversion => ({ rule: 'scale', by, digits: 2 });
@@ -186,7 +183,7 @@ test('a value is one of V1 just where its conversion is one of V2', () => {
         })),
       ),
       ({ conversion, v2, v1 }) => {
-        const derived = convertedSchema(v2, inverseConversion(conversion), (part) => part);
+        const derived = convertedSchema(v2, restoring(conversion), (part) => part);
         // The gateway sends V2 what the rule makes of V1's value.
         const sent: unknown = JSON.parse(converterOf(conversion)(JSON.stringify(v1)) ?? 'null');
         expect([derived, v1, isOf(derived, v1)]).toEqual([

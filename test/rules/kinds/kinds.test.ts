@@ -1,10 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { CONVERSION_NAMES } from '../../../src/rules/kinds/conversion.ts';
 import type { NoInverse } from '../../../src/rules/kinds/kind.ts';
 import { changesValue } from '../../../src/rules/kinds/kinds.ts';
-import { doneWords, REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../../src/rules/kinds/words.ts';
+import {
+  CONVERSION_NAMES,
+  doneWords,
+  REQUEST_RULE_NAMES,
+  RESPONSE_RULE_NAMES,
+} from '../../../src/rules/kinds/words.ts';
 import { whyNoInverse } from '../../../src/rules/inverse.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
 
@@ -71,7 +75,7 @@ test.each<readonly [string, boolean]>([
 
 const value = { isString: true, text: 'x' };
 
-test.each<[RequestRule, NoInverse['reason'] | undefined]>([
+test.each<[RequestRule, NoInverse | undefined]>([
   [{ rule: 'unwrap', member: 'p' }, 'wrapped'],
   [{ rule: 'strip', members: ['a'], in: [] }, 'lost'],
   [{ rule: 'only', members: ['a'], in: [] }, 'lost'],

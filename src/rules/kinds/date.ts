@@ -1,0 +1,78 @@
+import { spelledText } from '../../json/names.ts';
+import { type ConversionKind, type ConversionWords, isString, textOf } from './conversion.ts';
+import {
+  type CompiledDate,
+  compiledDate,
+  convertDate,
+  type DateForm,
+  dateLoss,
+  isNumeric,
+} from './date-format.ts';
+
+/** Writes a date in another form. */
+export interface DateConversion {
+  readonly rule: 'date';
+  readonly from: string;
+  readonly to: string;
+  /** How both are read and written. */
+  readonly forms: Readonly<
+    Record<
+      'from' | 'to',
+      {
+        readonly reads: string;
+        readonly writes: readonly (
+          | { readonly letter: string; readonly count: number }
+          | { readonly text: string }
+        )[];
+      }
+    >
+  >;
+  /** The time zone of a form that has none in its text. */
+  readonly zone: string;
+  /** The time of a date without one, in seconds of the day. */
+  readonly at: number;
+}
+
+/** Its work on a value. */
+export const conversion: ConversionKind<DateConversion> = {
+  converter: ({ from: before, to: after, forms, zone, at }) => {
+    const from = formOf(before, forms.from, zone, at);
+    const to = formOf(after, forms.to, zone, at);
+    return (json) => convertJson(json, from, to);
+  },
+  inverse: ({ from, to, forms, ...own }) => {
+    return { ...own, from: to, to: from, forms: { from: forms.to, to: forms.from } };
+  },
+  accepts: ({ from }) => `a date in the form ${from}`,
+  isOfNumbers: ({ from }) => isNumeric(from),
+};
+
+/** What people read of it. */
+export const words: ConversionWords<DateConversion> = {
+  say: ({ from, to }, name) => `write the date ${name}, ${from}, as ${to}`,
+  loss: ({ from, to }) => {
+    const loss = dateLoss(from, to);
+    if (loss === undefined) return undefined;
+    return loss === 'zone'
+      ? `${to} keeps the time, but not the zone that it was written in`
+      : `${to} has less of a date than ${from}`;
+  },
+};
+
+/** The conversion of dates between two forms without faults. */
+export function dateConversion(from: string, to: string, zone = 'UTC', at = 0): DateConversion {
+  return { rule: 'date', from, to, forms: { from: compiledDate(from), to: compiledDate(to) }, zone, at };
+}
+
+function formOf(format: string, { reads, writes }: CompiledDate, zone: string, at: number): DateForm {
+  // Not proven linear: each part of a form reads at most thirty characters, and none goes on with the next.
+  return { format, zone, at, reads: new RegExp(reads, 'i'), writes };
+}
+
+function convertJson(json: string, from: DateForm, to: DateForm): string | undefined {
+  // A service that reads the number reads its digits from a string as well.
+  const text = isNumeric(from.format) && !isString(json) ? json : textOf(json);
+  const converted = text === undefined ? undefined : convertDate(text, from, to);
+  if (converted === undefined) return undefined;
+  return isNumeric(to.format) ? converted : `"${spelledText(converted)}"`;
+}

@@ -1,0 +1,20 @@
+import { type ConversionKind, type ConversionWords, rawIndex, textOf } from './conversion.ts';
+import type { PrefixConversion } from './prefix.ts';
+
+/** Its work on a value. */
+export const conversion: ConversionKind<PrefixConversion> = {
+  converter:
+    ({ with: prefix }) =>
+    (json) => {
+      const text = textOf(json);
+      if (text === undefined || !text.startsWith(prefix)) return undefined;
+      return `"${json.slice(1 + rawIndex(json.slice(1, -1), prefix.length))}`;
+    },
+  inverse: (own) => ({ ...own, rule: 'prefix' }),
+  accepts: (own) => `a string that begins with ${own.with}`,
+};
+
+/** What people read of it. */
+export const words: ConversionWords<PrefixConversion> = {
+  say: (own, name) => `take the prefix ${own.with} from ${name}`,
+};
