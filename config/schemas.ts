@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { entrySchema } from '../src/rewrite-log/read-entry.ts';
-import { ruleBookSource } from '../src/rules/rule-book-source.ts';
+import { ALL_BOOKS } from '../src/rules/kinds/books.ts';
+import { ruleBookForm } from '../src/rules/rule-book-source.ts';
 import { exitCodesTable } from '../src/cli/command-fault.ts';
 import { settingsExample, settingsTable } from '../src/cli/setting-options.ts';
 
@@ -10,7 +11,7 @@ const RULE_FILES = ['deploy/prometheus/recording.yaml', 'deploy/prometheus/alert
 
 /** The generated JSON Schemas, by path below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [
-  ['config/rules.schema.json', ruleBookSource],
+  ['config/rules.schema.json', ruleBookForm(ALL_BOOKS).schema],
   ['config/entry.schema.json', entrySchema],
 ];
 

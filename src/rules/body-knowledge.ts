@@ -1,26 +1,13 @@
-import { printScalar } from '../json/names.ts';
 import { type Path, printPath, type RequestRule } from './rule.ts';
-import { keepsMember, namedMembers } from './kinds/words.ts';
-import type { ConvertRule } from './kinds/convert.ts';
-import type { MapRule } from './kinds/map.ts';
-import type { CopyRule } from './kinds/copy.ts';
-import type { MoveRule } from './kinds/move.ts';
-import type { NestRule } from './kinds/nest.ts';
-import type { OnlyRule, StripRule } from './kinds/strip.ts';
-import type { RenameRule } from './kinds/rename.ts';
-import type { SetRule } from './kinds/set.ts';
-import type { UnwrapRule } from './kinds/unwrap.ts';
-
-/** A part of a rule that can never take effect: a member, a value of a map (from 1 on), or the object that it applies to. */
-export interface StalePart {
-  readonly part: number | 'inside';
-  /** Why, and how to fix it. */
-  readonly reason: string;
-}
+import type { Facts as BodyFacts, StalePart } from './kinds/book.ts';
+import { requestBookOf } from './kinds/books.ts';
+import { namedMembers } from './kinds/words.ts';
 
 /** The facts that hold for a body after the rules so far; starts empty and grows with each rule. */
-export class BodyKnowledge {
+export class BodyKnowledge implements BodyFacts {
   private root: Facts = unknown();
+  /** The change of the rule that is learned, and whether it rewrites bodies without the wrapper. */
+  private of = { change: '', migratesFlat: false };
 
   /**
    * Returns the stale parts of `rule`, and records its effect; `migratesFlat` means that bodies without the wrapper are
@@ -28,7 +15,9 @@ export class BodyKnowledge {
    */
   apply(rule: RequestRule, change: string, migratesFlat: boolean): readonly StalePart[] {
     const stale = this.staleParts(rule, change);
-    if (!stale.some(({ part }) => part === 'inside')) this.learn(rule, change, migratesFlat);
+    if (stale.some(({ part }) => part === 'inside')) return stale;
+    this.of = { change, migratesFlat };
+    requestBookOf(rule).learn(rule, this);
     return stale;
   }
 
@@ -38,11 +27,12 @@ export class BodyKnowledge {
   }
 
   private staleParts(rule: RequestRule, change: string): readonly StalePart[] {
-    const inside = rule.rule === 'unwrap' ? [] : rule.in;
+    const { makes, stale: staleOf } = requestBookOf(rule);
+    const inside = 'in' in rule ? rule.in : [];
     const reason = this.reason(inside, change);
     if (reason !== undefined) return [{ part: 'inside', reason }];
     // What is absent is what these rules are for.
-    if (rule.rule === 'set' || rule.rule === 'default') return [];
+    if (makes === true) return [];
     const stale: StalePart[] = [];
     const seen = new Set<string>();
     for (const [part, member] of namedMembers(rule).entries()) {
@@ -54,26 +44,20 @@ export class BodyKnowledge {
       seen.add(name);
       if (why !== undefined) stale.push({ part, reason: why });
     }
-    if (rule.rule === 'map' && stale.length === 0) return this.staleValues(rule);
-    if (rule.rule !== 'only' || stale.length > 0) return stale;
+    return stale.length > 0 ? stale : (staleOf?.(rule, this) ?? []);
+  }
+
+  replacedBy(path: Path, json: string): string | undefined {
+    return reach(this.root, path).replaced?.get(json);
+  }
+
+  closedBy(inside: Path, members: ReadonlySet<string>): string | undefined {
     const { closed, members: known } = reach(this.root, inside);
     // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
     const remaining = [...known].filter(
-      ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !seen.has(name),
+      ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !members.has(name),
     );
-    if (closed === undefined || remaining.length > 0) return stale;
-    const prefix = `change "${closed.change}" leaves nothing else in ${printPath(inside)}`;
-    return [{ part: 'inside', reason: `${prefix}; remove one of the two` }];
-  }
-
-  private staleValues({ member, in: inside, values }: MapRule): readonly StalePart[] {
-    const { replaced } = reach(this.root, [...inside, member]);
-    return values.flatMap(({ from }, index) => {
-      const change = replaced?.get(printScalar(from));
-      if (change === undefined) return [];
-      const reason = `change "${change}" replaces that value already; remove one of the two`;
-      return [{ part: index + 1, reason }];
-    });
+    return remaining.length > 0 ? undefined : closed?.change;
   }
 
   private reason(path: Path, change: string): string | undefined {
@@ -93,151 +77,116 @@ export class BodyKnowledge {
     return `${effectOf(loss)} ${at} already: ${printPath(path)} is now ${printPath(now)}; name that, or put this ${before}`;
   }
 
-  private learn(rule: RequestRule, change: string, migratesFlat: boolean): void {
-    if ('from' in rule) return this.learnMove(rule, change);
-    if ('elements' in rule) return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
-    switch (rule.rule) {
-      case 'unwrap':
-        return this.learnUnwrap(rule, change, migratesFlat);
-      case 'nest':
-        return this.learnNest(rule, change);
-      case 'rename':
-        return this.learnRename(rule, change);
-      case 'strip':
-        return this.learnStrip(rule, change);
-      case 'only':
-        return this.learnOnly(rule, change);
-      case 'map':
-        return this.learnMap(rule, change);
-      case 'set':
-      case 'default':
-        return this.learnSet(rule);
-      case 'list':
-        return this.learnPlaced(rule.in, [rule.member], [rule.to], change);
-      case 'join':
-        return this.learnPlaced(rule.in, rule.members, [rule.to], change);
-      case 'split':
-        return this.learnPlaced(rule.in, [rule.member], rule.to, change);
-      case 'scale':
-      case 'quote':
-      case 'unquote':
-      case 'prefix':
-      case 'unprefix':
-      case 'date':
-        return this.learnConverted(rule);
-    }
-  }
-
-  private learnUnwrap(rule: UnwrapRule, change: string, migratesFlat: boolean): void {
-    const wrapped = factsOf(this.root, rule.member);
+  unwrap(member: string): void {
+    const { change, migratesFlat } = this.of;
+    const wrapped = factsOf(this.root, member);
     if (wrapped?.loss !== undefined) return;
     // A body that is an array has no wrapper: what is known of its elements stays, and an array in the wrapper is not the body.
     const elements = this.root.members.get('*');
     this.root = either(wrapped, migratesFlat ? this.root : wrapped);
     if (elements === undefined) this.root.members.delete('*');
     else this.root.members.set('*', elements);
-    this.root.members.set(rule.member, lost({ how: 'unwrap', change, now: [] }));
+    this.root.members.set(member, lost({ how: 'unwrap', change, now: [] }));
   }
 
-  private learnNest(rule: NestRule, change: string): void {
-    const holder = reach(this.root, rule.in);
-    const before = factsOf(holder, rule.under) ?? unknown();
+  nest(inside: Path, members: readonly string[], name: string): void {
+    const { change } = this.of;
+    const holder = reach(this.root, inside);
+    const before = factsOf(holder, name) ?? unknown();
     // After the removal of the sub-object, the new one contains only the members that are moved into it.
     const closed = before.loss ?? before.closed;
     const under: Facts = { loss: undefined, closed, madeBy: change, members: new Map(before.members) };
-    for (const member of rule.members) {
+    for (const member of members) {
       const moved = factsOf(holder, member);
-      if (member === rule.under || moved?.loss !== undefined) continue;
+      if (member === name || moved?.loss !== undefined) continue;
       const existing = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
       under.members.set(member, either(moved, existing));
-      holder.members.set(member, lost({ how: 'nest', change, now: [rule.under, member] }));
+      holder.members.set(member, lost({ how: 'nest', change, now: [name, member] }));
     }
-    holder.members.set(rule.under, under);
+    holder.members.set(name, under);
   }
 
-  private learnRename(rule: RenameRule, change: string): void {
-    const holder = reach(this.root, rule.in);
-    const moved = factsOf(holder, rule.member);
-    if (rule.member === rule.to || moved?.loss !== undefined) return;
-    holder.members.set(rule.to, either(moved, factsOf(holder, rule.to)));
-    holder.members.set(rule.member, lost({ how: 'rename', change, now: [rule.to] }));
+  rename(inside: Path, from: string, to: string): void {
+    const holder = reach(this.root, inside);
+    const moved = factsOf(holder, from);
+    if (from === to || moved?.loss !== undefined) return;
+    holder.members.set(to, either(moved, factsOf(holder, to)));
+    this.lose(holder, from, { how: 'rename', now: [to] });
   }
 
-  private learnStrip(rule: StripRule, change: string): void {
-    const holder = reach(this.root, rule.in);
-    for (const member of rule.members) {
-      if (factsOf(holder, member)?.loss !== undefined) continue;
-      holder.members.set(member, lost({ how: 'strip', change, now: undefined }));
-    }
+  strip(inside: Path, members: readonly string[]): void {
+    const holder = reach(this.root, inside);
+    for (const member of members) this.lose(holder, member, { how: 'strip', now: undefined });
   }
 
-  private learnOnly(rule: OnlyRule, change: string): void {
-    const loss: Loss = { how: 'only', change, now: undefined };
-    const holder = reach(this.root, rule.in);
+  close(inside: Path, kept: readonly string[]): void {
+    const loss: Loss = { how: 'only', change: this.of.change, now: undefined };
+    const holder = reach(this.root, inside);
     const members = new Map<string, Facts>();
-    for (const [name, facts] of holder.members) {
-      members.set(
-        name,
-        name === '*' || rule.members.includes(name) || facts.loss !== undefined ? facts : lost(loss),
-      );
-    }
-    for (const member of rule.members)
+    for (const [name, facts] of holder.members)
+      members.set(name, name === '*' || kept.includes(name) || facts.loss !== undefined ? facts : lost(loss));
+    for (const member of kept)
       if (!members.has(member)) members.set(member, factsOf(holder, member) ?? unknown());
-    this.put(rule.in, { ...holder, closed: holder.closed ?? loss, members });
+    this.put(inside, { ...holder, closed: holder.closed ?? loss, members });
   }
 
-  private learnMap({ member, in: inside, values }: MapRule, change: string): void {
+  replace(inside: Path, member: string, from: readonly string[], to: readonly string[]): void {
     const holder = reach(this.root, inside);
     const facts = factsOf(holder, member) ?? unknown();
     if (facts.loss !== undefined) return;
     const replaced = new Map(facts.replaced);
-    for (const { from } of values) replaced.set(printScalar(from), change);
-    for (const { to } of values) replaced.delete(printScalar(to));
+    for (const value of from) replaced.set(value, this.of.change);
+    for (const value of to) replaced.delete(value);
     holder.members.set(member, { ...facts, replaced });
   }
 
-  private learnSet({ rule, member, in: inside }: SetRule): void {
+  add(inside: Path, member: string, isAlways: boolean): void {
     const holder = reach(this.root, inside);
-    if (rule === 'set' || factsOf(holder, member)?.loss !== undefined) holder.members.set(member, unknown());
+    if (isAlways || factsOf(holder, member)?.loss !== undefined) holder.members.set(member, unknown());
   }
 
-  /** The members become others, whose values are not known. */
-  private learnPlaced(inside: Path, from: readonly string[], to: readonly string[], change: string): void {
-    const holder = reach(this.root, inside);
-    const [now = ''] = to;
-    for (const member of from) {
-      if (to.includes(member) || factsOf(holder, member)?.loss !== undefined) continue;
-      holder.members.set(member, lost({ how: 'rename', change, now: [now] }));
-    }
-    for (const member of to) holder.members.set(member, unknown());
-  }
-
-  private learnConverted({ member, in: inside }: ConvertRule): void {
+  change(inside: Path, member: string): void {
     const holder = reach(this.root, inside);
     if (factsOf(holder, member)?.loss === undefined) holder.members.set(member, unknown());
   }
 
-  private learnMove(rule: MoveRule | CopyRule, change: string): void {
-    const base = reach(this.root, rule.in);
-    if (obstacleOn(base, rule.from) !== undefined) return;
-    if (keepsMember(rule.rule)) return this.learnPlace(base, rule.to, unknown(), change);
-    const name = rule.from.at(-1) ?? '';
-    const from = reach(base, rule.from.slice(0, -1));
-    const moved = factsOf(from, name);
-    const now = rule.to;
-    from.members.set(name, lost({ how: 'move', change, now, up: rule.from.length - 1 }));
-    this.learnPlace(base, rule.to, moved, change);
+  become(inside: Path, from: readonly string[], to: readonly string[]): void {
+    const holder = reach(this.root, inside);
+    const [now = ''] = to;
+    for (const member of from)
+      if (!to.includes(member)) this.lose(holder, member, { how: 'rename', now: [now] });
+    for (const member of to) holder.members.set(member, unknown());
+  }
+
+  move(inside: Path, from: Path, to: Path): void {
+    const base = reach(this.root, inside);
+    if (obstacleOn(base, from) !== undefined) return;
+    const name = from.at(-1) ?? '';
+    const holder = reach(base, from.slice(0, -1));
+    const moved = factsOf(holder, name);
+    this.lose(holder, name, { how: 'move', now: to, up: from.length - 1 });
+    this.place(base, to, moved);
+  }
+
+  copy(inside: Path, from: Path, to: Path): void {
+    const base = reach(this.root, inside);
+    if (obstacleOn(base, from) === undefined) this.place(base, to, unknown());
+  }
+
+  private lose(holder: Facts, member: string, loss: Omit<Loss, 'change'>): void {
+    if (factsOf(holder, member)?.loss === undefined)
+      holder.members.set(member, lost({ ...loss, change: this.of.change }));
   }
 
   /** A member with what is known of it, `placed`, is at `to` of the objects `base`. */
-  private learnPlace(base: Facts, to: Path, placed: Facts | undefined, change: string): void {
+  private place(base: Facts, to: Path, placed: Facts | undefined): void {
     let target = base;
     for (const step of to.slice(0, -1)) {
       const known = factsOf(target, step);
       const next: Facts =
         known?.loss === undefined
           ? (known ?? unknown())
-          : { ...unknown(), closed: known.loss, madeBy: change };
+          : { ...unknown(), closed: known.loss, madeBy: this.of.change };
       target.members.set(step, next);
       target = next;
     }

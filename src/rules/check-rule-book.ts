@@ -1,17 +1,9 @@
 import { DEFAULT_PREFIXES, Prefixes } from '../http/target.ts';
-import { printScalar } from '../json/names.ts';
 import { BodyKnowledge } from './body-knowledge.ts';
-import {
-  type DeclaredChange,
-  type DeclaredHeaderRule,
-  type DeclaredQueryRule,
-  type DeclaredRule,
-  operationContexts,
-} from './declared-change.ts';
+import { type DeclaredChange, operationContexts } from './declared-change.ts';
 import { inverseHeaderRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
-import type { CopyRule } from './kinds/copy.ts';
-import { inverseValues } from './kinds/map.ts';
-import type { MoveRule } from './kinds/move.ts';
+import type { Report } from './kinds/book.ts';
+import { ALL_BOOKS, bookOf, requestBookOf, responseBookOf } from './kinds/books.ts';
 import {
   destinationFaults,
   destinationShape,
@@ -42,47 +34,18 @@ import {
   WEBHOOK_PATH,
 } from './rule-book.ts';
 import {
-  type MappedValue,
-  mayListMembers,
   type Path,
   printPath,
   readPath,
   readPrefix,
   type RequestRule,
-  type RequestRuleName,
-  type ResponseRule,
   templateFault,
   templateShape,
 } from './rule.ts';
-import { placedMembers } from './kinds/kinds.ts';
-import { makesList } from './kinds/elements.ts';
+import { lensOf, placedMembers } from './kinds/kinds.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
-import { keepsMember, lossOf, namedMembers, REQUEST_RULE_NAMES, whyWords } from './kinds/words.ts';
-
-/** The policies that a request rule has; any rule has `duplicate`. */
-const POLICIES_OF: Readonly<Record<RequestRuleName, readonly (keyof Policies)[]>> = {
-  unwrap: ['flat', 'siblings', 'wrapper'],
-  nest: ['conflict'],
-  rename: ['conflict'],
-  strip: [],
-  only: [],
-  map: [],
-  set: [],
-  default: [],
-  move: ['conflict'],
-  copy: ['conflict'],
-  scale: ['value'],
-  quote: ['value'],
-  unquote: ['value'],
-  prefix: ['value'],
-  unprefix: ['value'],
-  date: ['value'],
-  list: ['conflict', 'value'],
-  entries: ['conflict', 'value'],
-  unlist: ['conflict', 'value'],
-  join: ['conflict', 'value'],
-  split: ['conflict', 'value'],
-};
+import { beginsWith, isSamePath } from './kinds/paths.ts';
+import { keepsMember, namedMembers, whyWords } from './kinds/words.ts';
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
@@ -109,37 +72,16 @@ export function checkChanges(
       fault(path, `change "${change.id}" changes nothing; give it request, query, header or response rules`);
     checkOn(declared, operations, ids, fault);
     checkPolicies(declared, fault);
-    for (const rule of declared.request) checkRule(change.id, rule, fault);
-    checkInverse(declared, fault);
-    for (const rule of declared.query) checkQueryRule(change.id, rule, fault);
+    const report: Report = (at, message, blame) => fault(at, `change "${change.id}": ${message}`, blame);
+    for (const rule of declared.request) requestBookOf(rule.rule).faults?.(rule, report);
+    checkInverse(declared, report);
+    for (const rule of declared.query) bookOf(rule.rule).query?.faults?.(rule, report);
     for (const rule of [...declared.headers, ...declared.responseHeaders])
-      checkHeaderRule(change.id, rule, fault);
-    for (const { rule, path: at, values } of declared.response) {
-      checkResponsePath(change.id, rule, at, fault);
-      if (rule.rule === 'map') checkValues(change.id, rule.values, (index) => values[index] ?? at, fault);
-      if (rule.rule === 'rename' && rule.path.at(-1) === rule.to) {
-        fault(
-          [...at, 'to'],
-          `change "${change.id}": rename gives "${rule.to}" the name it has; write the V1 name in to`,
-        );
-      }
-      if (rule.rule === 'alias' && rule.path.at(-1) === rule.as) {
-        fault(
-          [...at, 'as'],
-          `change "${change.id}": alias gives "${rule.as}" the name it has; write the V1 name`,
-        );
-      }
-    }
+      bookOf(rule.rule).headers?.faults?.(rule, report);
+    for (const { rule, path: at, values = [] } of declared.response)
+      if (rule.rule !== 'inverse') responseBookOf(rule).faults?.({ rule, values }, at, report);
   }
   return faults;
-}
-
-/** A list that the gateway creates has exactly one place. */
-function checkResponsePath(change: string, rule: ResponseRule, at: SourcePath, fault: Report): void {
-  if ('from' in rule) checkPlaces(change, rule, at, fault);
-  if (rule.rule === 'deprecations' && rule.path.includes('*')) {
-    fault([...at, rule.rule], `change "${change}": the list has exactly one place; name it without *`);
-  }
 }
 
 /** `inverse` undoes request rules of its own change, all at once. */
@@ -147,11 +89,11 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   const [inverse, again] = response.filter(({ rule }) => rule.rule === 'inverse');
   if (inverse === undefined) return;
   if (again !== undefined) {
-    fault(again.path, `change "${change.id}": inverse is in the list already; remove it`);
+    fault(again.path, 'inverse is in the list already; remove it');
   }
-  const nests = request.some(({ rule }) => rule.rule === 'nest');
+  const nests = request.some(({ rule }) => requestBookOf(rule).hasMembers === true);
   if (inverse.rule.rule === 'inverse' && inverse.rule.members !== undefined && !nests)
-    fault(inverse.path, `change "${change.id}": members is for a nest, and this change has none; remove it`);
+    fault(inverse.path, 'members is for a nest, and this change has none; remove it');
   if (request.some(({ rule }) => whyNoInverse(rule) === undefined)) return;
   const { headers = [] } = change;
   if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;
@@ -163,7 +105,7 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
     ([rule, reason]) => `${rule} has no inverse${reason === undefined ? '' : `, since ${reason}`}`,
   );
   const why = whys.length === 0 ? 'this change has no request rules' : whys.join('; ');
-  fault(inverse.path, `change "${change.id}": inverse has nothing to undo: ${why}; remove it`);
+  fault(inverse.path, `inverse has nothing to undo: ${why}; remove it`);
 }
 
 /** The webhooks of a source, with names of secrets as lists. */
@@ -237,8 +179,6 @@ export function webhookFaults(
   return faults;
 }
 
-type Report = (path: SourcePath, message: string, blame?: 'key') => void;
-
 function checkOn(
   { change, path }: DeclaredChange,
   operations: ReadonlyMap<string, Operation>,
@@ -288,7 +228,7 @@ function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
     if (change.request.some(({ rule }) => rules.includes(rule))) continue;
     if (
       policy === 'conflict' &&
-      change.headers?.some(({ rule }) => rule === 'rename' || rule === 'query') === true
+      change.headers?.some((rule) => bookOf(rule).headers?.hasConflict === true) === true
     )
       continue;
     const message = `change "${change.id}": the policy ${policy} is for ${rules.join(', ')}, and this change has none; remove it`;
@@ -296,106 +236,13 @@ function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   }
 }
 
-function rulesWith(policy: string): readonly RequestRuleName[] {
-  return REQUEST_RULE_NAMES.filter(
-    (rule) => policy === 'duplicate' || POLICIES_OF[rule].some((one) => one === policy),
+/** The names of the rules that use a policy; any rule uses `duplicate`. */
+function rulesWith(policy: string): readonly string[] {
+  const all = [...ALL_BOOKS].filter(([, { request }]) => request !== undefined);
+  const users = all.filter(
+    ([, { request }]) => policy === 'duplicate' || request?.policies?.some((one) => one === policy) === true,
   );
-}
-
-function checkRule(change: string, { rule, inside, members }: DeclaredRule, fault: Report): void {
-  if (rule.rule === 'rename' && rule.member === rule.to) {
-    fault(
-      members[0] ?? inside,
-      `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`,
-    );
-  }
-  if (rule.rule === 'nest') {
-    const at = members[rule.members.indexOf(rule.under)];
-    if (at !== undefined) {
-      fault(at, `change "${change}": nest would move "${rule.under}" into itself; remove it from the list`);
-    }
-  }
-  if (rule.rule === 'map') checkValues(change, rule.values, (index) => members[index + 1] ?? inside, fault);
-  if ('from' in rule) checkPlaces(change, rule, inside.slice(0, -1), fault);
-  if (rule.rule === 'move') {
-    if (isBeginning(rule.to, rule.from) && rule.to.length < rule.from.length) {
-      const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
-      fault(
-        [...inside.slice(0, -1), 'to'],
-        `change "${change}": move puts ${from} in the place of ${to}, which has other members; move it out under another name`,
-      );
-    }
-  }
-}
-
-/** The paths of a move or a copy meet the same elements of arrays, and are not the same. No member can be copied into itself. */
-function checkPlaces(
-  change: string,
-  { rule, from, to }: Pick<MoveRule | CopyRule, 'rule' | 'from' | 'to'>,
-  at: SourcePath,
-  fault: Report,
-): void {
-  if (from.includes('*') || to.includes('*')) {
-    fault([...at, 'to'], `change "${change}": each * of to must be that of ${rule}, at the same place`);
-  } else if (from.length === to.length && isBeginning(from, to)) {
-    const effect = keepsMember(rule) ? 'puts the copy where the member is' : 'leaves the member where it is';
-    fault([...at, 'to'], `change "${change}": ${rule} ${effect}; write another path`);
-  } else if (keepsMember(rule) && (isBeginning(from, to) || isBeginning(to, from))) {
-    const outer = printPath(from.length < to.length ? from : to);
-    fault(
-      [...at, 'to'],
-      `change "${change}": ${rule} needs two places of which none is in the other, and both are in ${outer}; write another path`,
-    );
-  }
-}
-
-function isBeginning(start: Path, path: Path): boolean {
-  return start.every((name, at) => name === path[at]);
-}
-
-function checkQueryRule(change: string, { rule, parts }: DeclaredQueryRule, fault: Report): void {
-  const [first = []] = parts;
-  if (rule.rule === 'rename' && rule.parameter === rule.to) {
-    fault(first, `change "${change}": rename gives "${rule.to}" the name it has; write the V2 name in to`);
-  }
-  if (rule.rule !== 'map') return;
-  checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
-  if (rule.sign !== undefined && rule.with === undefined)
-    fault(
-      first,
-      `change "${change}": sign has no effect without with; write what separates the values of "${rule.parameter}"`,
-    );
-}
-
-function checkHeaderRule(change: string, { rule, parts }: DeclaredHeaderRule, fault: Report): void {
-  const [first = []] = parts;
-  if (rule.rule === 'rename' && rule.as === undefined && rule.field.toLowerCase() === rule.to.toLowerCase()) {
-    fault(
-      first,
-      `change "${change}": rename gives "${rule.to}" the name it has, as case does not count; write another in to`,
-    );
-  }
-  if (rule.rule === 'map') checkValues(change, rule.values, (index) => parts[index + 1] ?? first, fault);
-}
-
-/** Checks that a map lists each value once, and changes it. */
-function checkValues(
-  change: string,
-  values: readonly MappedValue[],
-  at: (index: number) => SourcePath,
-  fault: Report,
-): void {
-  const seen = new Set<string>();
-  for (const [index, { from, to }] of values.entries()) {
-    const text = printScalar(from);
-    if (seen.has(text)) {
-      fault(at(index), `change "${change}": map has the value ${text} already; remove one of the two`, 'key');
-    }
-    seen.add(text);
-    if (printScalar(to) === text) {
-      fault(at(index), `change "${change}": map gives ${text} the value it has; write another, or remove it`);
-    }
-  }
+  return users.map(([rule]) => rule);
 }
 
 /** Reads the operations of a source, in order; those with a faulty template are left out. */
@@ -615,10 +462,9 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
     ...new Set(chains),
     ...versionWarnings(book),
     ...moveWarnings(operations),
-    ...listWarnings(changes),
+    ...changes.flatMap((change) => queryWarnings(change)),
     ...operations.flatMap(opaqueShapes),
     ...changes.flatMap((change) => withoutInverse(change)),
-    ...changes.flatMap((change) => mapsOfSeveral(change)),
     ...changes.flatMap((change) => inexactInverses(change)),
     ...changes.flatMap((change) => partialJoins(change, operations)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
@@ -633,16 +479,12 @@ function opaqueShapes({ id, transform }: Operation): readonly string[] {
   ];
 }
 
-/** Maps of one value where a parameter, by its name, may have a list: V2 then gets a list in V1's words. */
-function listWarnings(changes: readonly Change[]): readonly string[] {
-  return changes.flatMap(({ id, query = [] }) =>
-    query.flatMap((rule) => {
-      if (rule.rule !== 'map' || rule.with !== undefined || !mayListMembers(rule.parameter)) return [];
-      return [
-        `change "${id}": "${rule.parameter}" may have a list, and map looks up whole values; if it has one, add with: ','`,
-      ];
-    }),
-  );
+/** What rules for queries may miss. */
+function queryWarnings({ id, query = [] }: Change): readonly string[] {
+  return query.flatMap((rule) => {
+    const warning = bookOf(rule).query?.warning?.(rule);
+    return warning === undefined ? [] : [`change "${id}": ${warning}`];
+  });
 }
 
 /** Values that nobody has said to be V1's, where the value alone tells the versions apart. */
@@ -681,7 +523,7 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
       [...to.path, ...to.query.map(({ value }) => value)].map(({ parameter }) => parameter),
     );
     for (const step of to.steps?.toReversed() ?? [])
-      if (step.rule === 'split' && step.to.every((name) => used.has(name))) used.add(step.parameter);
+      if ('to' in step && step.to.every((name) => used.has(name))) used.add(step.parameter);
     const lost = parametersOf({ template, ...(query === undefined ? {} : { query }) }).filter(
       (name) => !used.has(name),
     );
@@ -708,22 +550,17 @@ export interface Undoing {
  * of its own. An exact one undoes all that V1 bodies can have: V2's new names and values are none of V1's.
  */
 export function undoingOf(change: Change): Undoing | undefined {
-  if (change.request.every(({ rule }) => rule === 'unwrap')) return undefined;
+  if (change.request.every((rule) => lensOf(rule).unwraps !== undefined)) return undefined;
   if (!isInverse(change))
     return change.response.length > 0 ? undefined : { inverse: 'one-way', losses: withoutInverse(change) };
-  const losses = [...withoutInverse(change), ...mapsOfSeveral(change), ...inexactInverses(change)];
+  const losses = [...withoutInverse(change), ...inexactInverses(change)];
   return { inverse: losses.length === 0 ? 'exact' : 'inexact', losses };
 }
 
 /** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */
 function withoutInverse({ id, request }: Change): readonly string[] {
   return request.flatMap((rule) => {
-    if (rule.rule === 'only') {
-      return `change "${id}": only has no inverse: responses lack the members that it removes from ${printPath(rule.in)}, which V1 had`;
-    }
-    if (rule.rule !== 'strip' || rule.members.length === 0) return [];
-    const names = rule.members.map((member) => printPath([...rule.in, member])).join(', ');
-    return `change "${id}": strip has no inverse: responses lack ${names}, which V1 had`;
+    return (requestBookOf(rule).lost?.(rule) ?? []).map((loss) => `change "${id}": ${loss}`);
   });
 }
 
@@ -731,57 +568,18 @@ function withoutInverse({ id, request }: Change): readonly string[] {
 function inexactInverses(change: Change): readonly string[] {
   if (!isInverse(change)) return [];
   return change.request.flatMap((rule) => {
-    const loss = lossOfInverse(rule);
-    return loss === undefined ? [] : [`change "${change.id}": ${loss}`];
+    return (requestBookOf(rule).inexact?.(rule) ?? []).map((loss) => `change "${change.id}": ${loss}`);
   });
 }
 
-function lossOfInverse(rule: RequestRule): string | undefined {
-  if (rule.rule === 'unwrap') return undefined;
-  const of = printPath([...rule.in, ...(namedMembers(rule)[0] ?? [])]);
-  if ('conversion' in rule) {
-    const loss = lossOf(rule.conversion);
-    return loss && `the inverse of ${rule.rule} of ${of} is not exact: ${loss}`;
-  }
-  if (rule.rule === 'join') {
-    const to = printPath([...rule.in, rule.to]);
-    return `the inverse of join to ${to} is not exact: a text with more of ${JSON.stringify(rule.with)} is split at the ${rule.at}, and absent parts are not known`;
-  }
-  if (rule.rule !== 'default') return undefined;
-  return whyNoInverse(rule) === undefined
-    ? `the inverse of default of ${of} is not exact: responses lack it when it has this value, even if a client sent it`
-    : `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`;
-}
-
-/** A PATCH changes what it names (RFC 5789 §2), but a string joined from a part of the members replaces the whole one. */
+/** A PATCH changes what it names (RFC 5789 §2), but a value made from a part of the members replaces the whole one. */
 function partialJoins({ id, on, request }: Change, operations: readonly Operation[]): readonly string[] {
   const patch = operations.find((one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)));
   if (patch === undefined) return [];
   return request.flatMap((rule) => {
-    if ('elements' in rule && rule.elements.are === 'pairs' && makesList(rule)) {
-      const [of, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
-      return `change "${id}": a PATCH of "${patch.id}" with only some members of ${of} replaces the whole list ${to}, so V2 loses the others; clients have to send all of them`;
-    }
-    if (rule.rule !== 'join') return [];
-    const members = rule.members.join(' and ');
-    return `change "${id}": a PATCH of "${patch.id}" with only some of ${members} replaces the whole of ${printPath([...rule.in, rule.to])}, so V2 loses the others; clients have to send all of them`;
-  });
-}
-
-/** An inverse cannot tell which of the V1 values the client sent. */
-function mapsOfSeveral(change: Change): readonly string[] {
-  if (!isInverse(change)) return [];
-  return change.request.flatMap((rule) => {
-    if (rule.rule !== 'map') return [];
-    const undone = new Set(inverseValues(rule.values).map(({ from }) => printScalar(from)));
-    const shared = new Set(
-      rule.values.map(({ to }) => printScalar(to)).filter((value) => !undone.has(value)),
-    );
-    return [...shared].map((value) => {
-      const sources = rule.values.filter(({ to }) => printScalar(to) === value);
-      const names = sources.map(({ from }) => printScalar(from)).join(' and ');
-      return `change "${change.id}": ${names} of ${printPath([...rule.in, rule.member])} both become ${value}, which has no inverse: responses keep ${value}; a response map can choose one`;
-    });
+    const loss = requestBookOf(rule).patched?.(rule);
+    if (loss === undefined) return [];
+    return `change "${id}": a PATCH of "${patch.id}" ${loss}, so V2 loses the others; clients have to send all of them`;
   });
 }
 
@@ -840,51 +638,37 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
 
 /** The names that a rule gives, where a body may have both the old and the new one. */
 function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge): readonly GivenName[] {
-  if (rule.rule === 'unwrap' || rule.rule === 'nest') return [];
-  const how = GIVING[rule.rule] ?? 'moved';
-  const named = namedMembers(rule).map((path) => [...rule.in, ...path]);
+  const { gives: how } = requestBookOf(rule);
+  if (how === undefined) return [];
+  const named = pathsIn(rule, namedMembers(rule));
   const [from = []] = named;
   if (named.every((path) => knowledge.isEmptyAt(path))) return [];
-  return placedMembers(rule)
-    .map((path) => [...rule.in, ...path])
-    .filter((to) => !named.some((path) => isSame(path, to)) && !knowledge.isEmptyAt(to))
+  return pathsIn(rule, placedMembers(rule))
+    .filter((to) => !named.some((path) => isSamePath(path, to)) && !knowledge.isEmptyAt(to))
     .map((to) => ({ change, how, from, to, at: to }));
 }
 
-/** What is done to a member that gets another name, where that is not a move. */
-const GIVING: Readonly<Partial<Record<RequestRuleName, string>>> = {
-  rename: 'renamed',
-  list: 'put',
-  entries: 'put',
-  unlist: 'put',
-  join: 'joined',
-  split: 'split',
-  copy: 'copied',
-};
+/** Paths from the objects of a rule as paths from the body. */
+function pathsIn(rule: RequestRule, paths: readonly Path[]): readonly Path[] {
+  return 'in' in rule ? paths.map((path) => [...rule.in, ...path]) : paths;
+}
 
 /** What a rule does to the member at `path`; undefined when it leaves the name to it. */
 function fateOf(rule: RequestRule, path: Path): string | undefined {
-  if (rule.rule === 'unwrap') return undefined;
-  const named = namedMembers(rule).map((name) => [...rule.in, ...name]);
-  const isNamed = named.some((one) => isSame(one, path));
-  if (rule.rule === 'only') {
-    const isThere = isSame(rule.in, path.slice(0, -1));
-    return isNamed || !isThere ? undefined : 'then removes, as its only does not list it';
-  }
-  const placed = placedMembers(rule).map((name) => [...rule.in, ...name]);
+  if (!('in' in rule)) return undefined;
+  const { fate, gives, keepsNamed } = requestBookOf(rule);
+  const named = pathsIn(rule, namedMembers(rule));
+  const isNamed = named.some((one) => isSamePath(one, path));
+  if (keepsNamed === true)
+    return isNamed || !isSamePath(rule.in, path.slice(0, -1)) ? undefined : fate?.(rule);
+  const placed = pathsIn(rule, placedMembers(rule));
   const [to] = placed;
   if (isNamed && !keepsMember(rule.rule)) {
-    if (rule.rule === 'nest') return `then nests under ${printPath([...rule.in, rule.under])}`;
-    if (rule.rule === 'rename') return `then renames to "${rule.to}"`;
-    if (rule.rule === 'strip') return 'then strips';
-    if (to !== undefined && !isSame(to, path)) return `then moves to ${printPath(to)}`;
+    if (fate !== undefined) return fate(rule);
+    if (to !== undefined && !isSamePath(to, path)) return `then moves to ${printPath(to)}`;
   }
-  const isGiven = rule.rule !== 'nest' && !isNamed && placed.some((one) => isSame(one, path));
+  const isGiven = gives !== undefined && !isNamed && placed.some((one) => isSamePath(one, path));
   return isGiven ? `also gives to ${printPath(named[0] ?? [])}` : undefined;
-}
-
-function isSame(one: Path, other: Path): boolean {
-  return one.length === other.length && isBeginning(one, other);
 }
 
 function lossWords({ change, how, from: old, to: given }: GivenName, fate: string): string {
@@ -897,19 +681,16 @@ function lossWords({ change, how, from: old, to: given }: GivenName, fate: strin
 
 /** Lets the names move with the objects that they are in. */
 function follow(rule: RequestRule, given: readonly GivenName[]): void {
+  const wrapper = lensOf(rule).unwraps?.(rule);
+  const placed = pathsIn(rule, placedMembers(rule));
   for (const name of given) {
     const { at } = name;
-    if (rule.rule === 'unwrap') {
-      if (at[0] === rule.member) name.at = at.slice(1);
-      continue;
-    }
-    if (keepsMember(rule.rule)) continue;
-    for (const [index, path] of namedMembers(rule).entries()) {
-      const from = [...rule.in, ...path];
-      const placed = placedMembers(rule);
+    if (wrapper !== undefined && at[0] === wrapper) name.at = at.slice(1);
+    if (wrapper !== undefined || keepsMember(rule.rule)) continue;
+    for (const [index, from] of pathsIn(rule, namedMembers(rule)).entries()) {
       const to = placed[index] ?? placed[0];
-      if (to === undefined || !isBeginning(from, at)) continue;
-      name.at = [...rule.in, ...to, ...at.slice(from.length)];
+      if (to === undefined || !beginsWith(at, from)) continue;
+      name.at = [...to, ...at.slice(from.length)];
       break;
     }
   }

@@ -161,11 +161,11 @@ const QUERY_PARTS = /* @__PURE__ */ 'rule parameter parameters to text values wi
   ' ',
 );
 const RESPONSE_PARTS =
-  /* @__PURE__ */ 'rule path as to with at json values conversion elements status address take absent'.split(
+  /* @__PURE__ */ 'rule members path as to with at json values conversion elements status address take absent'.split(
     ' ',
   );
 
-/** The parts of a rule that have an effect, in this order, as far as it has them. */
+/** The parts of a rule, in this order, as far as it has them, and then any others. The decoded value says no more than `json`. */
 function partsOf(
   rule: {
     readonly rule: string;
@@ -177,7 +177,8 @@ function partsOf(
   const values = rule.values && valuesMeaning(rule.values);
   const conversion = rule.conversion && conversionMeaning(rule.conversion);
   const parts = new Map<string, unknown>(Object.entries({ ...rule, values, conversion }));
-  return names.map((name) => parts.get(name)).filter((part) => part !== undefined);
+  const others = [...parts.keys()].filter((name) => name !== 'value' && !names.includes(name)).toSorted();
+  return [...names, ...others].map((name) => parts.get(name)).filter((part) => part !== undefined);
 }
 
 function requestMeaning(rule: RequestRule): unknown {
@@ -193,7 +194,7 @@ function conversionMeaning(conversion: Conversion): unknown {
 }
 
 function headerMeaning(rule: HeaderRule): unknown {
-  return rule.rule === 'map' ? [rule.rule, rule.field, valuesMeaning(rule.values)] : rule;
+  return 'values' in rule ? [rule.rule, rule.field, valuesMeaning(rule.values)] : rule;
 }
 
 function valuesMeaning(values: readonly MappedValue[]): unknown {
@@ -201,15 +202,13 @@ function valuesMeaning(values: readonly MappedValue[]): unknown {
 }
 
 function responseMeaning(rule: ResponseRule): unknown {
-  if (rule.rule === 'flatten' || rule.rule === 'unnest')
-    return [rule.rule, rule.path, rule.members ?? null, rule.status];
-  if (rule.rule === 'errors') return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
   if (rule.rule === 'inverse')
     return [rule.rule, rule.status, ...(rule.members === undefined ? [] : [rule.members])];
+  if ('details' in rule) return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
   if ('from' in rule)
     return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
-  if (rule.rule === 'join')
-    return [rule.rule, rule.members, rule.path, rule.to, rule.with, rule.at, rule.status];
+  // A sub-object whose members all move says so.
+  if ('members' in rule && !('to' in rule)) return [rule.rule, rule.path, rule.members ?? null, rule.status];
   return partsOf(rule, RESPONSE_PARTS);
 }
 

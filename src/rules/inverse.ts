@@ -157,9 +157,10 @@ function placeIn(wrapper: string | undefined, hasNulls: boolean): ResponsePlace 
 
 /** The rule that undoes a header rule in a response; undefined if there is nothing to undo. */
 export function inverseHeaderRule(rule: HeaderRule): ResponseHeaderRule['rule'] | undefined {
-  if (rule.rule === 'rename' && rule.as === undefined)
-    return { rule: 'rename', field: rule.to, to: rule.field };
-  if (rule.rule !== 'map') return undefined;
-  const values = inverseValues(rule.values);
-  return values.length === 0 ? undefined : { rule: 'map', field: rule.field, values };
+  if ('values' in rule) {
+    const values = inverseValues(rule.values);
+    return values.length === 0 ? undefined : { ...rule, values };
+  }
+  if (!('field' in rule) || !('to' in rule) || rule.as !== undefined) return undefined;
+  return { ...rule, field: rule.to, to: rule.field };
 }

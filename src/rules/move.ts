@@ -139,7 +139,7 @@ export function parametersAfter(
 ): readonly string[] {
   return steps.reduce(
     (known, step) =>
-      step.rule === 'split' ? [...known.filter((name) => name !== step.parameter), ...step.to] : known,
+      'to' in step ? [...known.filter((name) => name !== step.parameter), ...step.to] : known,
     names,
   );
 }
@@ -185,9 +185,7 @@ export function stepFaults(
         ],
       ];
     const twice =
-      step.rule === 'split'
-        ? step.to.find((name) => name !== step.parameter && before.includes(name))
-        : undefined;
+      'to' in step ? step.to.find((name) => name !== step.parameter && before.includes(name)) : undefined;
     return twice === undefined ? [] : [[at, `has the parameter {${twice}} already; call the part otherwise`]];
   });
 }

@@ -1,4 +1,4 @@
-import { declareVersion, staleHeaderRules } from './header-rules.ts';
+import { declareVersion } from './header-rules.ts';
 import { Prefixes } from '../http/target.ts';
 import { lookupFaults } from './check-lookups.ts';
 import { declareChange, type Written } from './declared-change.ts';
@@ -20,11 +20,13 @@ import {
   readWebhooks,
   webhookFaults,
 } from './check-rule-book.ts';
+import { ALL_BOOKS } from './kinds/books.ts';
 import type * as sourceForm from './rule-book-source.ts';
 import type { RuleBookSource, ValidSubset } from './rule-book-source.ts';
 import type * as sourceDocument from './source-document.ts';
 import { movesLinks, type Policies, type RuleBook, type RuleBookLimits, versionPlace } from './rule-book.ts';
-import { staleInverse, staleQueryRules, staleResponseRules, staleRules } from './stale-rules.ts';
+import { staleHeaderRules, staleQueryRules } from './stale-names.ts';
+import { staleInverse, staleResponseRules, staleRules } from './stale-rules.ts';
 
 /** A rule book, or all of its faults. */
 export type RuleBookReading =
@@ -56,16 +58,23 @@ const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response:
  * text. YAML and zod are loaded by the first call only. Never throws, whatever the text is.
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
-  const [form, { schemaFaults, SourceDocument }] = await Promise.all([
+  const [{ ruleBookForm, validSubset, wordsOf }, { schemaFaults, SourceDocument }] = await Promise.all([
     import('./rule-book-source.ts'),
     import('./source-document.ts'),
   ]);
   const document = new SourceDocument(text);
+  const { schema, forms } = ruleBookForm(ALL_BOOKS);
   const written: Written = {
+    forms,
     json: (path) => document.jsonAt(path),
     number: (path) => document.numberAt(path),
   };
-  const { faults, meaning } = checkMeaning(document.value, written, form, schemaFaults);
+  const { faults, meaning } = checkMeaning(
+    document.value,
+    written,
+    { schema, validSubset, wordsOf },
+    schemaFaults,
+  );
   const all: RuleBookFault[] = document.faults.map((fault) => ({ file, ...fault }));
   if (document.value !== undefined) {
     for (const { path, blame, message } of faults) {
@@ -85,20 +94,21 @@ interface Findings {
 }
 
 /** The schema of a source, which needs zod. */
-type SourceForm = Pick<typeof sourceForm, 'ruleBookSource' | 'validSubset'>;
+type SourceForm = Pick<typeof sourceForm, 'validSubset' | 'wordsOf'> &
+  Pick<sourceForm.RuleBookForm, 'schema'>;
 type SchemaFaults = typeof sourceDocument.schemaFaults;
 
 function checkMeaning(
   value: unknown,
   written: Written,
-  { ruleBookSource, validSubset }: SourceForm,
+  { schema, validSubset, wordsOf }: SourceForm,
   schemaFaults: SchemaFaults,
 ): Findings {
-  const parsed = ruleBookSource.safeParse(value);
+  const parsed = schema.safeParse(value);
   if (parsed.success) return check(parsed.data, undefined, written);
-  const faults = schemaFaults(parsed.error.issues, value);
+  const faults = schemaFaults(parsed.error.issues, value, wordsOf(written.forms));
   const subset = validSubset(value, parsed.error.issues);
-  const rest = ruleBookSource.safeParse(subset?.source);
+  const rest = schema.safeParse(subset?.source);
   if (subset === undefined || !rest.success) return { faults, meaning: undefined };
   return { faults: [...faults, ...check(rest.data, subset, written).faults], meaning: undefined };
 }

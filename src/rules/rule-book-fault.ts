@@ -1,5 +1,6 @@
-/** A path in a rule book's source: keys and indexes from the root. */
-export type SourcePath = readonly (string | number)[];
+import type { SourcePath } from './kinds/book.ts';
+
+export type { SourcePath } from './kinds/book.ts';
 
 /** A fault located by its path in the source. */
 export interface SourceFault {

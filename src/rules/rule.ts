@@ -1,5 +1,4 @@
 import { DEFAULT_PREFIXES, isUnder } from '../http/target.ts';
-import type { Path } from '../edits/run.ts';
 import type { StatusPattern } from './kinds/kind.ts';
 import type { ExplicitResponseRule, HeaderRule } from './kinds/kinds.ts';
 
@@ -8,24 +7,12 @@ export type { Asked, Path } from '../edits/run.ts';
 export { printAddress } from './kinds/kind.ts';
 export type { StatusPattern } from './kinds/kind.ts';
 export type { ExplicitResponseRule, HeaderRule, QueryRule, RequestRule } from './kinds/kinds.ts';
+export { mayListMembers, printPath, readPath } from './kinds/paths.ts';
 export type { RequestRuleName, ResponseRuleName } from './kinds/words.ts';
-
-/** The syntax of a path in a rule book: names joined by dots; `\.` and `\\` are a dot and a backslash in a name. */
-export const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
-
-/** The syntax of one member name: a path of one name that is not `*`. */
-export const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 
 const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
 
 const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;
-
-/** True for the name of a parameter whose value may list members of a resource, or say by which of them a list is sorted. */
-export function mayListMembers(parameter: string): boolean {
-  return /^(?:sort|order|fields?|select|include|expand|only|except|columns?|group|attributes|properties)/i.test(
-    parameter,
-  );
-}
 
 /** Undoes the request rules of its change wherever a response has the resource that they wrote. */
 export interface InverseRule {
@@ -37,27 +24,6 @@ export interface InverseRule {
 
 /** A response rule: one declaration for the body of the response to a V1 client. A closed union. */
 export type ResponseRule = ExplicitResponseRule | InverseRule;
-
-/** Parses a path that {@link PATH_PATTERN} accepts. */
-export function readPath(text: string): Path {
-  const names = [''];
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at] ?? '';
-    if (character === '.') {
-      names.push('');
-      continue;
-    }
-    if (character === '\\') at += 1;
-    names[names.length - 1] += text[at] ?? '';
-  }
-  return names;
-}
-
-/** Prints a path in the syntax of a rule book; the body itself is `the body`. */
-export function printPath(path: Path): string {
-  if (path.length === 0) return 'the body';
-  return `"${path.map((name) => name.replace(/[.\\]/g, (special) => `\\${special}`)).join('.')}"`;
-}
 
 /** One segment of a path template: a literal text, or `undefined` for a `{name}`, which matches any text. */
 type Segment = string | undefined;

@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type * as z from 'zod';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
-import { WORDS } from './rule-book-source.ts';
+import type { RuleWords } from './rule-book-source.ts';
 
 /** A line and a column, from 1. */
 interface Position {
@@ -272,15 +272,25 @@ function offsetOf(node: unknown): number {
 }
 
 /** Converts the schema's issues with `source` to faults: each says which part is wrong, its value and how to fix it. */
-export function schemaFaults(issues: readonly z.core.$ZodIssue[], source: unknown): readonly SourceFault[] {
-  return issues.flatMap((issue) => faultsOf(issue, [], source));
+export function schemaFaults(
+  issues: readonly z.core.$ZodIssue[],
+  source: unknown,
+  words: RuleWords,
+): readonly SourceFault[] {
+  return issues.flatMap((issue) => faultsOf(issue, [], { source, words }));
 }
 
 type Issue = z.core.$ZodIssue;
 
-function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly SourceFault[] {
+/** A source, and the names that rules have in it. */
+interface Written {
+  readonly source: unknown;
+  readonly words: RuleWords;
+}
+
+function faultsOf(issue: Issue, base: SourcePath, written: Written): readonly SourceFault[] {
   const path = [...base, ...steps(issue.path)];
-  const value = valueAt(source, path);
+  const value = valueAt(written.source, path);
   const label = printSourcePath(path);
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -290,7 +300,7 @@ function faultsOf(issue: Issue, base: SourcePath, source: unknown): readonly Sou
       return [{ path, blame: 'key', message: `${label} ${reasons}` }];
     }
     case 'invalid_union':
-      return unionFaults(issue.errors, issue.message, path, source);
+      return unionFaults(issue.errors, issue.message, path, written);
     case 'invalid_type':
       return [typeFault(path, value, NOUNS[issue.expected] ?? issue.expected)];
     case 'invalid_value': {
@@ -320,10 +330,10 @@ function unionFaults(
   alternatives: readonly (readonly Issue[])[],
   expected: string,
   path: SourcePath,
-  source: unknown,
+  written: Written,
 ): readonly SourceFault[] {
-  const value = valueAt(source, path);
-  const words = wordsFor(path);
+  const value = valueAt(written.source, path);
+  const words = wordsFor(path, written.words);
   if (words !== undefined && isMapping(value)) {
     const [word, other] = words.filter((candidate) => Object.hasOwn(value, candidate));
     if (word === undefined) return [missingRuleFault(path, value, words)];
@@ -331,11 +341,11 @@ function unionFaults(
       const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; give each an entry of its own`;
       return [{ path, message }];
     }
-    return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, source));
+    return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, written));
   }
   const candidates = alternatives.filter((issues) => !issues.some(isAboutType));
   if (candidates.length !== 1) return [typeFault(path, value, expected)];
-  return (candidates[0] ?? []).flatMap((issue) => faultsOf(issue, path, source));
+  return (candidates[0] ?? []).flatMap((issue) => faultsOf(issue, path, written));
 }
 
 function isAboutType(issue: Issue): boolean {
@@ -344,13 +354,13 @@ function isAboutType(issue: Issue): boolean {
   return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 
-function wordsFor(path: SourcePath): readonly string[] | undefined {
+function wordsFor(path: SourcePath, words: RuleWords): readonly string[] | undefined {
   if (path[0] !== 'changes') return undefined;
-  if (path.length === 6 && path[4] === 'headers') return WORDS.responseHeaders;
+  if (path.length === 6 && path[4] === 'headers') return words.responseHeaders;
   if (path.length !== 4) return undefined;
   const [, , place] = path;
-  if (place === 'request' || place === 'query' || place === 'headers') return WORDS[place];
-  return place === 'response' ? WORDS.response : undefined;
+  if (place === 'request' || place === 'query' || place === 'headers') return words[place];
+  return place === 'response' ? words.response : undefined;
 }
 
 function missingRuleFault(path: SourcePath, value: object, words: readonly string[]): SourceFault {

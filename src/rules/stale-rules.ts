@@ -1,14 +1,17 @@
-import { printScalar } from '../json/names.ts';
-import { BodyKnowledge, type StalePart } from './body-knowledge.ts';
+import { BodyKnowledge } from './body-knowledge.ts';
 import {
   type DeclaredChange,
-  type DeclaredQueryRule,
   type DeclaredResponseRule,
   type DeclaredRule,
   type OperationContext,
   operationContexts,
 } from './declared-change.ts';
-import { InverseIndex, type InvertedRule, isInverse, resourceOf } from './inverse.ts';
+import { InverseIndex, type InvertedRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
+import type { StalePart } from './kinds/book.ts';
+import { requestBookOf, responseBookOf } from './kinds/books.ts';
+import { lensOf, placedMembers } from './kinds/kinds.ts';
+import { beginsWith } from './kinds/paths.ts';
+import { keepsMember, namedMembers } from './kinds/words.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import type { Change, Operation, Policies } from './rule-book.ts';
@@ -16,14 +19,9 @@ import {
   type ExplicitResponseRule,
   type Path,
   printPath,
-  type QueryRule,
   type RequestRule,
-  type ResponseRuleName,
   type StatusPattern,
 } from './rule.ts';
-import { placedMembers } from './kinds/kinds.ts';
-import { keepsMember, namedMembers } from './kinds/words.ts';
-import type { ResponseConvertRule } from './kinds/convert.ts';
 
 /**
  * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,
@@ -88,144 +86,14 @@ function faultsOf(rule: DeclaredRule, { declared, applied, stale }: Finding): re
 }
 
 function subject(rule: RequestRule, { part }: StalePart): string {
-  if (part === 'inside' || rule.rule === 'unwrap') return `this ${rule.rule}`;
-  if (rule.rule === 'map') {
-    const value = part === 0 ? undefined : rule.values[part - 1];
-    const of = `map of ${printPath([...rule.in, rule.member])}`;
-    return value === undefined ? of : `${of} from ${printScalar(value.from)}`;
-  }
-  return `${rule.rule} of ${printPath([...rule.in, ...(namedMembers(rule)[part] ?? [])])}`;
+  if (part === 'inside') return `this ${rule.rule}`;
+  const own = requestBookOf(rule).subject?.(rule, part);
+  return own ?? `${rule.rule} of ${printPath([...rulePath(rule), ...(namedMembers(rule)[part] ?? [])])}`;
 }
 
 function listOperations(operations: readonly string[]): string {
   const more = operations.length > 3 ? ` and ${operations.length - 3} more` : '';
   return operations.slice(0, 3).join(', ') + more;
-}
-
-/** Finds query rules that can never take effect, because an earlier one took their parameter or their value away. */
-export function staleQueryRules(
-  changes: readonly DeclaredChange[],
-  operations: readonly Operation[],
-  /** The parameter that names V2's release; undefined if none does. */
-  release?: string,
-): readonly SourceFault[] {
-  const faults = new Map<string, SourceFault>();
-  for (const context of operationContexts(changes, operations)) {
-    const knowledge = new QueryKnowledge(release);
-    for (const { change, query } of context.changes) {
-      for (const declared of query) {
-        for (const { part, reason } of knowledge.apply(declared.rule, change.id)) {
-          // A change on every is stale only in the context where no other changes apply.
-          if (change.on === 'every' && context.operations.length > 0) continue;
-          const path = pathOf(declared, part);
-          const message = `change "${change.id}": ${declared.rule.rule} of ${querySubject(declared.rule, part)} has no effect: ${reason}`;
-          faults.set(`${path.join()} ${reason}`, { path, message });
-        }
-      }
-    }
-  }
-  return [...faults.values()];
-}
-
-interface StaleQueryPart {
-  /** The position of a parameter; of a value of a map, from 1 on. */
-  readonly part: number;
-  readonly reason: string;
-}
-
-/** What is certain of any query after some rules, whatever it was before them. */
-class QueryKnowledge {
-  /** The parameters that are gone: the sentence that says why. */
-  private readonly gone = new Map<string, string>();
-  /** By parameter: the values that are gone, and the change that replaced them. */
-  private readonly replaced = new Map<string, Map<string, string>>();
-  private readonly release: string | undefined;
-
-  constructor(release: string | undefined) {
-    this.release = release;
-  }
-
-  /** Returns the stale parts of `rule`, and records its effect. */
-  apply(rule: QueryRule, change: string): readonly StaleQueryPart[] {
-    const names = [
-      ...('parameters' in rule ? rule.parameters : [rule.parameter]),
-      'to' in rule ? rule.to : '',
-    ];
-    if (this.release !== undefined && names.includes(this.release))
-      return [
-        {
-          part: 0,
-          reason: `"${this.release}" names V2's release; set it with version, and remove this rule`,
-        },
-      ];
-    if ('conversion' in rule) {
-      this.replaced.delete(rule.parameter);
-      return this.stale([rule.parameter]);
-    }
-    switch (rule.rule) {
-      case 'rename': {
-        const stale = this.stale([rule.parameter]);
-        this.take(rule.parameter, `change "${change}" renames "${rule.parameter}" to "${rule.to}" already`);
-        this.gone.delete(rule.to);
-        this.replaced.delete(rule.to);
-        return stale;
-      }
-      case 'strip': {
-        const stale = this.stale(rule.parameters);
-        for (const name of rule.parameters) this.take(name, `change "${change}" strips "${name}" already`);
-        return stale;
-      }
-      case 'set':
-      case 'default':
-        // What is absent is what these rules are for.
-        this.gone.delete(rule.parameter);
-        this.replaced.delete(rule.parameter);
-        return [];
-      case 'map':
-        // A list may have the values that an earlier map has replaced where they stand alone.
-        if (rule.with !== undefined) this.replaced.delete(rule.parameter);
-        return [...this.stale([rule.parameter]), ...(rule.with === undefined ? this.map(rule, change) : [])];
-    }
-  }
-
-  private stale(parameters: readonly string[]): readonly StaleQueryPart[] {
-    return parameters.flatMap((name, part) => {
-      const reason =
-        parameters.indexOf(name) < part ? `"${name}" is in the list already` : this.gone.get(name);
-      return reason === undefined ? [] : [{ part, reason: `${reason}; remove one of the two` }];
-    });
-  }
-
-  private take(parameter: string, reason: string): void {
-    if (!this.gone.has(parameter)) this.gone.set(parameter, reason);
-    this.replaced.delete(parameter);
-  }
-
-  private map(rule: Extract<QueryRule, { rule: 'map' }>, change: string): readonly StaleQueryPart[] {
-    const known = this.replaced.get(rule.parameter) ?? new Map<string, string>();
-    this.replaced.set(rule.parameter, known);
-    const stale = rule.values.flatMap(({ from }, index) => {
-      const by = known.get(from.text);
-      if (by === undefined) return [];
-      return [
-        { part: index + 1, reason: `change "${by}" replaces that value already; remove one of the two` },
-      ];
-    });
-    for (const { from } of rule.values) known.set(from.text, change);
-    for (const { to } of rule.values) known.delete(to.text);
-    return stale;
-  }
-}
-
-function pathOf({ parts }: DeclaredQueryRule, part: number): SourceFault['path'] {
-  return parts[part] ?? parts[0] ?? [];
-}
-
-function querySubject(rule: QueryRule, part: number): string {
-  if (rule.rule === 'strip') return `the query parameter "${rule.parameters[part] ?? ''}"`;
-  const name = `the query parameter "${rule.parameter}"`;
-  const value = rule.rule === 'map' && part > 0 ? rule.values[part - 1] : undefined;
-  return value === undefined ? name : `${name} from "${value.from.text}"`;
 }
 
 /**
@@ -254,9 +122,11 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
   for (const { change, response } of context.changes) {
     for (const declared of response) {
       const { rule } = declared;
+      if (rule.rule === 'inverse') continue;
+      const { isRepeatable, same } = responseBookOf(rule);
       // What is converted twice is converted further.
-      if (rule.rule === 'inverse' || 'conversion' in rule || 'elements' in rule) continue;
-      const key = effectKey(rule);
+      if (isRepeatable?.(rule) === true) continue;
+      const key = JSON.stringify([rule.rule, 'path' in rule ? rule.path : [], ...(same?.(rule) ?? [])]);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
       const covering = earlier.find(({ status }) => rule.status.every((one) => covers(status, one)));
@@ -276,7 +146,7 @@ function addUndone(
   inverse: InverseIndex,
   faults: Faults,
 ): void {
-  const explicit = response.filter(({ rule }) => rule.rule !== 'inverse' && rule.rule !== 'errors');
+  const explicit = response.filter(({ rule }) => rule.rule !== 'inverse');
   if (explicit.length === 0) return;
   const { on } = change;
   const inverted = inverse.of(
@@ -292,82 +162,18 @@ function addUndone(
 
 /** True if the rule names a member that is no longer there once `inverted` was applied. */
 function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']): boolean {
-  if (rule.rule === 'inverse' || rule.rule === 'errors') return false;
-  // A deprecations rule adds the objects that it names, a set and a default the member.
-  if (rule.rule === 'deprecations' || rule.rule === 'set' || rule.rule === 'default') return false;
-  const path = 'from' in rule ? [...rule.path, ...rule.from] : rule.path;
-  if ('from' in inverted)
-    return !keepsMember(inverted.rule) && beginsWith(path, [...inverted.path, ...inverted.from]);
-  if (inverted.rule === 'join')
-    return inverted.members.some(
-      (member) => member !== inverted.to && beginsWith(path, [...inverted.path, member]),
-    );
-  if (inverted.rule === 'map' || inverted.rule === 'set' || inverted.rule === 'default') return false;
-  if ('conversion' in inverted || !beginsWith(path, inverted.path)) return false;
-  if (inverted.rule === 'strip') return inverted.only === undefined;
-  const name = inverted.path.at(-1);
-  if ('elements' in inverted || inverted.rule === 'list' || inverted.rule === 'first')
-    return inverted.to !== name;
-  if (inverted.rule === 'split') return !inverted.to.some((part) => part === name);
-  if (inverted.rule !== 'unnest') return true;
-  // Members that the nest does not list stay in the sub-object.
-  const member = path[inverted.path.length];
-  const members = member === undefined && 'members' in rule ? rule.members : [member];
-  return members?.every((name) => name !== undefined && inverted.members?.includes(name) === true) ?? false;
+  if (rule.rule === 'inverse' || responseBookOf(rule).adds === true) return false;
+  const path = 'path' in rule ? [...rule.path, ...('from' in rule ? rule.from : [])] : [];
+  const isThere = 'from' in inverted || 'members' in inverted || beginsWith(path, inverted.path);
+  const members = 'members' in rule ? rule.members : undefined;
+  return isThere && responseBookOf(inverted).takes?.(inverted, path, members) === true;
 }
-
-function beginsWith(path: Path, start: Path): boolean {
-  return start.every((name, at) => path[at] === name);
-}
-
-/** A key for the effect of the rule: of two rules with the same effect, the second does nothing. */
-function effectKey(rule: Exclude<ExplicitResponseRule, ResponseConvertRule>): string {
-  if (rule.rule === 'errors') return rule.rule;
-  const { rule: word, path } = rule;
-  if (rule.rule === 'set') return JSON.stringify([word, path, rule.json]);
-  if ('as' in rule) return JSON.stringify([word, path, rule.as]);
-  if ('from' in rule) return JSON.stringify([word, path, rule.from, ...(keepsMember(word) ? [rule.to] : [])]);
-  if (!('members' in rule)) return JSON.stringify([word, path]);
-  return JSON.stringify([word, path, word === 'join' ? rule.members : rule.members?.toSorted()]);
-}
-
-/** What is done to the member at the path of a rule, around its name. */
-const EFFECTS: Readonly<Record<ResponseRuleName, readonly [before: string, after?: string]>> = {
-  rename: ['renames '],
-  unnest: ['unnests '],
-  alias: ['adds '],
-  flatten: ['flattens '],
-  deprecations: ['lists them at '],
-  errors: ['converts errors to V1'],
-  map: ['maps '],
-  set: ['gives ', ' a value'],
-  default: ['gives ', ' a value'],
-  strip: ['strips '],
-  move: ['moves '],
-  copy: ['copies '],
-  list: ['makes ', ' a list'],
-  first: ['takes the first of '],
-  entries: ['makes ', ' a list'],
-  unlist: ['makes one value of '],
-  join: ['joins '],
-  split: ['splits '],
-  lookup: ['looks up '],
-  scale: ['converts '],
-  quote: ['converts '],
-  unquote: ['converts '],
-  prefix: ['converts '],
-  unprefix: ['converts '],
-  date: ['converts '],
-};
 
 function effectText(rule: ExplicitResponseRule): string {
-  const [before, after = ''] = EFFECTS[rule.rule];
-  if (rule.rule === 'errors') return before;
-  if (rule.rule === 'join')
-    return before + rule.members.map((member) => printPath([...rule.path, member])).join(' and ');
-  const rest = 'from' in rule ? rule.from : [];
-  const path = rule.rule === 'alias' ? [...rule.path.slice(0, -1), rule.as] : [...rule.path, ...rest];
-  return before + printPath(path) + after;
+  const { effect, effectOn } = responseBookOf(rule);
+  const [before, after = ''] = effect;
+  const paths = effectOn?.(rule) ?? ('path' in rule ? [rule.path] : []);
+  return before + paths.map(printPath).join(' and ') + after;
 }
 
 function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean {
@@ -421,15 +227,15 @@ function movedFrom(rule: RequestRule): readonly Path[] {
     .map((path) => [...rulePath(rule), ...path]);
 }
 
-/** The paths that the inverse of a rule looks for. */
+/** The paths that the inverse of a rule looks for: where members are, or those whose value is another. */
 function writtenTo(rule: RequestRule): readonly Path[] {
-  const isOfValue = rule.rule === 'set' || rule.rule === 'default' || 'conversion' in rule;
-  const paths = isOfValue ? namedMembers(rule) : placedMembers(rule);
-  return paths.map((path) => [...rulePath(rule), ...path]);
+  if (whyNoInverse(rule) !== undefined) return [];
+  const placed = placedMembers(rule);
+  return (placed.length > 0 ? placed : namedMembers(rule)).map((path) => [...rulePath(rule), ...path]);
 }
 
 function rulePath(rule: RequestRule): Path {
-  return rule.rule === 'unwrap' ? [] : rule.in;
+  return 'in' in rule ? rule.in : [];
 }
 
 function staleEmbeds(
@@ -475,18 +281,18 @@ function unseenParts(
     const { siblings } = { ...policies, ...change.policies };
     for (const declared of request.toReversed()) {
       const { rule } = declared;
-      if (rule.rule === 'unwrap') {
-        const { member } = rule;
+      const unwrapped = lensOf(rule).unwraps?.(rule);
+      if (unwrapped !== undefined) {
         nextUnwrap =
           siblings === 'drop'
-            ? { change: change.id, wrapper: member, feeding: new Set([member]) }
+            ? { change: change.id, wrapper: unwrapped, feeding: new Set([unwrapped]) }
             : undefined;
         continue;
       }
-      if (nextUnwrap === undefined || rule.rule === 'only') continue;
+      if (nextUnwrap === undefined || requestBookOf(rule).keepsNamed === true) continue;
       const { wrapper, feeding } = nextUnwrap;
       const parts = outside(rule, feeding).map((part) => {
-        const name = printPath([wrapper, ...rule.in, ...(namedMembers(rule)[part] ?? [])]);
+        const name = printPath([wrapper, ...rulePath(rule), ...(namedMembers(rule)[part] ?? [])]);
         const reason = `change "${nextUnwrap?.change ?? ''}" unwraps "${wrapper}" after it and drops the members beside it; name ${name}, or put the rule after that one`;
         return { part, reason };
       });
@@ -497,11 +303,9 @@ function unseenParts(
   return unseen;
 }
 
-type InObject = Exclude<RequestRule, { rule: 'unwrap' }>;
-
 /** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
-function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[] {
-  const [first] = rule.in;
+function outside(rule: RequestRule, feeding: ReadonlySet<string>): readonly number[] {
+  const [first] = rulePath(rule);
   const names = namedMembers(rule).map(([name = '']) => name);
   // A body that is an array has no wrapper.
   if (first === '*') return [];
@@ -510,7 +314,7 @@ function outside(rule: InObject, feeding: ReadonlySet<string>): readonly number[
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));
 }
 
-function addFeeding(rule: InObject, feeding: Set<string>): void {
-  if (rule.in.length > 0 || !placedMembers(rule).some(([name = '']) => feeding.has(name))) return;
+function addFeeding(rule: RequestRule, feeding: Set<string>): void {
+  if (rulePath(rule).length > 0 || !placedMembers(rule).some(([name = '']) => feeding.has(name))) return;
   for (const [name = ''] of namedMembers(rule)) feeding.add(name);
 }

@@ -71,9 +71,9 @@ export const sources: fc.Arbitrary<RuleBookSource> = fc
           id: `change-${at}`,
           summary,
           on: on === 'every' || written.length === 0 ? 'every' : written,
-          request: rules.flatMap((rule) => ('request' in rule ? rule.request : [])),
+          request: rules.flatMap((rule) => ('request' in rule ? [rule.request] : [])),
           query: rules.flatMap((rule) => ('query' in rule ? rule.query : [])),
-          response: rules.flatMap((rule) => ('response' in rule ? rule.response : [])),
+          response: rules.flatMap((rule) => ('response' in rule ? [rule.response] : [])),
         };
       }),
       policies,

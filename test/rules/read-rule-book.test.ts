@@ -624,9 +624,9 @@ limits: { depth: 0 }
     on: every, headers: [ { query: k, to: X-A, as: 'Bearer' } ]
       changes[0].headers[0].as "Bearer" must have {} exactly once, where the value goes
     on: every, headers: [ { move: X-A, to: X-B } ]
-      changes[0].headers[0] is not a rule: it needs rename, set, default, strip, map or query
+      changes[0].headers[0] is not a rule: it needs rename, strip, map, set, default or query
     on: every, response: [ headers: [ { query: k, to: X-B } ] ]
-      changes[0].response[0].headers[0] is not a rule: it needs rename, set, default, strip or map
+      changes[0].response[0].headers[0] is not a rule: it needs rename, strip, map, set or default
     on: every, headers: [ { map: { a: a }, of: X-A } ]
       change "c": map gives "a" the value it has; write another, or remove it
     on: every, headers: [ { strip: X-A } ], response: inverse
@@ -730,7 +730,7 @@ limits: { depth: 0 }
     on: every, response: [ { errors: false } ]
       changes[0].response[0].errors must be true, or a mapping with details, not false
     on: every, response: [ { alias-errors: true } ]
-      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, map, set, default, strip, move, copy, lookup, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
+      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, strip, map, set, default, move, copy, lookup, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
     on: every, response: inverted
       changes[0].response must be the word inverse or a list of response rules, not "inverted"
     on: every, response: [ invers ] → changes[0].response[0] must be a rule, not "invers"

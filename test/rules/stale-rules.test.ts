@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BodyKnowledge, type StalePart } from '../../src/rules/body-knowledge.ts';
+import { BodyKnowledge } from '../../src/rules/body-knowledge.ts';
+import type { StalePart } from '../../src/rules/kinds/book.ts';
 import { scalarOf } from '../../src/json/names.ts';
 import type { RequestRule } from '../../src/rules/rule.ts';
 import { planOf } from '../support/plan-of.ts';

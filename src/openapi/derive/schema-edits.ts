@@ -1,7 +1,7 @@
 import { type InvertedRule, whyNoInverse } from '../../rules/inverse.ts';
-import type { Conversion } from '../../rules/kinds/conversion.ts';
-import type { PlacedEdit, Reshape, SchemaEdits } from '../../rules/kinds/kind.ts';
+import type { Conversion } from '../../rules/kinds/convert.ts';
 import { kindOf, type KindOfResponseRule } from '../../rules/kinds/kinds.ts';
+import type { PlacedEdit, Reshape, SchemaEdits } from '../../rules/kinds/schema-edits.ts';
 import { requestSchemaEdits, responseSchemaEdits } from '../../rules/kinds/schemas.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { Path, RequestRule, StatusPattern } from '../../rules/rule.ts';

@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import { copyOf, find, insertBehind } from '../../edits/draft.ts';
 import { type CompiledRule, openLike, type Path, pathIds, type RuleBase } from '../../edits/run.ts';
 import type { NameTable } from '../../json/names.ts';
@@ -18,6 +20,29 @@ export const kind: ResponseKind<AliasRule> = { compile };
 export const words: ResponseWords<AliasRule> = {
   of: 'responses',
   say: ({ as }, name) => `alias ${name} as ${as}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, AliasRule> = {
+  response: {
+    form: ({ strict, memberPath, name, status }) =>
+      formOf(
+        strict({ alias: memberPath, as: name.describe('The V1 name.'), status }).describe(
+          'Adds the V1 name beside the V2 name in a response, with the same value.',
+        ),
+        (source, place) => {
+          const path = readPath(source.alias);
+          return [{ rule: { rule: 'alias', path, as: readName(source.as), status: place.status } }];
+        },
+      ),
+    faults: ({ rule }, at, fault) => {
+      if (rule.path.at(-1) === rule.as)
+        fault([...at, 'as'], `alias gives "${rule.as}" the name it has; write the V1 name`);
+    },
+    effect: ['adds '],
+    effectOn: ({ path, as }) => [[...path.slice(0, -1), as]],
+    same: ({ as }) => [as],
+  },
 };
 
 /** Adds the V1 name beside the V2 name, unless the response already has it. */

@@ -1,4 +1,6 @@
+import type * as zod from 'zod';
 import { stringText } from '../../json/names.ts';
+import type { Blocks } from './book.ts';
 import type { NoInverse } from './kind.ts';
 
 /** Converts the JSON text of a string or a scalar; undefined for a value that cannot be converted. */
@@ -24,6 +26,18 @@ export interface ConversionWords<Own> {
   loss?(conversion: Own): string | undefined;
   /** Why a conversion has no inverse: what goes on after "since". */
   readonly why?: string;
+}
+
+/** How a rule book has a conversion, beside its member or parameter. */
+export interface ConversionBook<Own> {
+  /** What it does, for editors. */
+  readonly description: string;
+  /** The keys of the rule beside those of its place; none when absent. */
+  keys?(this: void, blocks: Blocks): zod.core.$ZodShape;
+  /** Reads the rule that has these keys. */
+  read(this: void, source: object): Own;
+  /** True if a parameter of a query, whose values have no types, can have it as well. */
+  readonly isOfTexts?: true;
 }
 
 /** A number as RFC 8259 §6 writes it. */

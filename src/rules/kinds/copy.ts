@@ -1,6 +1,8 @@
+import { type Book, formOf } from './book.ts';
+import { beginsWith, isSamePath, printPath } from './paths.ts';
 import type { Path } from '../../edits/run.ts';
 import type { Kind, Lens, StatusPattern, Words } from './kind.ts';
-import { compilePlaced } from './move.ts';
+import { compilePlaced, placesFault, placesOf } from './move.ts';
 import type { ResponseStripRule } from './strip.ts';
 
 /** Copies the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
@@ -50,3 +52,57 @@ export const words: Words<CopyRule, ResponseCopyRule> = {
   none: ({ from }, place) => `${place} has no ${from.join('.')}.`,
   done: ({ name, place }) => `${name} is copied to ${place}.`,
 };
+
+const COPIED_TO = 'The path of the copy; makes objects on the way. Each * is the one in copy.';
+
+/** How a rule book has it. */
+export const book: Book<CopyRule, ResponseCopyRule> = {
+  request: {
+    form: ({ strict, memberPath, inside }) =>
+      formOf(
+        strict({ copy: memberPath, in: inside, to: memberPath.describe(COPIED_TO) }).describe(
+          'Copies a member to another name or another object; both have the same bytes.',
+        ),
+        (source, { path }) => {
+          const { path: objects, ...ends } = placesOf(source.copy, source.to, source.in);
+          const at = [...path, 'copy'];
+          return [{ rule: { rule: 'copy', in: objects, ...ends }, inside: at, members: [at] }];
+        },
+      ),
+    policies: ['conflict'],
+    faults: ({ rule, inside }, fault) => {
+      const why = faultOf(rule);
+      if (why !== undefined) fault([...inside.slice(0, -1), 'to'], why);
+    },
+    learn: (rule, facts) => facts.copy(rule.in, rule.from, rule.to),
+    gives: 'copied',
+  },
+  response: {
+    form: ({ strict, memberPath, status }) =>
+      formOf(
+        strict({ copy: memberPath, to: memberPath.describe(COPIED_TO), status }).describe(
+          'Copies a member of a response to another name or another object.',
+        ),
+        (source, place) => [
+          { rule: { rule: 'copy', ...placesOf(source.copy, source.to), status: place.status } },
+        ],
+      ),
+    faults: ({ rule }, at, fault) => {
+      const why = faultOf(rule);
+      if (why !== undefined) fault([...at, 'to'], why);
+    },
+    effect: ['copies '],
+    effectOn: ({ path, from }) => [[...path, ...from]],
+    same: ({ from, to }) => [from, to],
+  },
+};
+
+/** No member can be copied into itself. */
+function faultOf({ from, to }: Pick<CopyRule, 'from' | 'to'>): string | undefined {
+  const why = placesFault('copy', from, to);
+  if (why !== undefined) return why;
+  if (isSamePath(from, to)) return 'copy puts the copy where the member is; write another path';
+  if (!beginsWith(from, to) && !beginsWith(to, from)) return undefined;
+  const outer = printPath(from.length < to.length ? from : to);
+  return `copy needs two places of which none is in the other, and both are in ${outer}; write another path`;
+}

@@ -73,11 +73,6 @@ export function isZone(zone: string): boolean {
   return zone === 'UTC' || OFFSET.test(zone) || zoneName(zone) !== undefined;
 }
 
-/** True for a name of the IANA database that the runtime knows: an offset has no daylight saving. */
-export function isZoneName(zone: string): boolean {
-  return isZone(zone) && !OFFSET.test(zone) && !/^[+-]/.test(zone);
-}
-
 /** The one spelling of a zone's name, so that a client's spellings of it do not each get a clock; undefined for an unknown name. */
 function zoneName(zone: string): string | undefined {
   const key = zone.toLowerCase();

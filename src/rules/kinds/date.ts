@@ -1,12 +1,21 @@
 import { spelledText } from '../../json/names.ts';
-import { type ConversionKind, type ConversionWords, isString, textOf } from './conversion.ts';
+import {
+  type ConversionBook,
+  type ConversionKind,
+  type ConversionWords,
+  isString,
+  textOf,
+} from './conversion.ts';
 import {
   type CompiledDate,
   compiledDate,
   convertDate,
   type DateForm,
   dateLoss,
+  formatFault,
   isNumeric,
+  isZone,
+  secondsOfDay,
 } from './date-format.ts';
 
 /** Writes a date in another form. */
@@ -58,6 +67,46 @@ export const words: ConversionWords<DateConversion> = {
       : `${to} has less of a date than ${from}`;
   },
 };
+
+/** How a rule book has it. */
+export const book: ConversionBook<DateConversion> = {
+  description: 'Writes a date in another form.',
+  keys: ({ z, optional, checked }) => {
+    const format = checked(formatFault).describe(
+      'date, datetime (ISO 8601, written as RFC 3339), rfc-1123, epoch, epoch-ms, or a pattern in the letters of Unicode, such as dd/MM/yyyy or d MMM yyyy h:mm a.',
+    );
+    return {
+      from: format,
+      to: format,
+      zone: optional(
+        z
+          .string()
+          .refine(
+            isZone,
+            'is not a time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
+          ),
+        'The time zone of a form that has none; UTC when absent.',
+      ),
+      at: optional(
+        z
+          .string()
+          .refine(
+            (value) => secondsOfDay(value) !== undefined,
+            'is not a time of day; write 09:00, for example',
+          ),
+        'The time of a date without one; midnight when absent.',
+      ),
+    };
+  },
+  read: ({ from, to, zone, at = '00:00' }: DateSource) => dateConversion(from, to, zone, secondsOfDay(at)),
+  isOfTexts: true,
+};
+
+/** The keys of a rule. */
+interface DateSource extends Pick<DateConversion, 'from' | 'to'> {
+  readonly zone?: string;
+  readonly at?: string;
+}
 
 /** The conversion of dates between two forms without faults. */
 export function dateConversion(from: string, to: string, zone = 'UTC', at = 0): DateConversion {

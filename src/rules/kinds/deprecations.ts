@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readPath } from './paths.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
@@ -20,6 +22,29 @@ export const kind: ResponseKind<DeprecationsRule> = { compile };
 export const words: ResponseWords<DeprecationsRule> = {
   of: 'responses',
   say: (_, name) => `list the deprecated attributes at ${name}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, DeprecationsRule> = {
+  response: {
+    form: ({ strict, memberPath, status }) =>
+      formOf(
+        strict({ deprecations: memberPath, status }).describe(
+          'Adds to a response, at the path, a list of the deprecated attributes that the request used.',
+        ),
+        (source, place) => [
+          {
+            rule: { rule: 'deprecations', path: readPath(source.deprecations), status: place.status },
+          },
+        ],
+      ),
+    faults: ({ rule }, at, fault) => {
+      if (rule.path.includes('*'))
+        fault([...at, rule.rule], 'the list has exactly one place; name it without *');
+    },
+    effect: ['lists them at '],
+    adds: true,
+  },
 };
 
 /**

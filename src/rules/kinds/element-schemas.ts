@@ -1,5 +1,5 @@
 import { type Elements, makesList, type ResponseElementsRule } from './elements.ts';
-import type { Reshape } from './kind.ts';
+import type { Reshape } from './schema-edits.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,3 +1,6 @@
+import type * as zod from 'zod';
+import { type Blocks, type Book, declareMember, textIn } from './book.ts';
+import { printPath, readName, readPath } from './paths.ts';
 import {
   type Draft,
   DraftArray,
@@ -26,7 +29,7 @@ import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.t
 import { decodeString, type NameTable, spelledText, stringText } from '../../json/names.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { Kind, Lens, MovedMember, StatusPattern, Words } from './kind.ts';
-import { settleNames } from './list.ts';
+import { type ListRule, type ResponseListRule, settleNames } from './list.ts';
 
 const encoder = new TextEncoder();
 
@@ -111,6 +114,118 @@ export const words: Words<ElementsRule, ResponseElementsRule> = {
   done: ({ rule, name, to }) =>
     rule === 'unlist' ? `The list ${name} becomes one value: ${to}.` : `${name} becomes a list: ${to}.`,
 };
+
+/** How a rule book has one of the rules about lists. */
+export function bookOf(
+  word: ElementsRule['rule'],
+): Book<ElementsRule | ListRule, ResponseElementsRule | ResponseListRule> {
+  return {
+    request: {
+      form: (blocks) => ({
+        schema: schemaOf(word, blocks, {
+          in: blocks.inside,
+          to: blocks.optional(
+            blocks.name,
+            word === 'unlist'
+              ? 'The name of the value; that of the list when absent.'
+              : 'The name of the list; that of the member when absent.',
+          ),
+        }),
+        read: (source, place) => {
+          const text = { in: textIn(source, 'in'), of: textIn(source, word) ?? '' };
+          return declareMember(place, word, text, (objects): ElementsRule | ListRule => {
+            const to = textIn(source, 'to');
+            const named = { ...objects, to: to === undefined ? objects.member : readName(to) };
+            const elements = elementsIn(source);
+            return elements === undefined ? { rule: 'list', ...named } : { rule: word, ...named, elements };
+          });
+        },
+      }),
+      policies: ['conflict', 'value'],
+      learn: ({ in: objects, member, to }, facts) => facts.become(objects, [member], [to]),
+      gives: 'put',
+      patched: (rule) => {
+        if (!('elements' in rule) || rule.elements.are !== 'pairs' || !makesList(rule)) return undefined;
+        const [of, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
+        return `with only some members of ${of} replaces the whole list ${to}`;
+      },
+    },
+    response: {
+      form: (blocks) => ({
+        schema: schemaOf(word, blocks, { to: blocks.name.exactOptional() }, { status: blocks.status }),
+        read: (source, { status }) => {
+          const path = readPath(textIn(source, word) ?? '');
+          const to = textIn(source, 'to');
+          const named = { path, to: to === undefined ? (path.at(-1) ?? '') : readName(to), status };
+          const elements = elementsIn(source);
+          return [
+            {
+              rule: elements === undefined ? { rule: 'list', ...named } : { rule: word, ...named, elements },
+            },
+          ];
+        },
+      }),
+      effect: word === 'unlist' ? ['makes one value of '] : ['makes ', ' a list'],
+      isRepeatable: (rule) => 'elements' in rule,
+      takes: ({ path, to }) => path.at(-1) !== to,
+    },
+  };
+}
+
+const DESCRIPTIONS = {
+  list: 'Turns a value into a list of one, a text with separators into a list of texts, or each value of a list into an object.',
+  entries:
+    'Turns an object into a list of pairs: an object with name and value for each member, in their order.',
+  unlist:
+    'Turns a list of texts into one text, a list of objects into one of values, or a list of pairs into an object.',
+};
+
+/** A rule about a list, whose elements have one form. */
+function schemaOf(
+  word: ElementsRule['rule'],
+  { strict, optional, memberPath, name, text }: Blocks,
+  place: zod.core.$ZodShape,
+  last: zod.core.$ZodShape = {},
+): zod.ZodObject {
+  const separate = {
+    with: optional(text, 'What separates the texts: a comma, for example.'),
+    of: optional(name, 'The member that each object has for a value.'),
+  };
+  const pair = {
+    name: name.describe('The member of a pair with the name.'),
+    value: name.describe('The member of a pair with the value.'),
+  };
+  if (word === 'entries')
+    return strict({ [word]: memberPath, ...place, ...pair, ...last }).describe(DESCRIPTIONS[word]);
+  const hasPairs = word === 'unlist';
+  const half = {
+    name: optional(name, 'The member of a pair with the name.'),
+    value: optional(name, 'The member of a pair with the value.'),
+  };
+  return strict({ [word]: memberPath, ...place, ...separate, ...(hasPairs && half), ...last })
+    .refine(
+      (rule) => formsIn(rule) === 1 || (formsIn(rule) === 0 && !hasPairs),
+      hasPairs
+        ? 'needs one of with, of, or name and value'
+        : 'has with and of; write the one that the elements need',
+    )
+    .describe(DESCRIPTIONS[word]);
+}
+
+/** How many forms a rule gives the elements of its list; a half of a pair is none, but too much beside another. */
+function formsIn(rule: object): number {
+  const halves = ['name', 'value'].filter((key) => key in rule).length;
+  return ['with', 'of'].filter((key) => key in rule).length + halves / 2;
+}
+
+/** What the list has for the value without it; undefined where that is the one element. */
+function elementsIn(source: object): Elements | undefined {
+  const [separator, of, name, value] = ['with', 'of', 'name', 'value'].map((key) => textIn(source, key));
+  if (separator !== undefined) return { are: 'texts', with: separator };
+  if (of !== undefined) return { are: 'objects', of: readName(of) };
+  if (name === undefined || value === undefined) return undefined;
+  return { are: 'pairs', name: readName(name), value: readName(value) };
+}
 
 function wordsOfForms(elements: Elements): readonly [one: string, many: string] {
   switch (elements.are) {

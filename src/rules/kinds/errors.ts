@@ -1,4 +1,5 @@
 // The work of `errors` on bytes depends on all rules of an operation: it is in `rewrite/errors.ts`.
+import { type Book, formOf } from './book.ts';
 import type { Path } from '../../edits/run.ts';
 import type { ResponseWords, StatusPattern } from './kind.ts';
 
@@ -39,4 +40,37 @@ export const ERROR_FORMS = {
 export const words: ResponseWords<ErrorsRule> = {
   of: 'responses',
   say: () => 'name members in errors as V1 does',
+};
+
+/** How a rule book has it. */
+export const book: Book<never, ErrorsRule> = {
+  response: {
+    form: ({ z, strict, status }) =>
+      formOf(
+        strict({
+          errors: z.union(
+            [
+              z.literal(true),
+              strict({
+                details: z
+                  .record(z.string().min(1), z.string().min(1))
+                  .describe(
+                    "V2's sentences, and V1's in their place, for words that no renaming can derive.",
+                  ),
+              }),
+            ],
+            { error: 'true, or a mapping with details' },
+          ),
+          status,
+        }).describe("Converts V2's pointers, names and sentences in error bodies back to V1's."),
+        (source, place) => {
+          const details = source.errors === true ? {} : source.errors.details;
+          return [{ rule: { rule: 'errors', details, status: place.status } }];
+        },
+      ),
+    usual: ['4xx', '5xx'],
+    effect: ['converts errors to V1'],
+    effectOn: () => [],
+    adds: true,
+  },
 };

@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import { DraftArray, DraftElement, type DraftMember, markChanged } from '../../edits/draft.ts';
 import {
   aboutMember,
@@ -21,6 +23,25 @@ export const kind: ResponseKind<ResponseListRule> = { compile, changesValue: tru
 export const words: ResponseWords<ResponseListRule> = {
   of: 'responses',
   say: ({ to }, name) => `take the first of ${name} as ${to}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, ResponseListRule> = {
+  response: {
+    form: ({ strict, memberPath, name, status }) =>
+      formOf(
+        strict({ first: memberPath, to: name.exactOptional(), status }).describe(
+          'Replaces a list with its first element.',
+        ),
+        ({ first, to }, { status }) => {
+          const path = readPath(first);
+          const name = to === undefined ? (path.at(-1) ?? '') : readName(to);
+          return [{ rule: { rule: 'first', path, to: name, status } }];
+        },
+      ),
+    effect: ['takes the first of '],
+    takes: ({ path, to }) => path.at(-1) !== to,
+  },
 };
 
 /** Puts the first element of the list in the named member in its place: null for an empty list; another value stays. */

@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import { copyOf, currentName, DraftObject, find, insertBehind } from '../../edits/draft.ts';
 import { type CompiledRule, type Path, pathIds, readsOfObject, type RuleBase } from '../../edits/run.ts';
 import type { NameTable } from '../../json/names.ts';
@@ -18,6 +20,28 @@ export const kind: ResponseKind<FlattenRule> = { compile };
 export const words: ResponseWords<FlattenRule> = {
   of: 'responses',
   say: ({ members }, name) => `flatten ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, FlattenRule> = {
+  response: {
+    form: ({ z, strict, optional, memberPath, name, status }) =>
+      formOf(
+        strict({
+          flatten: memberPath,
+          members: optional(z.array(name).min(1), 'The members to add; all when absent.'),
+          status,
+        }).describe('Adds the members of a sub-object of a response to the object around it, where absent.'),
+        (source, place) => {
+          const members = source.members?.map(readName);
+          return [
+            { rule: { rule: 'flatten', path: readPath(source.flatten), members, status: place.status } },
+          ];
+        },
+      ),
+    effect: ['flattens '],
+    same: ({ members }) => [members?.toSorted()],
+  },
 };
 
 /** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */

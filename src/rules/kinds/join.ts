@@ -1,3 +1,6 @@
+import type * as zod from 'zod';
+import { declareMembers, type Blocks, type Book, formOf, objectsAt } from './book.ts';
+import { beginsWith, printPath, readName } from './paths.ts';
 import { type NameTable, spelledText } from '../../json/names.ts';
 import { type Draft, type DraftMember, type DraftObject, find, takeAll } from '../../edits/draft.ts';
 import { type CompiledRule, type Path, pathIds, PLAIN, type RuleBase, type Stop } from '../../edits/run.ts';
@@ -56,6 +59,93 @@ export const words: Words<JoinRule, ResponseJoinRule> = {
   say: ({ members, to }, _, where) => `join ${members.join(', ')}${where} to ${to}`,
   done: ({ name, to }) => `${name} becomes a part of ${to}.`,
 };
+
+/** How a rule book has it. */
+export const book: Book<JoinRule, ResponseJoinRule> = {
+  request: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            join: namesOfParts(blocks).describe('The members, in the order of their strings.'),
+            in: blocks.inside,
+            to: blocks.name.describe('The member with the joined string.'),
+            ...separation(blocks),
+          })
+          .describe('Joins strings to one.'),
+        (source, place) =>
+          declareMembers(place, 'join', { in: source.in, of: source.join }, (objects) => {
+            return { rule: 'join', ...objects, to: readName(source.to), ...separatedBy(source) };
+          }),
+      ),
+    policies: ['conflict', 'value'],
+    learn: ({ in: objects, members, to }, facts) => facts.become(objects, members, [to]),
+    gives: 'joined',
+    inexact: (rule) => [
+      `the inverse of join to ${printPath([...rule.in, rule.to])} is not exact: a text with more of ${JSON.stringify(rule.with)} is split at the ${rule.at}, and absent parts are not known`,
+    ],
+    patched: ({ in: objects, members, to }) =>
+      `with only some of ${members.join(' and ')} replaces the whole of ${printPath([...objects, to])}`,
+  },
+  response: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            join: namesOfParts(blocks),
+            in: blocks.inside,
+            to: blocks.name,
+            ...separation(blocks),
+            status: blocks.status,
+          })
+          .describe('Joins strings to one.'),
+        (source, { status }) => {
+          const members = source.join.map(readName);
+          const path = objectsAt(source.in);
+          const to = readName(source.to);
+          return [{ rule: { rule: 'join', members, path, to, ...separatedBy(source), status } }];
+        },
+      ),
+    effect: ['joins '],
+    effectOn: ({ path, members }) => members.map((member) => [...path, member]),
+    same: ({ members }) => [members],
+    takes: (rule, path) =>
+      rule.members.some((member) => member !== rule.to && beginsWith(path, [...rule.path, member])),
+  },
+};
+
+/** The names of the parts of a string. */
+export function namesOfParts({ z, name }: Blocks): zod.ZodArray<zod.ZodString> {
+  return z
+    .array(name)
+    .refine((names) => names.length > 1, 'needs at least two names')
+    .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them');
+}
+
+/** The keys that say what separates the parts of a string. */
+export function separation({ z, optional, text }: Blocks): {
+  readonly with: zod.ZodString;
+  readonly at: zod.ZodExactOptional<zod.ZodEnum<{ first: 'first'; last: 'last' }>>;
+} {
+  return {
+    with: text.describe('The text between the parts.'),
+    at: optional(
+      z.enum(['first', 'last']),
+      'Which separators split a string that has too many: the first or the last; last when absent.',
+    ),
+  };
+}
+
+/** What those keys say. */
+export function separatedBy({
+  with: separator,
+  at = 'last',
+}: {
+  readonly with: string;
+  readonly at?: Separated['at'];
+}): Separated {
+  return { with: separator, at };
+}
 
 /** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */
 function compile(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule {

@@ -3,7 +3,12 @@ import type { NameTable } from '../../json/names.ts';
 import * as alias from './alias.ts';
 import type { AliasRule } from './alias.ts';
 import * as convert from './convert.ts';
-import { type ConvertRule, isConversionName, type QueryConvertRule, type ResponseConvertRule } from './convert.ts';
+import {
+  type ConvertRule,
+  isConversionName,
+  type QueryConvertRule,
+  type ResponseConvertRule,
+} from './convert.ts';
 import * as copy from './copy.ts';
 import type { CopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
@@ -23,9 +28,11 @@ import type { ListRule, ResponseListRule } from './list.ts';
 import * as map from './map.ts';
 import type { HeaderMapRule, MapRule, QueryMapRule, ResponseMapRule } from './map.ts';
 import * as move from './move.ts';
-import type { HeaderQueryRule, MoveRule, ResponseMoveRule } from './move.ts';
+import type { MoveRule, ResponseMoveRule } from './move.ts';
 import * as nest from './nest.ts';
 import type { NestRule } from './nest.ts';
+import * as query from './query.ts';
+import type { HeaderQueryRule } from './query.ts';
 import * as rename from './rename.ts';
 import type { HeaderRenameRule, QueryRenameRule, RenameBackRule, RenameRule } from './rename.ts';
 import * as set from './set.ts';
@@ -71,6 +78,12 @@ export type RequestRule =
   | JoinRule
   | SplitRule;
 
+/** A query rule: one declaration for the query of a V1 request. A closed union. */
+export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
+
+/** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
+export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
+
 /** A response rule that states its effect and its place, unlike `inverse`. */
 export type ExplicitResponseRule =
   | RenameBackRule
@@ -90,12 +103,6 @@ export type ExplicitResponseRule =
   | ResponseJoinRule
   | ResponseSplitRule
   | LookupRule;
-
-/** A query rule: one declaration for the query of a V1 request. A closed union. */
-export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
-
-/** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
-export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
 
 /** A response rule whose work on bytes depends on nothing else. */
 export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
@@ -157,7 +164,7 @@ const HEADER_KINDS: ByName<HeaderRule, HeaderKind<HeaderRule>> = {
   default: set.header,
   strip: strip.header,
   map: map.header,
-  query: move.header,
+  query: query.header,
 };
 
 /** The response rules that are not as those of requests are. */
@@ -211,11 +218,8 @@ export function headerRuleName({ rule }: HeaderRule): Exclude<HeaderRule['rule']
 
 /** True for a rule that gives a member another value, because V2's values differ from V1's. */
 export function changesValue(rule: string): boolean {
-  if (isConversionName(rule)) return true;
-  const kinds: Readonly<Record<string, ChangesValue | undefined>> = Object.hasOwn(LENSES, rule)
-    ? LENSES
-    : RESPONSE_KINDS;
-  return kinds[rule]?.changesValue === true;
+  const kinds: Readonly<Record<string, ChangesValue | undefined>> = { ...RESPONSE_KINDS, ...LENSES };
+  return isConversionName(rule) || kinds[rule]?.changesValue === true;
 }
 
 /** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */

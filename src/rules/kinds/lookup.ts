@@ -1,3 +1,5 @@
+import { type Book, formOf, objectsAt } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import { JsonDocument } from '../../json/document.ts';
 import type { NameTable } from '../../json/names.ts';
 import { addMade, type DraftMember, type DraftObject, type Template, write } from '../../edits/draft.ts';
@@ -35,6 +37,71 @@ export const words: ResponseWords<LookupRule> = {
   keeps: true,
   say: ({ address, take, as }, name) =>
     `look ${name} up at ${printAddress(address)}, and take ${take.join(', ')} as ${as}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, LookupRule> = {
+  response: {
+    form: ({ z, strict, optional, memberPath, inside, name, resource, status }) =>
+      formOf(
+        strict({
+          lookup: memberPath.describe('The path to the member with the key of what is looked up.'),
+          in: inside,
+          get: optional(
+            z.string(),
+            "The address of one object, below V2's prefix: /users/{owner_id}. The member of lookup is in braces, or {} stands for it.",
+          ),
+          many: optional(
+            z.string(),
+            'The address for all keys of a response in one request, separated by commas: /users?ids={}.',
+          ),
+          by: optional(name, 'With many: the member of the answered items that has the key; id when absent.'),
+          resource: resource.describe(
+            "Where V2's answer has the object, or with many the list; that of the rule book when absent.",
+          ),
+          take: z
+            .array(name)
+            .min(1)
+            .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them')
+            .describe('The members to take; each keeps its bytes.'),
+          as: name.describe('The member for them, in the same object; that of lookup itself is replaced.'),
+          absent: optional(
+            z.union([z.enum(['omit', 'null', 'fail']), z.null()], { error: 'omit, null or fail' }),
+            'What clients get where V2 has no such object, or does not say in time: no member (omit, when absent), null, or 502 for the whole response (fail).',
+          ),
+          status,
+        }).describe(
+          'Adds members of another object of V2, which the gateway asks for with the credentials of the client.',
+        ),
+        (source, place) => {
+          const { many, get = many ?? '', by = 'id', resource: within, absent = 'omit', take, as } = source;
+          // An address without braces, or with several, is a fault of its own.
+          const [before = '', after = ''] = get.split(/\{[^{}]*\}/);
+          const address = {
+            before,
+            after,
+            ...(many === undefined ? {} : { by: readName(by) }),
+            ...(within === undefined ? {} : { resource: within === '' ? [] : readPath(within) }),
+          };
+          const path = [...objectsAt(source.in), ...readPath(source.lookup)];
+          return [
+            {
+              rule: {
+                rule: 'lookup',
+                path,
+                address,
+                take: take.map(readName),
+                as: readName(as),
+                absent: absent ?? 'null',
+                status: place.status,
+              },
+            },
+          ];
+        },
+      ),
+    effect: ['looks up '],
+    takes: () => true,
+  },
 };
 
 const NULL_TEMPLATE: Template = { kind: 'literal', bytes: new TextEncoder().encode(NULL) };

@@ -1,4 +1,17 @@
-import { type NameTable, printScalar } from '../../json/names.ts';
+import type * as zod from 'zod';
+import {
+  declareMember,
+  type Blocks,
+  type Book,
+  formOf,
+  type Place,
+  type Report,
+  type Scalar,
+  type SourcePath,
+  textAt,
+} from './book.ts';
+import { mayListMembers, printPath, readPath } from './paths.ts';
+import { type NameTable, printScalar, readScalar, scalarOf } from '../../json/names.ts';
 import type { Field } from '../../edits/header-run.ts';
 import { type Parameter, UNMAPPED } from '../../edits/query-run.ts';
 import { decodeQueryText, type QueryPart, withRawValue, wordsIn } from '../../http/target.ts';
@@ -104,6 +117,203 @@ export const words: Words<MapRule, ResponseMapRule> = {
   none: ({ member }, place) => `${place} has no ${member} with one of these values.`,
   done: ({ name }) => `The value of ${name} becomes the one that V2 has for it.`,
 };
+
+/** How a rule book has it: for members, parameters and fields. */
+export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> = {
+  request: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            map: valuesIn(blocks).describe(
+              'V2 values by V1 value. A key that is the text of a number, true, false or null is that; double quotes inside the key make it a text: \'"1"\'.',
+            ),
+            of: blocks.memberPath,
+            in: blocks.inside,
+          })
+          .describe('Replaces the value of a member that is listed; any other value stays.'),
+        (source, place) =>
+          declareMember(
+            place,
+            'of',
+            { in: source.in, of: source.of },
+            (member) => ({ rule: 'map', ...member, values: valuesOf(source.map, place) }),
+            pathsOf(source.map, place),
+          ),
+      ),
+    faults: ({ rule, inside, members }, fault) =>
+      valueFaults(rule.values, (index) => members[index + 1] ?? inside, fault),
+    learn: ({ in: objects, member, values }, facts) =>
+      facts.replace(
+        objects,
+        member,
+        values.map(({ from }) => printScalar(from)),
+        values.map(({ to }) => printScalar(to)),
+      ),
+    stale: ({ in: objects, member, values }, facts) =>
+      staleValues(values, ({ from }) => facts.replacedBy([...objects, member], printScalar(from))),
+    subject: ({ in: objects, member, values }, part) => {
+      const value = part === 0 ? undefined : values[part - 1];
+      const of = `map of ${printPath([...objects, member])}`;
+      return value === undefined ? of : `${of} from ${printScalar(value.from)}`;
+    },
+    inexact: ({ in: objects, member, values }) => {
+      const undone = new Set(inverseValues(values).map(({ from }) => printScalar(from)));
+      const shared = new Set(values.map(({ to }) => printScalar(to)).filter((value) => !undone.has(value)));
+      return [...shared].map((value) => {
+        const sources = values.filter(({ to }) => printScalar(to) === value);
+        const names = sources.map(({ from }) => printScalar(from)).join(' and ');
+        return `${names} of ${printPath([...objects, member])} both become ${value}, which has no inverse: responses keep ${value}; a response map can choose one`;
+      });
+    },
+  },
+  response: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            map: valuesIn(blocks).describe('V1 values by V2 value; the keys are read as in a request rule.'),
+            of: blocks.memberPath,
+            status: blocks.status,
+          })
+          .describe('Replaces the value of a member of a response that is listed; any other value stays.'),
+        (source, place) => {
+          const values = valuesOf(source.map, place);
+          const rule = { rule: 'map', path: readPath(source.of), values, status: place.status } as const;
+          return [{ rule, values: pathsOf(source.map, place) }];
+        },
+      ),
+    faults: ({ rule, values = [] }, at, fault) =>
+      valueFaults(rule.values, (index) => values[index] ?? at, fault),
+    effect: ['maps '],
+  },
+  query: {
+    form: (blocks) => {
+      const { z, strict, optional, parameter } = blocks;
+      const separator = z
+        .string()
+        .regex(
+          /^[ !"$'-/:-@[-^`{-~]{1,4}$/,
+          'must be one to four ASCII characters that are no letters or digits',
+        );
+      const sign = z.string().regex(/^[ !"$'-~]{1,12}$/, 'must be one to twelve ASCII characters');
+      const schema = strict({
+        map: valuesIn(blocks).describe('V2 values by V1 value, both as text.'),
+        of: parameter,
+        with: optional(
+          z.union([separator, z.array(separator).min(1).max(8)], { error: 'a separator or a list of them' }),
+          'What separates the values, where one parameter has a list of them: a comma, for example.',
+        ),
+        sign: optional(
+          z.union([sign, z.array(sign).min(1).max(8)], { error: 'a text or a list of texts' }),
+          'What may stand before or after a value of a list, and stays: - or :desc, for example. Needs with.',
+        ),
+      }).describe('Replaces the value of a query parameter that is listed; any other value stays.');
+      return formOf(schema, (source, place) => {
+        const { with: separators, sign } = source;
+        const rule: QueryMapRule = {
+          rule: 'map',
+          parameter: source.of,
+          values: textsOf(source.map, place),
+          ...(separators === undefined ? {} : { with: [separators].flat() }),
+          ...(sign === undefined ? {} : { sign: [sign].flat() }),
+        };
+        return [{ rule, parts: [[...place.path, 'of'], ...pathsOf(source.map, place)] }];
+      });
+    },
+    faults: ({ rule, parts: [first = [], ...parts] }, fault) => {
+      valueFaults(rule.values, (index) => parts[index] ?? first, fault);
+      if (rule.sign === undefined || rule.with !== undefined) return;
+      const message = `sign has no effect without with; write what separates the values of "${rule.parameter}"`;
+      fault(first, message);
+    },
+    looksFor: ({ parameter }) => [parameter],
+    // A list may have the values that an earlier map has replaced where they stand alone.
+    stale: ({ parameter, values, with: separators }, names) => {
+      if (separators !== undefined) return [];
+      return staleValues(values, ({ from }) => names.replacedBy(parameter, from.text));
+    },
+    learn: ({ parameter, values, with: separators }, names) => {
+      if (separators !== undefined) return names.change(parameter);
+      const [from, to] = [values.map((value) => value.from.text), values.map((value) => value.to.text)];
+      return names.replace(parameter, from, to);
+    },
+    warning: ({ parameter, with: separators }) => {
+      if (separators !== undefined || !mayListMembers(parameter)) return undefined;
+      return `"${parameter}" may have a list, and map looks up whole values; if it has one, add with: ','`;
+    },
+  },
+  headers: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            map: valuesIn(blocks).describe('V2 values by V1 value, both as text.'),
+            of: blocks.field,
+          })
+          .describe('Replaces the value of a header field that is listed; any other value stays.'),
+        (source, place) => {
+          const rule = { rule: 'map', field: source.of, values: textsOf(source.map, place) } as const;
+          return [{ rule, parts: [[...place.path, 'of'], ...pathsOf(source.map, place)] }];
+        },
+      ),
+    faults: ({ rule, parts: [first = [], ...parts] }, fault) =>
+      valueFaults(rule.values, (index) => parts[index] ?? first, fault),
+    looksFor: ({ field }) => [field],
+  },
+};
+
+type ValueSource = Readonly<Record<string, Scalar>>;
+
+function valuesIn({ z, wellFormed, scalar }: Blocks): zod.ZodType<ValueSource> {
+  return z
+    .record(wellFormed, scalar)
+    .refine((values) => Object.keys(values).length > 0, 'has no values; write one value and its replacement');
+}
+
+/** A number keeps its digits, as those of a key do: 1.10 is not 1.1. */
+function valuesOf(source: ValueSource, { path, json }: Place): readonly MappedValue[] {
+  return Object.entries(source).map(([from, to]) => ({
+    from: readScalar(from),
+    to: typeof to === 'number' ? readScalar(json([...path, 'map', from])) : scalarOf(to),
+  }));
+}
+
+/** A query has no types: every value is a text, and double quotes around a key are not part of it, as in a body. */
+function textsOf(source: ValueSource, place: Place): readonly MappedValue[] {
+  return Object.entries(source).map(([from, to]) => ({
+    from: { isString: true, text: readScalar(from).text },
+    to: { isString: true, text: textAt(to, [...place.path, 'map', from], place) },
+  }));
+}
+
+function pathsOf(source: ValueSource, { path }: Place): readonly SourcePath[] {
+  return Object.keys(source).map((key) => [...path, 'map', key]);
+}
+
+/** A map lists each value once, and changes it. */
+function valueFaults(values: readonly MappedValue[], at: (index: number) => SourcePath, fault: Report): void {
+  const seen = new Set<string>();
+  for (const [index, { from, to }] of values.entries()) {
+    const text = printScalar(from);
+    if (seen.has(text)) fault(at(index), `map has the value ${text} already; remove one of the two`, 'key');
+    seen.add(text);
+    if (printScalar(to) === text)
+      fault(at(index), `map gives ${text} the value it has; write another, or remove it`);
+  }
+}
+
+function staleValues(
+  values: readonly MappedValue[],
+  replacedBy: (value: MappedValue) => string | undefined,
+): readonly { readonly part: number; readonly reason: string }[] {
+  return values.flatMap((value, index) => {
+    const change = replacedBy(value);
+    if (change === undefined) return [];
+    const reason = `change "${change}" replaces that value already; remove one of the two`;
+    return [{ part: index + 1, reason }];
+  });
+}
 
 /**
  * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out and

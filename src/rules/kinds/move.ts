@@ -1,6 +1,5 @@
-import { badRequest, conflictNote, filled } from '../../edits/header-run.ts';
-import { isFieldValue } from '../../http/header-list.ts';
-import { queryParts, valueOf } from '../../http/target.ts';
+import { type Book, formOf, objectsAt } from './book.ts';
+import { beginsWith, isSamePath, printPath, readPath } from './paths.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import {
@@ -33,7 +32,7 @@ import {
   type Stop,
 } from '../../edits/run.ts';
 import { isNull } from '../../edits/values.ts';
-import type { HeaderKind, Kind, Lens, StatusPattern, Words } from './kind.ts';
+import type { Kind, Lens, StatusPattern, Words } from './kind.ts';
 
 /** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
 export interface MoveRule {
@@ -54,14 +53,6 @@ export interface ResponseMoveRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Moves the value of the query parameter `parameter` to the field `to`, in place of the braces of `as`. */
-export interface HeaderQueryRule {
-  readonly rule: 'query';
-  readonly parameter: string;
-  readonly to: string;
-  readonly as: string;
-}
-
 /** Its work on the bytes of requests. */
 export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
@@ -79,29 +70,6 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
   leadsIn: true,
 };
 
-/** Moves a credential out of the query, because other parties' logs would keep it there. */
-export const header: HeaderKind<HeaderQueryRule> = {
-  apply: ({ parameter, to, as }, run) => {
-    if (run.query === '') return undefined;
-    const parts = queryParts(run.query.slice(1));
-    const [first, second] = parts.filter(({ name }) => name === parameter);
-    if (first === undefined) return undefined;
-    const name = `The query parameter ${parameter}`;
-    if (second !== undefined) return badRequest(`${name} occurs twice.`);
-    const value = valueOf(first) ?? '';
-    if (value === '' || value !== value.trim() || !isFieldValue(value))
-      return badRequest(`${name} has no value that a header field can carry.`);
-    const settled = run.settle(to, name);
-    if (typeof settled !== 'boolean') return settled;
-    const left = parts.filter((part) => part !== first);
-    run.query = left.length === 0 ? '' : `?${left.map(({ raw }) => raw).join('&')}`;
-    run.add(to, filled(as, value));
-    run.record(to, { from: `?${parameter}`, to, ...conflictNote(settled) });
-    return undefined;
-  },
-  moves: ({ parameter, to, as }) => [{ from: { query: parameter }, to, as }],
-};
-
 /** What people read of it. */
 export const words: Words<MoveRule, ResponseMoveRule> = {
   of: 'both',
@@ -113,6 +81,84 @@ export const words: Words<MoveRule, ResponseMoveRule> = {
   none: ({ from }, place) => `${place} has no ${from.join('.')}.`,
   done: ({ name, place }) => `${name} moves to ${place}.`,
 };
+
+const MOVES_TO = 'The path that it moves to; makes objects on the way. Each * is the one in move.';
+
+/** How a rule book has it. */
+export const book: Book<MoveRule, ResponseMoveRule> = {
+  request: {
+    form: ({ strict, memberPath, inside }) =>
+      formOf(
+        strict({ move: memberPath, in: inside, to: memberPath.describe(MOVES_TO) }).describe(
+          'Moves a member to another object; its value keeps its bytes.',
+        ),
+        (source, { path }) => {
+          const { path: objects, ...ends } = placesOf(source.move, source.to, source.in);
+          const at = [...path, 'move'];
+          return [{ rule: { rule: 'move', in: objects, ...ends }, inside: at, members: [at] }];
+        },
+      ),
+    policies: ['conflict'],
+    faults: ({ rule, inside }, fault) => {
+      const at = [...inside.slice(0, -1), 'to'];
+      const why = placesFault('move', rule.from, rule.to) ?? staysFault(rule);
+      if (why !== undefined) fault(at, why);
+      if (!beginsWith(rule.from, rule.to) || rule.to.length >= rule.from.length) return;
+      const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
+      fault(
+        at,
+        `move puts ${from} in the place of ${to}, which has other members; move it out under another name`,
+      );
+    },
+    learn: (rule, facts) => facts.move(rule.in, rule.from, rule.to),
+    gives: 'moved',
+  },
+  response: {
+    form: ({ strict, memberPath, status }) =>
+      formOf(
+        strict({ move: memberPath, to: memberPath.describe(MOVES_TO), status }).describe(
+          'Moves a member of a response to another object; an object that this empties goes.',
+        ),
+        (source, place) => [
+          { rule: { rule: 'move', ...placesOf(source.move, source.to), status: place.status } },
+        ],
+      ),
+    faults: ({ rule }, at, fault) => {
+      const why = placesFault('move', rule.from, rule.to) ?? staysFault(rule);
+      if (why !== undefined) fault([...at, 'to'], why);
+    },
+    effect: ['moves '],
+    effectOn: ({ path, from }) => [[...path, ...from]],
+    same: ({ from }) => [from],
+    takes: (rule, path) => beginsWith(path, [...rule.path, ...rule.from]),
+  },
+};
+
+function staysFault({ from, to }: Pick<MoveRule, 'from' | 'to'>): string | undefined {
+  return isSamePath(from, to) ? 'move leaves the member where it is; write another path' : undefined;
+}
+
+/** The paths of a move or a copy meet the same elements of arrays. */
+export function placesFault(rule: string, from: Path, to: Path): string | undefined {
+  if (!from.includes('*') && !to.includes('*')) return undefined;
+  return `each * of to must be that of ${rule}, at the same place`;
+}
+
+/** Splits two paths behind the last `*` that they have in common: what follows are the members of one object. */
+export function placesOf(
+  from: string,
+  to: string,
+  inside?: string,
+): { readonly path: Path; readonly from: Path; readonly to: Path } {
+  const [one, other] = [from, to].map((text) => [...objectsAt(inside), ...readPath(text)]);
+  const path = one?.slice(0, one.lastIndexOf('*') + 1) ?? [];
+  const length = beginsWith(other ?? [], path) ? path.length : 0;
+  return {
+    path: path.slice(0, length),
+    from: one?.slice(length) ?? [],
+    to: other?.slice(length) ?? [],
+  };
+}
 
 /** What a move or a copy reads: both of its paths, and the member by its old name as by its new one. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {

@@ -1,3 +1,5 @@
+import { declareMembers, type Book, formOf } from './book.ts';
+import { printPath, readName } from './paths.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import { DraftMember, DraftObject, find, remove, settle } from '../../edits/draft.ts';
@@ -48,6 +50,32 @@ export const words: Words<NestRule> = {
   named: ({ members }) => members.map((member) => [member]),
   say: ({ members, under }, _, where) => `nest ${members.join(', ')}${where} under ${under}`,
   done: ({ name, around }) => `${name} moves into ${around}.`,
+};
+
+/** How a rule book has it. */
+export const book: Book<NestRule> = {
+  request: {
+    form: ({ z, strict, name, inside }) =>
+      formOf(
+        strict({
+          nest: z.array(name).min(1).describe('The members to move.'),
+          in: inside,
+          under: name.describe('The sub-object they move into.'),
+        }).describe('Moves the named members of an object into a sub-object of it.'),
+        (source, place) =>
+          declareMembers(place, 'nest', { in: source.in, of: source.nest }, (objects) => {
+            return { rule: 'nest', ...objects, under: readName(source.under) };
+          }),
+      ),
+    policies: ['conflict'],
+    faults: ({ rule, members }, fault) => {
+      const at = members[rule.members.indexOf(rule.under)];
+      if (at !== undefined) fault(at, `nest would move "${rule.under}" into itself; remove it from the list`);
+    },
+    learn: ({ in: objects, members, under }, facts) => facts.nest(objects, members, under),
+    fate: (rule) => `then nests under ${printPath([...rule.in, rule.under])}`,
+    hasMembers: true,
+  },
 };
 
 /** A `nest` rule while it applies. */

@@ -1,5 +1,5 @@
 import { spelledText } from '../../json/names.ts';
-import { type ConversionKind, type ConversionWords, isString } from './conversion.ts';
+import { type ConversionBook, type ConversionKind, type ConversionWords, isString } from './conversion.ts';
 
 /** Puts a text in front of a string (`prefix`), or takes it away (`unprefix`). */
 export interface PrefixConversion {
@@ -20,4 +20,12 @@ export const conversion: ConversionKind<PrefixConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `prefix ${name} with ${own.with}`,
+};
+
+/** How a rule book has it. */
+export const book: ConversionBook<PrefixConversion> = {
+  description: 'Puts a text in front of a string.',
+  keys: ({ text }) => ({ with: text }),
+  read: (source: Pick<PrefixConversion, 'with'>) => ({ rule: 'prefix', with: source.with }),
+  isOfTexts: true,
 };

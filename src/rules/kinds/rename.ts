@@ -1,3 +1,5 @@
+import { declareMember, type Book, formOf, type NameFacts } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import { conflictNote, filled, badRequest } from '../../edits/header-run.ts';
 import { isNamed } from '../../http/header-list.ts';
 import { withName } from '../../http/target.ts';
@@ -91,6 +93,104 @@ export const words: Words<RenameRule, RenameBackRule> = {
   none: ({ member }, place) => `${place} has no member ${member}.`,
   done: ({ name, to }) => `${name} is now called ${to}.`,
 };
+
+/** How a rule book has it: for members, parameters and fields. */
+export const book: Book<RenameRule, RenameBackRule, QueryRenameRule, HeaderRenameRule> = {
+  request: {
+    form: ({ strict, memberPath, inside, name }) =>
+      formOf(
+        strict({
+          rename: memberPath,
+          in: inside,
+          to: name.describe('The new name, in the same object.'),
+        }).describe('Gives a member a new name; its value keeps its bytes and its place.'),
+        (source, place) =>
+          declareMember(place, 'rename', { in: source.in, of: source.rename }, (member) => {
+            return { rule: 'rename', ...member, to: readName(source.to) };
+          }),
+      ),
+    policies: ['conflict'],
+    faults: ({ rule, inside, members }, fault) => {
+      if (rule.member === rule.to) fault(members[0] ?? inside, sameName(rule.to));
+    },
+    learn: ({ in: objects, member, to }, facts) => facts.rename(objects, member, to),
+    gives: 'renamed',
+    fate: ({ to }) => `then renames to "${to}"`,
+  },
+  response: {
+    form: ({ strict, memberPath, name, status }) =>
+      formOf(
+        strict({
+          rename: memberPath,
+          to: name.describe('The V1 name, in the same object.'),
+          status,
+        }).describe('Gives a member of a response its V1 name; its value keeps its bytes and its place.'),
+        (source, place) => [
+          {
+            rule: {
+              rule: 'rename',
+              path: readPath(source.rename),
+              to: readName(source.to),
+              status: place.status,
+            },
+          },
+        ],
+      ),
+    faults: ({ rule }, at, fault) => {
+      if (rule.path.at(-1) === rule.to)
+        fault([...at, 'to'], `rename gives "${rule.to}" the name it has; write the V1 name in to`);
+    },
+    effect: ['renames '],
+    takes: () => true,
+  },
+  query: {
+    form: ({ strict, parameter }) =>
+      formOf(
+        strict({ rename: parameter, to: parameter.describe('The new name.') }).describe(
+          'Gives a query parameter a new name, each time it occurs.',
+        ),
+        ({ rename, to }, { path }) => [
+          { rule: { rule: 'rename', parameter: rename, to }, parts: [[...path, 'rename']] },
+        ],
+      ),
+    faults: ({ rule, parts }, fault) => {
+      if (rule.parameter === rule.to) fault(parts[0] ?? [], sameName(rule.to));
+    },
+    looksFor: ({ parameter }) => [parameter],
+    learn: ({ parameter, to }, names) => learnRename(parameter, to, names),
+  },
+  headers: {
+    form: ({ strict, field, template }) =>
+      formOf(
+        strict({ rename: field, to: field.describe('The new name.'), as: template }).describe(
+          'Gives a header field a new name, each time it occurs.',
+        ),
+        ({ rename, to, as }, { path }) => [
+          {
+            rule: { rule: 'rename', field: rename, to, ...(as === undefined ? {} : { as }) },
+            parts: [[...path, 'rename']],
+          },
+        ],
+      ),
+    hasConflict: true,
+    faults: ({ rule, parts }, fault) => {
+      if (rule.as !== undefined || rule.field.toLowerCase() !== rule.to.toLowerCase()) return;
+      const message = `rename gives "${rule.to}" the name it has, as case does not count; write another in to`;
+      fault(parts[0] ?? [], message);
+    },
+    looksFor: ({ field }) => [field],
+    learn: ({ field, to }, names) => learnRename(field, to, names),
+  },
+};
+
+function sameName(to: string): string {
+  return `rename gives "${to}" the name it has; write the V2 name in to`;
+}
+
+function learnRename(from: string, to: string, names: NameFacts): void {
+  names.take(from, `renames "${from}" to "${to}"`);
+  names.add(to);
+}
 
 /** Renames the named member; an existing member with the new name is dropped, because each side has only one such attribute. */
 function compile(rule: RenameRule, base: RuleBase, names: NameTable): CompiledRule {

@@ -1,4 +1,4 @@
-import { type ConversionKind, type ConversionWords, NUMBER } from './conversion.ts';
+import { type ConversionBook, type ConversionKind, type ConversionWords, NUMBER } from './conversion.ts';
 
 /** Multiplies a number by a decimal with a finite inverse. */
 export interface ScaleConversion {
@@ -24,6 +24,28 @@ export const conversion: ConversionKind<ScaleConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
+};
+
+/** How a rule book has it. */
+export const book: ConversionBook<ScaleConversion> = {
+  description: 'Multiplies a number exactly.',
+  keys: ({ z, optional }) => ({
+    by: z
+      .number()
+      .refine(
+        (value) => inverseFactor(String(value)) !== undefined,
+        'is not a valid factor: write a decimal above zero with a finite inverse, such as 100, 0.01 or 2.5',
+      )
+      .describe('A decimal with a finite inverse, such as 100 or 0.01.'),
+    digits: optional(
+      z.int().min(0).max(30),
+      "Minimum number of decimals in the larger unit, which is V1's if by is more than 1.",
+    ),
+  }),
+  read: ({ by, digits = 0 }: { readonly by: number; readonly digits?: number }) => {
+    return { rule: 'scale', by: String(by), digits };
+  },
+  isOfTexts: true,
 };
 
 /** A decimal: `coefficient` times ten to the power of `exponent`. */

@@ -8,7 +8,8 @@ import type { ResponseElementsRule } from './elements.ts';
 import type { DeprecationsRule } from './deprecations.ts';
 import type { FlattenRule } from './flatten.ts';
 import type { ResponseJoinRule, ResponseSplitRule } from './join.ts';
-import { memberAt, type PlacedEdit, type SchemaEdits } from './kind.ts';
+import { memberAt } from './kind.ts';
+import type { PlacedEdit, SchemaEdits } from './schema-edits.ts';
 import { type ByName, type KindOfResponseRule, lensOf, type RequestRule } from './kinds.ts';
 import type { ResponseListRule } from './list.ts';
 import type { LookupRule } from './lookup.ts';
@@ -209,7 +210,7 @@ export function requestSchemaEdits<Edit>(
   if (own !== undefined) return own(rule, make);
   const objects = 'in' in rule ? rule.in : [];
   const inverse = lensOf(rule).inverse(rule, objects, { inside: (path) => path, hasNulls: false });
-  if ('reason' in inverse) return [];
+  if (typeof inverse === 'string') return [];
   return inverse.flatMap((back) => responseSchemaEdits({ ...back, status: [] }, make));
 }
 

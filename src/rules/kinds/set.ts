@@ -1,9 +1,33 @@
+import type * as zod from 'zod';
+import {
+  type Blocks,
+  type Book,
+  type Declared,
+  type DeclaredBack,
+  type DeclaredNames,
+  type Form,
+  formOf,
+  type NameFacts,
+  objectsAt,
+  type StaleName,
+  textAt,
+  textIn,
+} from './book.ts';
+import { printPath, readPath } from './paths.ts';
 import { valueOf, withValue } from '../../http/target.ts';
 import { JsonDocument } from '../../json/document.ts';
 import type { JsonScalar, NameTable } from '../../json/names.ts';
 import { addLast, find, type Template, write } from '../../edits/draft.ts';
 import { type CompiledRule, OTHER, type Path, pathIds, PLAIN, type RuleBase } from '../../edits/run.ts';
-import type { HeaderKind, Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
+import {
+  type HeaderKind,
+  type Kind,
+  type Lens,
+  memberAt,
+  type QueryKind,
+  type StatusPattern,
+  type Words,
+} from './kind.ts';
 import type { ResponseStripRule } from './strip.ts';
 
 const encoder = new TextEncoder();
@@ -110,6 +134,152 @@ export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
   none: ({ member }, place) => `${place} has ${member} already.`,
   done: ({ to }) => `${to} is added, because it is absent.`,
 };
+
+/** How a rule book has it: for members, parameters and fields. */
+export const book: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> = {
+  request: {
+    form: (blocks) =>
+      requestForm(
+        'set',
+        blocks,
+        'Gives members a value, whether or not they are there; makes no objects around them.',
+      ),
+    learn: ({ in: objects, member }, facts) => facts.add(objects, member, true),
+    makes: true,
+  },
+  response: {
+    form: (blocks) =>
+      responseForm('set', blocks, 'Gives members of a response a value, whether or not they are there.'),
+    effect: ['gives ', ' a value'],
+    same: ({ json }) => [json],
+    adds: true,
+  },
+  query: {
+    form: (blocks) =>
+      queryForm('set', blocks, 'Gives query parameters a value, whether or not they are there.'),
+    looksFor: () => [],
+    learn: ({ parameter }, names) => names.set(parameter),
+  },
+  headers: {
+    form: ({ strict, field, fieldValue }) =>
+      formOf(
+        strict({ set: field, to: fieldValue.describe('Its value.') }).describe('Sets a header field.'),
+        ({ set, to }, { path }) => [
+          { rule: { rule: 'set', field: set, value: to }, parts: [[...path, 'set']] },
+        ],
+      ),
+    looksFor: () => [],
+    learn: ({ field }, names) => names.set(field),
+  },
+};
+
+/** How a rule book has `default`. */
+export const bookOfDefault: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> = {
+  request: {
+    form: (blocks) =>
+      requestForm(
+        'default',
+        blocks,
+        'Gives members a value where they are absent; makes no objects around them.',
+      ),
+    learn: ({ in: objects, member }, facts) => facts.add(objects, member, false),
+    makes: true,
+    inexact: (rule) => {
+      const of = printPath([...rule.in, rule.member]);
+      return [
+        scalarOf(rule) === undefined
+          ? `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`
+          : `the inverse of default of ${of} is not exact: responses lack it when it has this value, even if a client sent it`,
+      ];
+    },
+  },
+  response: {
+    form: (blocks) =>
+      responseForm('default', blocks, 'Gives members of a response a value where they are absent.'),
+    effect: ['gives ', ' a value'],
+    adds: true,
+  },
+  query: {
+    form: (blocks) => queryForm('default', blocks, 'Gives query parameters a value where they are absent.'),
+    looksFor: () => [],
+    stale: ({ parameter }, names) => staleDefault(parameter, names),
+    learn: ({ parameter }, names) => names.set(parameter),
+  },
+  headers: {
+    form: ({ strict, field, fieldValue }) =>
+      formOf(
+        strict({ default: field, to: fieldValue.describe('Its value.') }).describe(
+          'Adds a header field that is absent.',
+        ),
+        (source, { path }) => [
+          {
+            rule: { rule: 'default', field: source.default, value: source.to },
+            parts: [[...path, 'default']],
+          },
+        ],
+      ),
+    looksFor: () => [],
+    stale: ({ field }, names) => staleDefault(field, names),
+    learn: ({ field }, names) => names.set(field),
+  },
+};
+
+function staleDefault(name: string, names: NameFacts): readonly StaleName[] {
+  const change = names.setBy(name);
+  return change === undefined
+    ? []
+    : [{ part: 0, reason: `change "${change}" sets it already; remove one of the two` }];
+}
+
+type Word = SetRule['rule'];
+
+function requestForm(word: Word, blocks: Blocks, description: string): Form<Declared<SetRule>> {
+  return {
+    schema: blocks.strict({ [word]: valuesByPath(blocks), in: blocks.inside }).describe(description),
+    read: (source, { path, json }) =>
+      entriesOf(source, word).map(([key, value]) => {
+        const at = [...path, word, key];
+        const place = memberAt([...objectsAt(textIn(source, 'in')), ...readPath(key)]);
+        return { rule: { rule: word, ...place, json: json(at), value }, inside: at, members: [at] };
+      }),
+  };
+}
+
+function responseForm(word: Word, blocks: Blocks, description: string): Form<DeclaredBack<ResponseSetRule>> {
+  return {
+    schema: blocks.strict({ [word]: valuesByPath(blocks), status: blocks.status }).describe(description),
+    read: (source, { path, json, status }) =>
+      entriesOf(source, word).map(([key, value]) => {
+        return { rule: { rule: word, path: readPath(key), json: json([...path, word, key]), value, status } };
+      }),
+  };
+}
+
+function queryForm(word: Word, blocks: Blocks, description: string): Form<DeclaredNames<QuerySetRule>> {
+  const values = blocks.z
+    .record(blocks.parameter, blocks.scalar)
+    .refine((named) => Object.keys(named).length > 0, 'names no parameter; write one and its value');
+  return {
+    schema: blocks.strict({ [word]: values }).describe(description),
+    read: (source, place) =>
+      entriesOf(source, word).map(([parameter, value]) => {
+        const at = [...place.path, word, parameter];
+        return { rule: { rule: word, parameter, text: textAt(value, at, place) }, parts: [at] };
+      }),
+  };
+}
+
+function valuesByPath({ z, memberPath, jsonValue }: Blocks): zod.ZodType {
+  return z
+    .record(memberPath, jsonValue)
+    .refine((values) => Object.keys(values).length > 0, 'names no member; write a path and its value')
+    .describe('Values by path: any value of JSON, written as in YAML.');
+}
+
+function entriesOf(source: object, word: Word): readonly (readonly [key: string, value: unknown])[] {
+  const values: unknown = Reflect.get(source, word);
+  return typeof values === 'object' && values !== null ? Object.entries(values) : [];
+}
 
 /** The value of a `default`; undefined for an object or a list. */
 function scalarOf({ json, value }: SetRule): JsonScalar | undefined {

@@ -1,9 +1,18 @@
+import { declareMember, type Book, formOf } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import type { NameTable } from '../../json/names.ts';
 import { addLast, type DraftMember, type DraftObject } from '../../edits/draft.ts';
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
 import { rawIndex, textOf } from './conversion.ts';
-import type { JoinRule, ResponseJoinRule, ResponseSplitRule } from './join.ts';
+import {
+  type JoinRule,
+  namesOfParts,
+  type ResponseJoinRule,
+  type ResponseSplitRule,
+  separatedBy,
+  separation,
+} from './join.ts';
 import type { Kind, Words, Lens } from './kind.ts';
 
 /** Splits the string in the member `member` of each object at `in` into the members `to`. */
@@ -34,6 +43,51 @@ export const words: Words<SplitRule, ResponseSplitRule> = {
   named: ({ member }) => [[member]],
   say: ({ to }, name, where) => `split ${name}${where} into ${to.join(', ')}`,
   done: ({ name, to }) => `A part of ${name} becomes ${to}.`,
+};
+
+/** How a rule book has it. */
+export const book: Book<SplitRule, ResponseSplitRule> = {
+  request: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            split: blocks.memberPath,
+            in: blocks.inside,
+            to: namesOfParts(blocks).describe('The members for the parts, in order.'),
+            ...separation(blocks),
+          })
+          .describe('Splits a string into several members.'),
+        (source, place) =>
+          declareMember(place, 'split', { in: source.in, of: source.split }, (objects) => {
+            return { rule: 'split', ...objects, to: source.to.map(readName), ...separatedBy(source) };
+          }),
+      ),
+    policies: ['conflict', 'value'],
+    learn: ({ in: objects, member, to }, facts) => facts.become(objects, [member], to),
+    gives: 'split',
+  },
+  response: {
+    form: (blocks) =>
+      formOf(
+        blocks
+          .strict({
+            split: blocks.memberPath,
+            to: namesOfParts(blocks),
+            ...separation(blocks),
+            status: blocks.status,
+          })
+          .describe('Splits a string into several members.'),
+        (source, { status }) => {
+          const to = source.to.map(readName);
+          return [
+            { rule: { rule: 'split', path: readPath(source.split), to, ...separatedBy(source), status } },
+          ];
+        },
+      ),
+    effect: ['splits '],
+    takes: ({ path, to }) => !to.some((part) => part === path.at(-1)),
+  },
 };
 
 /** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */

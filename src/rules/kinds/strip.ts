@@ -1,3 +1,14 @@
+import {
+  declareMembers,
+  type Book,
+  type Declared,
+  formOf,
+  listed,
+  type NameFacts,
+  objectsAt,
+  type Place,
+} from './book.ts';
+import { printPath, readPath } from './paths.ts';
 import type { JsonScalar, NameTable } from '../../json/names.ts';
 import { DraftMember, find } from '../../edits/draft.ts';
 import { MappedValues } from '../../edits/mapped-values.ts';
@@ -119,6 +130,122 @@ export const wordsOfOnly: Words<OnlyRule> = {
   none: (_, place) => `${place} has no other members.`,
   done: ({ name }) => `${name} is not an attribute that V2 accepts; it goes.`,
 };
+
+/** How a rule book has it: for members, parameters and fields. */
+export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStripRule> = {
+  request: {
+    form: ({ strict, memberPath, inside, z }) =>
+      formOf(
+        strict({
+          strip: z.union([memberPath, z.array(memberPath)], { error: 'a path or a list of paths' }),
+          in: inside,
+        }).describe('Removes members.'),
+        (source, place) => declare(source.strip, objectsAt(source.in), place),
+      ),
+    learn: ({ in: objects, members }, facts) => facts.strip(objects, members),
+    fate: () => 'then strips',
+    lost: ({ in: objects, members }) => {
+      if (members.length === 0) return [];
+      const names = members.map((member) => printPath([...objects, member])).join(', ');
+      return [`strip has no inverse: responses lack ${names}, which V1 had`];
+    },
+  },
+  response: {
+    form: ({ strict, memberPath, oneOrMore, status }) =>
+      formOf(
+        strict({ strip: oneOrMore(memberPath, 'a path or a list of paths'), status }).describe(
+          'Removes members of a response.',
+        ),
+        (source, place) =>
+          listed(source.strip, place, 'strip').names.map((member) => {
+            return { rule: { rule: 'strip', path: readPath(member), status: place.status } };
+          }),
+      ),
+    effect: ['strips '],
+    takes: ({ only }) => only === undefined,
+  },
+  query: {
+    form: ({ strict, parameter, z }) =>
+      formOf(
+        strict({
+          strip: z.union([parameter, z.array(parameter)], { error: 'a name or a list of names' }),
+        }).describe('Removes query parameters.'),
+        ({ strip }, place) => {
+          const { names, parts } = listed(strip, place, 'strip');
+          return [{ rule: { rule: 'strip', parameters: names }, parts }];
+        },
+      ),
+    looksFor: ({ parameters }) => parameters,
+    learn: ({ parameters }, names) => takeAllOf(parameters, names),
+  },
+  headers: {
+    form: ({ strict, field, oneOrMore }) =>
+      formOf(
+        strict({ strip: oneOrMore(field, 'a field name or a list of them') }).describe(
+          'Removes header fields.',
+        ),
+        ({ strip }, place) => {
+          const { names, parts } = listed(strip, place, 'strip');
+          return [{ rule: { rule: 'strip', fields: names }, parts }];
+        },
+      ),
+    looksFor: ({ fields }) => fields,
+    learn: ({ fields }, names) => takeAllOf(fields, names),
+  },
+};
+
+/** How a rule book has `only`. */
+export const bookOfOnly: Book<OnlyRule> = {
+  request: {
+    form: ({ z, strict, name, inside }) =>
+      formOf(
+        strict({ only: z.array(name).min(1).describe('The members that stay.'), in: inside }).describe(
+          'Removes from an object every member that is not listed.',
+        ),
+        (source, place) =>
+          declareMembers(place, 'only', { in: source.in, of: source.only }, (objects) => {
+            return { rule: 'only', ...objects };
+          }),
+      ),
+    learn: ({ in: objects, members }, facts) => facts.close(objects, members),
+    stale: ({ in: objects, members }, facts) => {
+      const change = facts.closedBy(objects, new Set(members));
+      if (change === undefined) return [];
+      const reason = `change "${change}" leaves nothing else in ${printPath(objects)}; remove one of the two`;
+      return [{ part: 'inside', reason }];
+    },
+    keepsNamed: true,
+    fate: () => 'then removes, as its only does not list it',
+    lost: ({ in: objects }) => [
+      `only has no inverse: responses lack the members that it removes from ${printPath(objects)}, which V1 had`,
+    ],
+  },
+};
+
+/** Returns one rule for each object that members are removed from, in the order in which the objects first appear. */
+function declare(
+  source: string | readonly string[],
+  base: Path,
+  place: Place,
+): readonly Declared<StripRule>[] {
+  const { names, parts } = listed(source, place, 'strip');
+  const named = names.map((text, index) => {
+    return { ...memberAt([...base, ...readPath(text)]), at: parts[index] ?? place.path };
+  });
+  const groups = Map.groupBy(named, ({ in: objects }) => JSON.stringify(objects));
+  return [...groups.values()].map((group) => {
+    const members = group.map(({ at }) => at);
+    return {
+      rule: { rule: 'strip', members: group.map(({ member }) => member), in: group[0]?.in ?? base },
+      inside: members[0] ?? place.path,
+      members,
+    };
+  });
+}
+
+function takeAllOf(taken: readonly string[], names: NameFacts): void {
+  for (const name of taken) names.take(name, `strips "${name}"`);
+}
 
 function named({ members }: StripRule | OnlyRule): readonly Path[] {
   return members.map((member) => [member]);

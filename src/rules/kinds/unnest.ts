@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readName, readPath } from './paths.ts';
 import type { NameTable } from '../../json/names.ts';
 import {
   currentName,
@@ -38,6 +40,32 @@ export const kind: ResponseKind<UnnestRule> = { compile };
 export const words: ResponseWords<UnnestRule> = {
   of: 'responses',
   say: ({ members }, name) => `unnest ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
+};
+
+/** How a rule book has it. */
+export const book: Book<never, UnnestRule> = {
+  response: {
+    form: ({ z, strict, optional, memberPath, name, status }) =>
+      formOf(
+        strict({
+          unnest: memberPath,
+          members: optional(z.array(name).min(1), 'The members to move; all when absent.'),
+          status,
+        }).describe('Moves the members of a sub-object of a response to its place in the object around it.'),
+        (source, place) => {
+          const members = source.members?.map(readName);
+          return [{ rule: { rule: 'unnest', path: readPath(source.unnest), members, status: place.status } }];
+        },
+      ),
+    effect: ['unnests '],
+    same: ({ members }) => [members?.toSorted()],
+    // Members that the nest does not list stay in the sub-object.
+    takes: (rule, path, members) => {
+      const member = path[rule.path.length];
+      const named = member === undefined ? members : [member];
+      return named?.every((name) => rule.members?.includes(name) === true) ?? false;
+    },
+  },
 };
 
 /** An `unnest` rule while it applies. */

@@ -1,4 +1,10 @@
-import { type ConversionKind, type ConversionWords, rawIndex, textOf } from './conversion.ts';
+import {
+  type ConversionBook,
+  type ConversionKind,
+  type ConversionWords,
+  rawIndex,
+  textOf,
+} from './conversion.ts';
 import type { PrefixConversion } from './prefix.ts';
 
 /** Its work on a value. */
@@ -17,4 +23,12 @@ export const conversion: ConversionKind<PrefixConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
+};
+
+/** How a rule book has it. */
+export const book: ConversionBook<PrefixConversion> = {
+  description: 'Removes a text from the front of a string.',
+  keys: ({ text }) => ({ with: text }),
+  read: (source: Pick<PrefixConversion, 'with'>) => ({ rule: 'unprefix', with: source.with }),
+  isOfTexts: true,
 };

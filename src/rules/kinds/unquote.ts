@@ -1,4 +1,4 @@
-import { type ConversionKind, NUMBER, textOf } from './conversion.ts';
+import { type ConversionBook, type ConversionKind, NUMBER, textOf } from './conversion.ts';
 import type { QuoteConversion } from './quote.ts';
 
 /** Its work on a value. */
@@ -12,3 +12,9 @@ export const conversion: ConversionKind<QuoteConversion> = {
 };
 
 export { words } from './quote.ts';
+
+/** How a rule book has it. */
+export const book: ConversionBook<QuoteConversion> = {
+  description: 'Turns a string that is a number into that number.',
+  read: () => ({ rule: 'unquote' }),
+};

@@ -1,3 +1,5 @@
+import { type Book, formOf } from './book.ts';
+import { readName } from './paths.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { NameTable } from '../../json/names.ts';
 import { type DraftMember, DraftObject, find } from '../../edits/draft.ts';
@@ -37,6 +39,25 @@ export const words: Words<UnwrapRule> = {
   say: ({ member }) => `unwrap ${member}`,
   none: ({ member }) => `There is no member ${member}: the body is already flat.`,
   done: ({ name }) => `The wrapper ${name} goes.`,
+};
+
+/** How a rule book has it. */
+export const book: Book<UnwrapRule> = {
+  request: {
+    form: ({ strict, name }) =>
+      formOf(
+        strict({ unwrap: name.describe('The member with the parameters.') }).describe(
+          'Replaces the body by the object in the named member.',
+        ),
+        ({ unwrap }, { path }) => {
+          const at = [...path, 'unwrap'];
+          return [{ rule: { rule: 'unwrap', member: readName(unwrap) }, inside: at, members: [at] }];
+        },
+      ),
+    policies: ['flat', 'siblings', 'wrapper'],
+    learn: ({ member }, facts) => facts.unwrap(member),
+    subject: () => 'this unwrap',
+  },
 };
 
 /** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */

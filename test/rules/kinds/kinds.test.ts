@@ -29,13 +29,6 @@ const ASKING: Readonly<Record<string, number>> = {
   'rewrite/plan.ts': 1,
   'rewrite/records.ts': 7,
   'rewrite/response-plan.ts': 6,
-  'rules/body-knowledge.ts': 24,
-  'rules/check-rule-book.ts': 34,
-  'rules/hash.ts': 7,
-  'rules/header-rules.ts': 12,
-  'rules/inverse.ts': 2,
-  'rules/move.ts': 2,
-  'rules/stale-rules.ts': 36,
 };
 
 const FOLDERS = ['edits', 'rules', 'rewrite', 'migrate', 'inspector', 'report', 'openapi/derive'];

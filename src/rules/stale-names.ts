@@ -1,0 +1,180 @@
+import { type DeclaredChange, operationContexts } from './declared-change.ts';
+import type { DeclaredNames, NameFacts, NamesBook, StaleName } from './kinds/book.ts';
+import { bookOf } from './kinds/books.ts';
+import type { SourceFault } from './rule-book-fault.ts';
+import type { Operation } from './rule-book.ts';
+import type { HeaderRule, QueryRule } from './rule.ts';
+
+/** Finds query rules that can never take effect, because an earlier one took their parameter or their value away. */
+export function staleQueryRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  /** The parameter that names V2's release; undefined if none does. */
+  release?: string,
+): readonly SourceFault[] {
+  const faults = new Map<string, SourceFault>();
+  for (const context of operationContexts(changes, operations)) {
+    const names = new KnownNames((name) => name);
+    for (const { change, query } of context.changes)
+      for (const declared of query) {
+        const stale = names.apply(declared, change.id, bookOf(declared.rule).query, release);
+        // A change on every is stale only in the context where no other changes apply.
+        if (change.on !== 'every' || context.operations.length === 0)
+          addFaults(declared, change.id, stale, faults);
+      }
+  }
+  return [...faults.values()];
+}
+
+/**
+ * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that removes their field
+ * or value. A change `on: every` is stale only if it is so where no other change applies; a change for operations, if it is so
+ * for any of them.
+ */
+export function staleHeaderRules(
+  changes: readonly DeclaredChange[],
+  operations: readonly Operation[],
+  releaseField: string | undefined,
+): readonly SourceFault[] {
+  const ruled = changes.filter(({ headers, responseHeaders }) => headers.length + responseHeaders.length > 0);
+  if (ruled.length === 0) return [];
+  const faults = new Map<string, SourceFault>();
+  const seen = new Set<string>();
+  for (const operation of [undefined, ...operations]) {
+    const applied = ruled.filter(
+      ({ change: { on } }) => on === 'every' || (operation !== undefined && on.includes(operation.id)),
+    );
+    // Ten thousand operations with the same changes are checked once.
+    const key = applied.map(({ change }) => change.id).join(' ');
+    if (seen.has(key)) continue;
+    seen.add(key);
+    for (const side of ['headers', 'responseHeaders'] as const) {
+      const names = new KnownNames((name) => name.toLowerCase());
+      for (const { change, [side]: rules } of applied)
+        for (const declared of rules) {
+          // A rule for some statuses changes nothing for certain.
+          const isCertain = declared.status === undefined;
+          const stale = names.apply(
+            declared,
+            change.id,
+            bookOf(declared.rule).headers,
+            releaseField,
+            isCertain,
+          );
+          if (change.on !== 'every' || operation === undefined) addFaults(declared, change.id, stale, faults);
+        }
+    }
+  }
+  return [...faults.values()];
+}
+
+function addFaults(
+  { rule, parts }: DeclaredNames<QueryRule | HeaderRule>,
+  change: string,
+  stale: readonly StaleName[],
+  faults: Map<string, SourceFault>,
+): void {
+  for (const { part, reason } of stale) {
+    const path = parts[part] ?? parts[0] ?? [];
+    const message = `change "${change}": ${rule.rule} of ${subjectOf(rule, part)} has no effect: ${reason}`;
+    faults.set(`${path.join()} ${reason}`, { path, message });
+  }
+}
+
+function subjectOf(rule: QueryRule | HeaderRule, part: number): string {
+  if ('fields' in rule) return `the header field "${rule.fields[part] ?? ''}"`;
+  if ('field' in rule) return `the header field "${rule.field}"`;
+  if ('parameters' in rule) return `the query parameter "${rule.parameters[part] ?? ''}"`;
+  const name = `the query parameter "${rule.parameter}"`;
+  const value = 'values' in rule && part > 0 ? rule.values[part - 1] : undefined;
+  return value === undefined ? name : `${name} from "${value.from.text}"`;
+}
+
+/** What is certain of any query or header section after some rules, whatever it was before them. */
+class KnownNames implements NameFacts {
+  private readonly plain: (name: string) => string;
+  /** The names that are gone: the sentence that says why. */
+  private readonly gone = new Map<string, string>();
+  /** The names that are there for certain, and the change that sees to it. */
+  private readonly present = new Map<string, string>();
+  /** By name: the values that are gone, and the change that replaced them. */
+  private readonly replaced = new Map<string, Map<string, string>>();
+  /** The change of the rule that is learned. */
+  private of = '';
+
+  /** `plain` returns one spelling of a name. */
+  constructor(plain: (name: string) => string) {
+    this.plain = plain;
+  }
+
+  /** Returns the stale parts of a rule, and records its effect if that is certain. */
+  apply<Rule extends QueryRule | HeaderRule>(
+    { rule }: DeclaredNames<Rule>,
+    change: string,
+    book: NamesBook<Rule> | undefined,
+    release: string | undefined,
+    isCertain = true,
+  ): readonly StaleName[] {
+    const named = namesOf(rule).find((name) => this.plain(name) === release);
+    if (named !== undefined)
+      return [
+        { part: 0, reason: `"${named}" names V2's release; set it with version, and remove this rule` },
+      ];
+    const names = (book?.looksFor(rule) ?? []).map(this.plain);
+    const stale = names.flatMap((name, part): readonly StaleName[] => {
+      const isAgain = names.indexOf(name) < part;
+      const reason = isAgain ? `"${name}" is in the list already` : this.gone.get(name);
+      return reason === undefined ? [] : [{ part, reason: `${reason}; remove one of the two` }];
+    });
+    const all = [...stale, ...(book?.stale?.(rule, this) ?? [])];
+    this.of = change;
+    if (isCertain) book?.learn?.(rule, this);
+    return all;
+  }
+
+  take(name: string, does: string): void {
+    const plain = this.plain(name);
+    if (!this.gone.has(plain)) this.gone.set(plain, `change "${this.of}" ${does} already`);
+    this.present.delete(plain);
+    this.replaced.delete(plain);
+  }
+
+  add(name: string): void {
+    this.gone.delete(this.plain(name));
+    this.replaced.delete(this.plain(name));
+  }
+
+  set(name: string): void {
+    this.add(name);
+    this.present.set(this.plain(name), this.of);
+  }
+
+  setBy(name: string): string | undefined {
+    return this.present.get(this.plain(name));
+  }
+
+  change(name: string): void {
+    this.replaced.delete(this.plain(name));
+  }
+
+  replace(name: string, from: readonly string[], to: readonly string[]): void {
+    const known = this.replaced.get(this.plain(name)) ?? new Map<string, string>();
+    this.replaced.set(this.plain(name), known);
+    for (const value of from) known.set(value, this.of);
+    for (const value of to) known.delete(value);
+  }
+
+  replacedBy(name: string, value: string): string | undefined {
+    return this.replaced.get(this.plain(name))?.get(value);
+  }
+}
+
+/** All names that a rule is about, those that it gives included. */
+function namesOf(rule: QueryRule | HeaderRule): readonly string[] {
+  const to = 'to' in rule ? [rule.to] : [];
+  if ('fields' in rule) return rule.fields;
+  if ('parameters' in rule) return rule.parameters;
+  if ('field' in rule) return [rule.field, ...to];
+  // The parameter of a rule for fields is none of them.
+  return 'as' in rule ? to : [rule.parameter, ...to];
+}
