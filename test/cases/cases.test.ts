@@ -8,7 +8,7 @@ import { compiledRuleBookIn, compiledShippedRuleBook } from '../support/shipped-
 import { requestRulesBook } from '../support/request-rules-book.ts';
 import { responseRulesBook } from '../support/response-rules-book.ts';
 import type { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
+import { lookupAnswer, readTextCases, type TextCase } from '../../src/cli/cases/text-cases.ts';
 
 const here = new URL('.', import.meta.url);
 
@@ -33,6 +33,7 @@ const BOOKS: Readonly<Record<string, BookOf>> = {
   'moved/': ownBook('moved/'),
   'override/': ownBook('override/'),
   'headers/': ownBook('headers/'),
+  'lookups/': ownBook('lookups/'),
   'request-rules/': requestRulesBook,
   'response-rules/': responseRulesBook,
 };
@@ -45,10 +46,17 @@ const FILES = Object.entries(BOOKS).flatMap(([folder, book]) =>
 
 describe.each(FILES)('%s', (file, book) => {
   test.each(readTextCases(readFileSync(new URL(file, here), 'utf8')))('$title', async (textCase) => {
-    const v2 = await rawServer((socket) => void socket.write(writeRawResponse(textCase.upstreamResponse)));
+    const requests: string[] = [];
+    const v2 = await rawServer((socket, request) => {
+      // All behind the first are lookups.
+      const [, target = ''] = request.split(' ', 2);
+      const isFirst = requests.push(request) === 1;
+      const answer = isFirst ? textCase.upstreamResponse : lookupAnswer(textCase.lookups, target);
+      socket.write(writeRawResponse(answer));
+    });
     const gateway = await gatewayFor(v2.origin, { rules: await book(textCase) });
     const response = await exchange(gateway.port, writeRawRequest(textCase.request));
-    const received = v2.received.join('');
+    const received = textCase.lookups.length === 0 ? v2.received.join('') : (requests[0] ?? '');
     const faults = differences(textCase.response, readRawMessage(response.text)).map(
       (fault) => `client: ${fault}`,
     );

@@ -134,6 +134,23 @@ describe('lookup', () => {
       ['/users?emails=a%2Bb%40x.example'],
     ],
     [
+      'in a body that is a list',
+      `{ lookup: '*.owner_id', get: '/users/{owner_id}', resource: '', take: [name], as: owner }`,
+      '[{"owner_id":7},{"owner_id":8}]',
+      { '/users/7': '{"name":"Ann"}', '/users/8': '{"name":"Bo"}' },
+      '[{"owner_id":7,"owner":{"name":"Ann"}},{"owner_id":8,"owner":{"name":"Bo"}}]',
+      ['/users/7', '/users/8'],
+    ],
+    [
+      'one address for two rules, once',
+      `{ lookup: data.owner_id, get: '/users/{owner_id}', take: [name], as: owner }
+       { lookup: data.creator, get: '/users/{creator}', take: [rate], as: creator }`,
+      '{"data":{"owner_id":7,"creator":"7"}}',
+      { '/users/7': ANN },
+      '{"data":{"owner_id":7,"creator":{"rate":1.50},"owner":{"name":"Ann"}}}',
+      ['/users/7'],
+    ],
+    [
       'an answer without a wrapper',
       `{ lookup: data.owner_id, get: '/users/{owner_id}', resource: '', take: [name], as: owner }`,
       '{"data":{"owner_id":7}}',
@@ -272,6 +289,26 @@ describe('lookup', () => {
     expect(looked.fields.flat().find(([name]) => name.toLowerCase() === 'accept-encoding')?.[1]).toBe(
       'identity',
     );
+  });
+
+  test('what a transform made is looked up as well', async () => {
+    const book = await bookWith(`{ lookup: data.*.owner, get: '/users/{owner}', take: [name], as: owner }`);
+    const [list, ...others] = book.operations;
+    if (list === undefined) throw new Error('the book has no operations');
+    const operations = [{ ...list, transform: './made.js' }, ...others];
+    const migration = createMigration(
+      { ...book, operations },
+      {
+        transforms: { './made.js': { response: () => ({ body: { data: [{ owner: 7 }] } }) } },
+        lookup: () => new Response(ANN, { headers: { 'content-type': 'application/json' } }),
+      },
+    );
+    const request = migration.request('GET', '/api/v1/deals', {});
+    if (!('edits' in request)) throw new Error(request.verdict);
+    const started = migration.startResponse(request, 200, { 'content-type': 'application/json' });
+    if (started.action !== 'collect') throw new Error(started.action);
+    const end = await started.settle(encoder.encode('{"items":[]}'));
+    expect(new TextDecoder().decode(end.body ?? undefined)).toBe('{"data":[{"owner":{"name":"Ann"}}]}');
   });
 
   test('where nothing asks V2, the response says what it lacks', async () => {

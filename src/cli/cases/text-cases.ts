@@ -26,8 +26,8 @@ export type Mark = '>' | '=' | '*' | '<';
 
 /**
  * A whole exchange as text. `> ` marks the V1 request, `= ` the V2 request (without it, nothing may reach V2), `* ` V2's response (by
- * default 200 with `{"data":{}}`), and `< ` the client's response. A message is a line `METHOD target` or a status, header fields, an
- * empty line, and a body. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is
+ * default 200 with `{"data":{}}`), `? ` what V2 answers to a GET of a lookup (by default 404), and `< ` the client's response. A message is a
+ * line `METHOD target` or a status, header fields, an empty line, and a body. `? GET target` has its status, unless that is 200, behind the target. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is
  * an option of the run, `# ` the title, `## ` a comment.
  */
 export interface TextCase {
@@ -35,6 +35,8 @@ export interface TextCase {
   readonly request: TextMessage;
   readonly upstream: TextMessage | undefined;
   readonly upstreamResponse: TextMessage;
+  /** What V2 answers to lookups: the first line is the one of the request, and perhaps a status. */
+  readonly lookups: readonly TextMessage[];
   readonly response: TextMessage;
   readonly options: Readonly<Record<string, string>>;
   /** Number of the line with the title, from 1. */
@@ -71,6 +73,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   const title = heading.slice(2);
   const sections = new Map<string, { readonly texts: string[]; readonly first: number; last: number }>();
   const options: Record<string, string> = {};
+  const lookups: string[][] = [];
   for (const [index, line] of lines.entries()) {
     const number = at + 1 + index;
     const mark = line.charAt(0);
@@ -80,10 +83,18 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
       options[name.trim()] = value.trim();
       continue;
     }
+    if (mark === '?') {
+      const content = line.slice(2);
+      if (content.startsWith('GET ')) lookups.push([content]);
+      else if (lookups.length > 0) lookups.at(-1)?.push(content);
+      else
+        throw new TextCaseFault(number, 'lines with ? begin with the GET of a lookup: ? GET /api/v2/users/7');
+      continue;
+    }
     if (!'>=*<'.includes(mark))
       throw new TextCaseFault(
         number,
-        `a line starts with ${JSON.stringify(mark)}; lines of a case start with > (V1 request), = (V2 request), * (V2's response), < (what the client gets), ! (option) or ## (comment)`,
+        `a line starts with ${JSON.stringify(mark)}; lines of a case start with > (V1 request), = (V2 request), * (V2's response), ? (what V2 answers to a lookup), < (what the client gets), ! (option) or ## (comment)`,
       );
     const section = sections.get(mark) ?? { texts: [], first: number, last: number };
     if (section.texts.length > 0 && section.last !== number - 1)
@@ -110,6 +121,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
     request,
     upstream: read('='),
     upstreamResponse: read('*') ?? PLAIN_ANSWER,
+    lookups: lookups.map(readMessage),
     response,
     options,
     at,
@@ -216,14 +228,16 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
   const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
   if ('faults' in read) throw new Error(read.faults.join('\n'));
   const options = gatewayOptions(read.settings, { bufferBytes: BUFFER_BYTES });
-  return async ({ request, upstreamResponse }) => {
+  return async ({ request, upstreamResponse, lookups }) => {
     let sent: TextMessage | undefined;
     const bugs: unknown[] = [];
     const send = async (received: UpstreamRequest, receiver: UpstreamReceiver): Promise<void> => {
-      sent = await sentMessage(received);
-      const body = new TextEncoder().encode(upstreamResponse.body);
-      const headers = [...upstreamResponse.headers.flat(), 'content-length', String(body.length)];
-      const status = Number(upstreamResponse.line);
+      // All behind the first are lookups.
+      const answer = sent === undefined ? upstreamResponse : lookupAnswer(lookups, received.target);
+      sent ??= await sentMessage(received);
+      const body = new TextEncoder().encode(answer.body);
+      const headers = [...answer.headers.flat(), 'content-length', String(body.length)];
+      const status = Number(answer.line);
       receiver.head({ status, reason: undefined, headers, lines: undefined });
       if (body.length > 0 && received.method !== 'HEAD') receiver.data(body);
       receiver.end([]);
@@ -261,6 +275,16 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
     const response = await exchange.response;
     return { sent, response, bugs };
   };
+}
+
+/** What V2 answers to the lookup of a target: 404 where the case does not say. */
+export function lookupAnswer(lookups: readonly TextMessage[], target: string): TextMessage {
+  for (const { line, headers, body } of lookups) {
+    const [, asked, status = '200'] = line.split(' ');
+    if (asked === target)
+      return { line: status, headers: headers.length === 0 ? PLAIN_ANSWER.headers : headers, body };
+  }
+  return { line: '404', headers: [], body: '' };
 }
 
 /** Methods whose requests carry a length even without a body. */

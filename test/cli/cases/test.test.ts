@@ -176,6 +176,11 @@ test.each([
     '# a\n> GET /api/v1/x\n+ 200\n',
     'mark.txt:3: a line starts with "+"; lines of a case start with > (V1 request)',
   ],
+  [
+    'lookup.txt',
+    '# a\n> GET /api/v1/x\n? 200\n',
+    'lookup.txt:3: lines with ? begin with the GET of a lookup',
+  ],
   ['half.txt', '\n# a\n> GET /api/v1/x\n', 'half.txt:2: the case “a” has no response (lines with <).'],
   ['bare.txt', '# a\n< 200\n', 'bare.txt:1: the case “a” has no V1 request (lines with >).'],
   [
