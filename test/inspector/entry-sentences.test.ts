@@ -164,6 +164,21 @@ describe('the account of an entry', () => {
       ],
     ],
     [
+      'a response for which V2 was asked more',
+      entryWith({
+        responseNote: 'lookup-failed',
+        lookups: [
+          { address: '/api/v2/users/{}', status: 200, count: 3, ms: 4, bytes: 90 },
+          { address: '/api/v2/users/{}', cause: 'timeout', count: 1, ms: 5000, bytes: 0 },
+        ],
+      }),
+      [
+        UNCHANGED,
+        RESPONDED,
+        'For the response, V2 was asked 4 times more: /api/v2/users/{} 200 (3), /api/v2/users/{} timeout (1). A part of the response that a rule looks up is missing.',
+      ],
+    ],
+    [
       'a body that no rule reads',
       entryWith({ note: 'media-type' }),
       ['Sent to V2 with its body unchanged (media-type).', RESPONDED],

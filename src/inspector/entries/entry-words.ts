@@ -182,6 +182,7 @@ export function accountOf(entry: ToldEntry): readonly string[] {
     bodyCheckSentence(entry),
     comparisonSentence(entry),
     responseEditSentence(entry),
+    lookupSentence(entry),
     entry.heldMs === undefined
       ? undefined
       : `It was held for ${millisecondWords(entry.heldMs)} for the rate limit of the service.`,
@@ -368,14 +369,25 @@ function responseEditSentence(entry: Entry): string | undefined {
       : `It was delivered as it came, although a response rule applies (${responseNote}).`;
   if (all > 0)
     return `Its response was rewritten for the V1 client with ${wordsOfEdits(all, entry.responseEditsOmitted)}.`;
-  if (responseNote === undefined) return undefined;
-  if (responseNote === 'lookup-failed' || responseNote === 'lookup-unasked')
-    return 'A part of the response that a rule looks up is missing: V2 does not have it, or did not say so in time.';
+  if (responseNote === undefined || responseNote.startsWith('lookup-')) return undefined;
   if (responseNote === 'response-no-resource')
     return 'The response has no resource at the place that the rule book gives for inverse: the client got it as V2 sent it.';
   return responseNote === 'response-until-close'
     ? 'Only the end of the TLS connection, without close_notify, marked the end of the response: it may be cut off.'
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
+}
+
+/** What V2 was asked for the response, and whether something of it is missing. */
+function lookupSentence({ lookups = [], responseNote, failure }: Entry): string | undefined {
+  const isMissing = failure === 'lookup-failed' || responseNote?.startsWith('lookup-') === true;
+  const missing = isMissing ? 'A part of the response that a rule looks up is missing.' : undefined;
+  if (lookups.length === 0) return missing;
+  const asked = lookups.reduce((sum, { count }) => sum + count, 0);
+  const answers = lookups.map(
+    ({ address, status, cause, count }) => `${address} ${cause ?? status ?? ''} (${count})`,
+  );
+  const told = `For the response, V2 was asked ${asked === 1 ? 'once' : `${asked} times`} more: ${answers.join(', ')}.`;
+  return missing === undefined ? told : `${told} ${missing}`;
 }
 
 /** Verdict of V2's schema on the body of a dry run, such as `V2 would refuse /name`. */
