@@ -180,6 +180,9 @@ export interface ResponseFacts {
   readonly answers?: ReadonlyMap<string, Uint8Array | undefined> | undefined;
 }
 
+/** Most objects that the rules ask for in one response, which may name a million: more are never asked for, and missing. */
+const MAX_ASKED = 10_000;
+
 /** One run of a plan's rules over one body: the draft and its changes so far. */
 export class Run {
   readonly draft: Draft;
@@ -221,7 +224,8 @@ export class Run {
   answerTo(ask: Ask): Uint8Array | undefined {
     const { answers } = this.response ?? {};
     const answer = answers?.get(ask.id);
-    if (answer === undefined && answers?.has(ask.id) !== true) this.asks.set(ask.id, ask);
+    const isKnown = answer !== undefined || answers?.has(ask.id) === true;
+    if (!isKnown && this.asks.size + (answers?.size ?? 0) < MAX_ASKED) this.asks.set(ask.id, ask);
     return answer;
   }
 

@@ -256,6 +256,14 @@ describe('lookup', () => {
     expect(looked.note).toBe('lookup-failed');
   });
 
+  test('a response with keys without number asks for no more than the limit, and the rest stays as it is', async () => {
+    const items = Array.from({ length: 50_000 }, (__, at) => `{"owner_id":${at}}`);
+    const body = `{"data":[${items.join()}]}`;
+    const looked = await lookedUp(await bookWith(LIST), body, {});
+    expect(looked.asked).toHaveLength(100);
+    expect(looked).toMatchObject({ body, note: 'lookup-failed' });
+  });
+
   test('many keys take several requests, each of which has room for them', async () => {
     const book = await bookWith(
       `{ lookup: data.*.owner_id, many: '/users?ids={}', take: [name], as: owner }`,
