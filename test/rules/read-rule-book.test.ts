@@ -290,7 +290,7 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, parameters, status, gone, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, copy, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, join or split; did you mean "strip"?',
+      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, copy, list, entries, unlist, join, split, scale, quote, unquote, prefix, unprefix or date; did you mean "strip"?',
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
       '18:17 change "second": the policy conflict is for nest, rename, move, copy, list, entries, unlist, join, split, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
@@ -730,7 +730,7 @@ limits: { depth: 0 }
     on: every, response: [ { errors: false } ]
       changes[0].response[0].errors must be true, or a mapping with details, not false
     on: every, response: [ { alias-errors: true } ]
-      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, strip, map, set, default, move, copy, lookup, scale, quote, unquote, prefix, unprefix, date, list, entries, unlist, first, join, split, headers or inverse
+      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, strip, map, set, default, move, copy, lookup, list, entries, unlist, first, join, split, scale, quote, unquote, prefix, unprefix, date, headers or inverse
     on: every, response: inverted
       changes[0].response must be the word inverse or a list of response rules, not "inverted"
     on: every, response: [ invers ] → changes[0].response[0] must be a rule, not "invers"

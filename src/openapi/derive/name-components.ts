@@ -9,8 +9,9 @@ import {
   objectIn,
 } from '../description.ts';
 import { stringText } from '../../json/names.ts';
-import { type Conversion, converterOf } from '../../rules/kinds/convert.ts';
-import { dateSchemaPattern, isNumeric } from '../../rules/kinds/date-format.ts';
+import { typeIn } from '../../rules/kinds/conversion.ts';
+import { type Conversion, CONVERSION_SCHEMAS } from '../../rules/kinds/conversions.ts';
+import { converterOf } from '../../rules/kinds/convert.ts';
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', 'operationRef']);
 
@@ -224,12 +225,6 @@ const KEPT = ['title', 'description', 'deprecated', 'readOnly', 'writeOnly', 'nu
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
 
-/** A pattern that only whole numbers have, such as `^[0-9]+$`. */
-const WHOLE = /^\^(?:-\?)?(?:\[[01]-9\]|\\d)(?:[*+]|\{\d+(?:,\d*)?\})?(?:(?:\[0-9\]|\\d)[*+])?\$$/;
-
-/** Characters with a meaning in a pattern. */
-const SPECIAL = /[\\^$.*+?()[\]{}|/]/g;
-
 /**
  * The schema of the values that a conversion makes of those of a schema: their kind, bounds, lengths, pattern, listed values and
  * examples. What no conversion tells (a bound of a text that becomes a number) is left out: a looser schema refuses nobody.
@@ -241,14 +236,12 @@ export function convertedSchema(
   follow: (schema: unknown) => unknown,
 ): JsonObject {
   const { keywords, isNullable } = readSchema(schema, follow, MAX_DEPTH);
-  const type = typeOf(keywords);
-  const kind = kindOf(conversion, type, keywords);
+  const kind = CONVERSION_SCHEMAS[conversion.rule].made(conversion, keywords);
   const made: JsonObject = {
     ...picked(keywords, KEPT),
     ...kind,
     ...(isNullable && keywords['nullable'] !== true ? { type: [kind['type'], 'null'] } : {}),
-    ...boundsOf(conversion, type, keywords),
-    ...textOf(conversion, keywords),
+    ...boundsOf(conversion, keywords),
   };
   const convert = (value: unknown): unknown => convertedValue(value, conversion);
   for (const word of ['const', 'default', 'example'])
@@ -297,39 +290,10 @@ function isNull(schema: unknown): boolean {
   return isObject(schema) && (schema['type'] === 'null' || schema['const'] === null);
 }
 
-function typeOf({ type }: JsonObject): unknown {
-  return Array.isArray(type) ? type.find((one) => one !== 'null') : type;
-}
-
-/** The kind of the values that a conversion makes. */
-function kindOf(conversion: Conversion, type: unknown, { pattern, format }: JsonObject): JsonObject {
-  switch (conversion.rule) {
-    case 'scale':
-      return { type: type === 'integer' && Number.isInteger(Number(conversion.by)) ? type : 'number' };
-    case 'quote':
-    case 'prefix':
-    case 'unprefix':
-      return { type: 'string' };
-    case 'unquote': {
-      const isWhole = typeof pattern === 'string' && WHOLE.test(pattern);
-      return { type: isWhole || format === 'int32' || format === 'int64' ? 'integer' : 'number' };
-    }
-    case 'date': {
-      const { to } = conversion;
-      if (isNumeric(to)) return { type: 'integer' };
-      if (to === 'date') return { type: 'string', format: 'date' };
-      if (to === 'datetime') return { type: 'string', format: 'date-time' };
-      return { type: 'string', pattern: dateSchemaPattern(conversion.forms.to) };
-    }
-  }
-}
-
-/** Bounds of numbers that stay numbers: every factor is above zero, so that the order stays. */
-function boundsOf(conversion: Conversion, type: unknown, keywords: JsonObject): JsonObject {
-  const isNumber =
-    conversion.rule === 'scale' ||
-    (conversion.rule === 'date' && isNumeric(conversion.from) && isNumeric(conversion.to));
-  if (!isNumber || type === 'string') return {};
+/** Bounds of numbers that stay numbers, in their order. */
+function boundsOf(conversion: Conversion, keywords: JsonObject): JsonObject {
+  const { keepsOrder, keepsSteps } = CONVERSION_SCHEMAS[conversion.rule];
+  if (keepsOrder?.(conversion) !== true || typeIn(keywords) === 'string') return {};
   const bounds: JsonObject = {};
   for (const word of BOUNDS) {
     const bound = keywords[word];
@@ -339,42 +303,8 @@ function boundsOf(conversion: Conversion, type: unknown, keywords: JsonObject): 
   }
   const step = convertedValue(keywords['multipleOf'], conversion);
   // Validators divide by floats: 0.15 is no multiple of 0.05 to many of them.
-  const isStep = conversion.rule === 'scale' && typeof step === 'number' && Number.isInteger(step);
+  const isStep = keepsSteps === true && typeof step === 'number' && Number.isInteger(step);
   return isStep ? { ...bounds, multipleOf: step } : bounds;
-}
-
-/** Lengths and pattern of a text that stays a text, and of a number that becomes one. */
-function textOf(conversion: Conversion, keywords: JsonObject): JsonObject {
-  if (conversion.rule === 'quote') return typeOf(keywords) === 'integer' ? { pattern: '^-?[0-9]+$' } : {};
-  if (conversion.rule !== 'prefix' && conversion.rule !== 'unprefix') return {};
-  const { minLength, maxLength, pattern } = keywords;
-  // Lengths count code points (JSON Schema Validation §6.3.1).
-  const length = Array.from(conversion.with).length * (conversion.rule === 'prefix' ? 1 : -1);
-  const own = typeof pattern === 'string' ? patternBehind(pattern, conversion) : undefined;
-  const least = typeof minLength === 'number' ? Math.max(0, minLength + length) : 0;
-  const most = typeof maxLength === 'number' ? Math.max(0, maxLength + length) : undefined;
-  return {
-    ...(least > 0 ? { minLength: least } : {}),
-    ...(most === undefined ? {} : { maxLength: most }),
-    ...(own === undefined ? {} : { pattern: own }),
-  };
-}
-
-/** The pattern with the text in front, or without it; undefined where the pattern does not tell. */
-function patternBehind(
-  pattern: string,
-  { rule, with: text }: Extract<Conversion, { rule: 'prefix' | 'unprefix' }>,
-): string | undefined {
-  // An alternative may have another beginning.
-  if (!pattern.startsWith('^') || pattern.includes('|')) return undefined;
-  const rest = pattern.slice(1);
-  const escaped = text.replaceAll(SPECIAL, String.raw`\$&`);
-  if (rule === 'prefix') return `^${escaped}${rest}`;
-  const start = [text, escaped].find((one) => rest.startsWith(one));
-  if (start === undefined) return undefined;
-  const behind = rest.slice(start.length);
-  // A quantifier would be about the last character of the prefix.
-  return /^[*+?{]/.test(behind) ? undefined : `^${behind}`;
 }
 
 function picked(from: JsonObject, names: readonly string[]): JsonObject {

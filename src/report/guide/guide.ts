@@ -4,8 +4,8 @@ import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
-import { type Conversion, converterOf, inverseConversion } from '../../rules/kinds/convert.ts';
-import { dateConversion, type DateConversion } from '../../rules/kinds/date.ts';
+import { type Conversion, inverseConversion } from '../../rules/kinds/convert.ts';
+import { conversionRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
@@ -580,32 +580,6 @@ function valueWords(rule: {
 function pairWords(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string {
   const pairs = values.slice(0, MAX_PAIRS).map(({ from, to }) => `${from.text} is ${to.text}`);
   return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
-}
-
-function conversionRemark(conversion: Conversion): string {
-  switch (conversion.rule) {
-    case 'scale':
-      return `multiply the number by ${conversion.by}`;
-    case 'prefix':
-      return `put ${conversion.with} in front of the text`;
-    case 'unprefix':
-      return `remove ${conversion.with} from the start of the text`;
-    case 'date':
-      return dateRemark(conversion);
-    case 'quote':
-      return 'write the number as a text, with the same characters';
-    case 'unquote':
-      return 'write the text as a number, with the same digits';
-  }
-}
-
-/** With an example, since the names of the forms say little without the rule book. */
-function dateRemark(conversion: DateConversion): string {
-  const start = dateConversion('datetime', conversion.from, conversion.zone, conversion.at);
-  const before = converterOf(start)('"2026-12-24T00:00:00Z"');
-  const after = before === undefined ? undefined : converterOf(conversion)(before);
-  const forms = `write the date as ${conversion.to}, not as ${conversion.from}`;
-  return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
 }
 
 /** Whether V2 gets a field by this rule even if the client did not send it. */

@@ -10,15 +10,14 @@ import {
   textIn,
 } from './book.ts';
 import type { ConversionBook } from './conversion.ts';
+import { type Conversion, CONVERSION_BOOKS } from './conversions.ts';
 import {
-  type Conversion,
   type ConvertRule,
   inverseConversion,
   type QueryConvertRule,
   type ResponseConvertRule,
 } from './convert.ts';
 import * as copy from './copy.ts';
-import * as date from './date.ts';
 import * as deprecations from './deprecations.ts';
 import * as elements from './elements.ts';
 import * as errors from './errors.ts';
@@ -37,17 +36,12 @@ import * as map from './map.ts';
 import * as move from './move.ts';
 import * as nest from './nest.ts';
 import { printPath, readPath } from './paths.ts';
-import * as prefix from './prefix.ts';
 import * as query from './query.ts';
-import * as quote from './quote.ts';
 import * as rename from './rename.ts';
-import * as scale from './scale.ts';
 import * as set from './set.ts';
 import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
-import * as unprefix from './unprefix.ts';
-import * as unquote from './unquote.ts';
 import * as unwrap from './unwrap.ts';
 import { lossOf, whyWords } from './words.ts';
 
@@ -56,8 +50,8 @@ type AnyBook = Book<RequestRule, ExplicitResponseRule, QueryRule, HeaderRule>;
 
 type AnyRule = RequestRule | ExplicitResponseRule | QueryRule | HeaderRule;
 
-/** How a rule book has each kind of rule, in the order in which people read of them. */
-const BOOKS: ByName<AnyRule, AnyBook> = {
+/** How a rule book has each kind of rule that is no conversion, in the order in which people read of them. */
+const BOOKS: ByName<Exclude<AnyRule, { readonly conversion: Conversion }>, AnyBook> = {
   unwrap: unwrap.book,
   nest: nest.book,
   rename: rename.book,
@@ -74,12 +68,6 @@ const BOOKS: ByName<AnyRule, AnyBook> = {
   move: move.book,
   copy: copy.book,
   lookup: lookup.book,
-  scale: bookOfConversion('scale', scale.book),
-  quote: bookOfConversion('quote', quote.book),
-  unquote: bookOfConversion('unquote', unquote.book),
-  prefix: bookOfConversion('prefix', prefix.book),
-  unprefix: bookOfConversion('unprefix', unprefix.book),
-  date: bookOfConversion('date', date.book),
   list: elements.bookOf('list'),
   entries: elements.bookOf('entries'),
   unlist: elements.bookOf('unlist'),
@@ -90,11 +78,18 @@ const BOOKS: ByName<AnyRule, AnyBook> = {
 };
 
 /** All kinds, by name. */
-export const ALL_BOOKS: ReadonlyMap<string, AnyBook> = /* @__PURE__ */ new Map(Object.entries(BOOKS));
+export const ALL_BOOKS: ReadonlyMap<string, AnyBook> = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries<AnyBook>(BOOKS).concat(
+    /* @__PURE__ */ Object.entries(CONVERSION_BOOKS).map(([word, book]) => [
+      word,
+      bookOfConversion(word, book),
+    ]),
+  ),
+);
 
 /** How a rule book has the kind of a rule. */
-export function bookOf({ rule }: AnyRule): AnyBook {
-  return BOOKS[rule];
+export function bookOf(rule: AnyRule): AnyBook {
+  return known(ALL_BOOKS.get(rule.rule), rule);
 }
 
 /** The same of a request rule. */

@@ -24,8 +24,28 @@ export interface ConversionWords<Own> {
   say(conversion: Own, name: string): string;
   /** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
   loss?(conversion: Own): string | undefined;
+  /** What people do who change a client: `multiply the number by 100`. */
+  remark(this: void, conversion: Own): string;
   /** Why a conversion has no inverse: what goes on after "since". */
   readonly why?: string;
+}
+
+/** The keywords of a schema. */
+export type Keywords = Readonly<Record<string, unknown>>;
+
+/** What a conversion makes of the schema of a value. What it does not tell is left out: a looser schema refuses nobody. */
+export interface ConversionSchema<Own> {
+  /** The type of the values, and their lengths and pattern. */
+  made(this: void, conversion: Own, keywords: Keywords): Keywords;
+  /** True where numbers stay numbers, in their order. */
+  keepsOrder?(this: void, conversion: Own): boolean;
+  /** True where multiples of a number become those of another. */
+  readonly keepsSteps?: true;
+}
+
+/** The type that a schema has for values other than null. */
+export function typeIn({ type }: Keywords): unknown {
+  return Array.isArray(type) ? type.find((one) => one !== 'null') : type;
 }
 
 /** How a rule book has a conversion, beside its member or parameter. */

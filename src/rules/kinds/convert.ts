@@ -3,34 +3,11 @@ import { valueOf, withValue } from '../../http/target.ts';
 import type { NameTable } from '../../json/names.ts';
 import { aboutMember, type CompiledRule, type Path, PLAIN, type RuleBase } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite } from '../../edits/values.ts';
-import { type ConversionKind, type Converter, isString, NUMBER, textOf } from './conversion.ts';
+import { type Converter, isString, NUMBER, textOf } from './conversion.ts';
+import { type Conversion, type ConversionName, CONVERSIONS } from './conversions.ts';
 import type { Kind, Lens, NoInverse, QueryKind, StatusPattern } from './kind.ts';
-import * as date from './date.ts';
-import type { DateConversion } from './date.ts';
-import * as prefix from './prefix.ts';
-import type { PrefixConversion } from './prefix.ts';
-import * as quote from './quote.ts';
-import type { QuoteConversion } from './quote.ts';
-import * as scale from './scale.ts';
-import type { ScaleConversion } from './scale.ts';
-import * as unprefix from './unprefix.ts';
-import * as unquote from './unquote.ts';
 
-/** What is done to the value of one member. A closed union. */
-export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
-
-/** The name of a conversion. */
-export type ConversionName = Conversion['rule'];
-
-/** The kinds of conversions: with the table of their words the only list of them. */
-const CONVERSIONS: Readonly<Record<ConversionName, ConversionKind<Conversion>>> = {
-  scale: scale.conversion,
-  quote: quote.conversion,
-  unquote: unquote.conversion,
-  prefix: prefix.conversion,
-  unprefix: unprefix.conversion,
-  date: date.conversion,
-};
+export type { Conversion } from './conversions.ts';
 
 /** True for the name of a conversion. */
 export function isConversionName(text: string): text is ConversionName {

@@ -2,6 +2,7 @@ import { spelledText } from '../../json/names.ts';
 import {
   type ConversionBook,
   type ConversionKind,
+  type ConversionSchema,
   type ConversionWords,
   isString,
   textOf,
@@ -12,6 +13,7 @@ import {
   convertDate,
   type DateForm,
   dateLoss,
+  dateSchemaPattern,
   formatFault,
   isNumeric,
   isZone,
@@ -66,7 +68,28 @@ export const words: ConversionWords<DateConversion> = {
       ? `${to} keeps the time, but not the zone that it was written in`
       : `${to} has less of a date than ${from}`;
   },
+  remark,
 };
+
+/** What it makes of a schema. */
+export const schema: ConversionSchema<DateConversion> = {
+  made: ({ to, forms }) => {
+    if (isNumeric(to)) return { type: 'integer' };
+    if (to === 'date') return { type: 'string', format: 'date' };
+    if (to === 'datetime') return { type: 'string', format: 'date-time' };
+    return { type: 'string', pattern: dateSchemaPattern(forms.to) };
+  },
+  keepsOrder: ({ from, to }) => isNumeric(from) && isNumeric(to),
+};
+
+/** With an example, since the names of the forms say little without the rule book. */
+function remark(own: DateConversion): string {
+  const start = dateConversion('datetime', own.from, own.zone, own.at);
+  const before = conversion.converter(start)('"2026-12-24T00:00:00Z"');
+  const after = before === undefined ? undefined : conversion.converter(own)(before);
+  const forms = `write the date as ${own.to}, not as ${own.from}`;
+  return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
+}
 
 /** How a rule book has it. */
 export const book: ConversionBook<DateConversion> = {

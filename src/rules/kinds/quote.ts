@@ -1,4 +1,11 @@
-import { type ConversionBook, type ConversionKind, type ConversionWords, NUMBER } from './conversion.ts';
+import {
+  type ConversionBook,
+  type ConversionKind,
+  type ConversionSchema,
+  type ConversionWords,
+  NUMBER,
+  typeIn,
+} from './conversion.ts';
 
 /** Makes a string of the characters of a number (`quote`), or the number that a string is (`unquote`). */
 export interface QuoteConversion {
@@ -16,6 +23,18 @@ export const conversion: ConversionKind<QuoteConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<QuoteConversion> = {
   say: ({ rule }, name) => `${rule} ${name}`,
+  remark: ({ rule }) =>
+    rule === 'quote'
+      ? 'write the number as a text, with the same characters'
+      : 'write the text as a number, with the same digits',
+};
+
+/** What it makes of a schema. */
+export const schema: ConversionSchema<QuoteConversion> = {
+  made: (_, keywords) => ({
+    type: 'string',
+    ...(typeIn(keywords) === 'integer' ? { pattern: '^-?[0-9]+$' } : {}),
+  }),
 };
 
 /** How a rule book has it. */

@@ -1,4 +1,11 @@
-import { type ConversionBook, type ConversionKind, type ConversionWords, NUMBER } from './conversion.ts';
+import {
+  type ConversionBook,
+  type ConversionKind,
+  type ConversionSchema,
+  type ConversionWords,
+  NUMBER,
+  typeIn,
+} from './conversion.ts';
 
 /** Multiplies a number by a decimal with a finite inverse. */
 export interface ScaleConversion {
@@ -24,6 +31,18 @@ export const conversion: ConversionKind<ScaleConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
+  remark: ({ by }) => `multiply the number by ${by}`,
+};
+
+/** What it makes of a schema. */
+export const schema: ConversionSchema<ScaleConversion> = {
+  made: ({ by }, keywords) => {
+    const isWhole = typeIn(keywords) === 'integer' && Number.isInteger(Number(by));
+    return { type: isWhole ? 'integer' : 'number' };
+  },
+  // Every factor is above zero.
+  keepsOrder: () => true,
+  keepsSteps: true,
 };
 
 /** How a rule book has it. */

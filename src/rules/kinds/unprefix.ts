@@ -23,7 +23,10 @@ export const conversion: ConversionKind<PrefixConversion> = {
 /** What people read of it. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
+  remark: (own) => `remove ${own.with} from the start of the text`,
 };
+
+export { schema } from './prefix.ts';
 
 /** How a rule book has it. */
 export const book: ConversionBook<PrefixConversion> = {

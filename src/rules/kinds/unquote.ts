@@ -1,4 +1,10 @@
-import { type ConversionBook, type ConversionKind, NUMBER, textOf } from './conversion.ts';
+import {
+  type ConversionBook,
+  type ConversionKind,
+  type ConversionSchema,
+  NUMBER,
+  textOf,
+} from './conversion.ts';
 import type { QuoteConversion } from './quote.ts';
 
 /** Its work on a value. */
@@ -12,6 +18,17 @@ export const conversion: ConversionKind<QuoteConversion> = {
 };
 
 export { words } from './quote.ts';
+
+/** What it makes of a schema. */
+export const schema: ConversionSchema<QuoteConversion> = {
+  made: (_, { pattern, format }) => {
+    const isWhole = typeof pattern === 'string' && WHOLE.test(pattern);
+    return { type: isWhole || format === 'int32' || format === 'int64' ? 'integer' : 'number' };
+  },
+};
+
+/** A pattern that only whole numbers have, such as `^[0-9]+$`. */
+const WHOLE = /^\^(?:-\?)?(?:\[[01]-9\]|\\d)(?:[*+]|\{\d+(?:,\d*)?\})?(?:(?:\[0-9\]|\\d)[*+])?\$$/;
 
 /** How a rule book has it. */
 export const book: ConversionBook<QuoteConversion> = {

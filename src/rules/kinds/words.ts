@@ -1,15 +1,8 @@
 import type { Path } from '../../edits/run.ts';
 import * as alias from './alias.ts';
-import type { ConversionWords } from './conversion.ts';
-import {
-  type Conversion,
-  type ConversionName,
-  type ConvertRule,
-  isConversionName,
-  type ResponseConvertRule,
-} from './convert.ts';
+import { type Conversion, CONVERSION_WORDS } from './conversions.ts';
+import { type ConvertRule, isConversionName, type ResponseConvertRule } from './convert.ts';
 import * as copy from './copy.ts';
-import * as date from './date.ts';
 import * as deprecations from './deprecations.ts';
 import * as elements from './elements.ts';
 import * as errors from './errors.ts';
@@ -21,16 +14,11 @@ import * as lookup from './lookup.ts';
 import * as map from './map.ts';
 import * as move from './move.ts';
 import * as nest from './nest.ts';
-import * as prefix from './prefix.ts';
-import * as quote from './quote.ts';
 import * as rename from './rename.ts';
-import * as scale from './scale.ts';
 import * as set from './set.ts';
 import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
-import * as unprefix from './unprefix.ts';
-import * as unquote from './unquote.ts';
 import * as unwrap from './unwrap.ts';
 import type { EditPlaces, ResponseWords, Words } from './kind.ts';
 import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
@@ -65,16 +53,6 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   lookup: lookup.words,
 };
 
-/** What people read of each conversion. */
-const CONVERSION_WORDS: Readonly<Record<ConversionName, ConversionWords<Conversion>>> = {
-  scale: scale.words,
-  quote: quote.words,
-  unquote: unquote.words,
-  prefix: prefix.words,
-  unprefix: unprefix.words,
-  date: date.words,
-};
-
 /** What people read of a rule that converts a value. */
 const CONVERT_WORDS: Words<ConvertRule, ResponseConvertRule> = {
   of: 'both',
@@ -90,6 +68,11 @@ export const CONVERSION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(C
 /** A conversion in words, as in `scale price by 100`. */
 export function conversionWords(conversion: Conversion, name: string): string {
   return CONVERSION_WORDS[conversion.rule].say(conversion, name);
+}
+
+/** What people do who change a client, as in `multiply the number by 100`. */
+export function conversionRemark(conversion: Conversion): string {
+  return CONVERSION_WORDS[conversion.rule].remark(conversion);
 }
 
 /** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */

@@ -19,7 +19,6 @@ const ASKING: Readonly<Record<string, number>> = {
   'inspector/diff/diff.ts': 4,
   'inspector/explain/explain-rules.ts': 19,
   'openapi/derive/derive-v1.ts': 12,
-  'openapi/derive/name-components.ts': 14,
   'report/census.ts': 9,
   'report/guide/guide.ts': 10,
   'report/tally/outcomes.ts': 2,
