@@ -120,10 +120,11 @@ class KnownNames implements NameFacts {
       return [
         { part: 0, reason: `"${named}" names V2's release; set it with version, and remove this rule` },
       ];
-    const names = (book?.looksFor(rule) ?? []).map(this.plain);
-    const stale = names.flatMap((name, part): readonly StaleName[] => {
-      const isAgain = names.indexOf(name) < part;
-      const reason = isAgain ? `"${name}" is in the list already` : this.gone.get(name);
+    const names = book?.looksFor(rule) ?? [];
+    const plain = names.map(this.plain);
+    const stale = plain.flatMap((name, part): readonly StaleName[] => {
+      const isAgain = plain.indexOf(name) < part;
+      const reason = isAgain ? `"${names[part] ?? ''}" is in the list already` : this.gone.get(name);
       return reason === undefined ? [] : [{ part, reason: `${reason}; remove one of the two` }];
     });
     const all = [...stale, ...(book?.stale?.(rule, this) ?? [])];

@@ -192,6 +192,18 @@ describe('faults', () => {
     ).toEqual([]);
   });
 
+  test.each(['{ map: { a: b }, of: kept }', '{ scale: kept, by: 100 }', '{ set: { kept: 1 } }'])(
+    'an inverse that cannot find a value because a later change moved its member: %s',
+    async (rule) => {
+      const changes = `- { id: r, summary: s, on: [order], request: [ ${rule} ], response: inverse }
+- { id: c, summary: s, on: [order], request: [ { rename: kept, to: other } ] }
+`;
+      expect(await messagesIn(OPERATIONS + changes)).toEqual([
+        `change "r": inverse cannot find "kept": change "c" moves it afterwards and is not undone; give "c" response: inverse as well`,
+      ]);
+    },
+  );
+
   test('an embedded resource of which nothing is undone, but for one that embeds another', async () => {
     expect(await faultsIn(OPERATIONS.replace("'rooms.*.orders.*': order", 'owner: client') + RENAME)).toEqual(
       [

@@ -635,6 +635,8 @@ limits: { depth: 0 }
       change "c": rename of the header field "x-a" has no effect: change "c" strips "X-A" already; remove one of the two
     on: every, headers: [ { rename: X-A, to: X-B }, { map: { a: b }, of: X-A } ]
       change "c": map of the header field "X-A" has no effect: change "c" renames "X-A" to "X-B" already; remove one of the two
+    on: every, headers: [ { strip: [X-A, X-a] } ]
+      change "c": strip of the header field "X-a" has no effect: "X-a" is in the list already; remove one of the two
     on: every, headers: [ { set: X-A, to: v }, { default: X-A, to: w } ]
       change "c": default of the header field "X-A" has no effect: change "c" sets it already; remove one of the two
     on: every, request: [ 5 ] → changes[0].request[0] must be a rule, not 5

@@ -144,6 +144,8 @@ describe('a query rule is stale', () => {
       map of the query parameter "a" from "x" has no effect: change "one" replaces that value already; remove one of the two
     strip: [], strip: [a, a]
       strip of the query parameter "a" has no effect: "a" is in the list already; remove one of the two
+    { set: { a: x } }, { default: { a: y } }
+      default of the query parameter "a" has no effect: change "one" sets it already; remove one of the two
   `)('%s', async (rules, message) => {
     expect(await messagesIn(inTurn(rules, 'query'))).toEqual([`change "two": ${message}`]);
   });
