@@ -57,10 +57,8 @@ const SCENES: readonly Scene[] = [
     looks: [WIDE, PHONE],
     play: (page) => page.locator('.header-term', { hasText: 'x-api-version' }).hover(),
   },
-  { name: 'hour', address: '?view=hour', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
-  { name: 'errors', address: '?view=errors', looks: [WIDE, HUGE, PHONE] },
+  { name: 'problems', address: '?view=traffic&part=problems', looks: [WIDE, HUGE, PHONE] },
   { name: 'rules', address: '?view=rules', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
-  { name: 'explain', address: '?view=explain', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
   {
     name: 'trial',
     address: '?view=rules',
@@ -73,7 +71,7 @@ const SCENES: readonly Scene[] = [
       await page.locator('.trial-outcome').scrollIntoViewIfNeeded();
     },
   },
-  { name: 'retirement', address: '?view=retirement', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
+  { name: 'clients', address: '?view=clients', looks: [WIDE, HUGE, PHONE, ZOOMED, LARGE_TEXT] },
   { name: 'rollout', address: '?view=rollout', looks: [WIDE, HUGE, PHONE, LARGE_TEXT] },
   {
     name: 'confirmation',

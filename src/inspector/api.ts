@@ -47,7 +47,7 @@ import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from '
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';
-export type { HistoryMinute, Quantiles } from '../rewrite-log/history.ts';
+export type { HistoryMinute } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';
 export type { Report, ReportDay } from '../report/report.ts';

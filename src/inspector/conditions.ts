@@ -45,7 +45,9 @@ export interface Condition {
 
 /** A view of the page, and a filter of its exchanges. */
 export interface Place {
-  readonly view: 'traffic' | 'hour' | 'errors' | 'rollout' | 'retirement' | 'end' | 'rules';
+  readonly view: 'overview' | 'traffic' | 'clients' | 'rules' | 'rollout';
+  /** What went wrong, of the traffic. */
+  readonly part?: 'problems';
   readonly filter?: string;
 }
 
@@ -244,7 +246,7 @@ function endConditions(rollout: RolloutView | undefined, now: number): readonly 
       level: 'good',
       label: 'V1 has ended',
       sentence: `V1 ended at ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
-      place: { view: 'end' },
+      place: { view: 'clients' },
       since: sunset,
     },
   ];

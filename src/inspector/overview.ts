@@ -94,15 +94,18 @@ function whoseWords({ startedAt, rollout, report: { coverage } }: OverviewFacts)
 function item(
   level: OverviewItem['level'],
   sentence: string,
-  view: Place['view'],
+  view: Place['view'] | 'problems',
   filter?: string,
 ): OverviewItem {
+  if (view === 'problems') return { level, sentence, place: { view: 'traffic', part: view } };
   return { level, sentence, place: filter === undefined ? { view } : { view, filter } };
 }
 
 function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
-  return conditions.flatMap(({ level, label, sentence, place = { view: 'hour' } }) =>
-    level === 'bad' || level === 'note' ? [{ level, sentence: `${label}: ${sentence}`, place }] : [],
+  return conditions.flatMap(({ level, label, sentence, place = { view: 'overview' } }) =>
+    level === 'bad' || level === 'note'
+      ? [{ level, sentence: sentence.startsWith(label) ? sentence : `${label}: ${sentence}`, place }]
+      : [],
   );
 }
 
@@ -113,7 +116,10 @@ function problemItems(problems: readonly Problem[]): readonly OverviewItem[] {
   const rest = problems.slice(MOST);
   if (rest.length === 0) return items;
   const sentence = `${counted(rest.length, 'more kind')} of failed requests.`;
-  return [...items, item(rest.every(({ state }) => state === 'over') ? 'good' : 'note', sentence, 'errors')];
+  return [
+    ...items,
+    item(rest.every(({ state }) => state === 'over') ? 'good' : 'note', sentence, 'problems'),
+  ];
 }
 
 function problemLevel({ state, severity }: Problem): OverviewItem['level'] {
@@ -154,7 +160,7 @@ function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
   });
   const rest = notable.length - MOST;
   if (rest <= 0) return items;
-  return [...items, item('note', `${counted(rest, 'more kind')} of refusals in dry runs.`, 'errors')];
+  return [...items, item('note', `${counted(rest, 'more kind')} of refusals in dry runs.`, 'problems')];
 }
 
 /** V1 clients may be unable to read these responses, whose statuses do not show it. */
@@ -257,7 +263,7 @@ function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
       return `${capital(whose)} ${member} in ${operation ?? 'requests'}, which V2 does not take and no rule handles.`;
     }),
   ];
-  return sentences.map((sentence) => item('note', sentence, 'retirement'));
+  return sentences.map((sentence) => item('note', sentence, 'clients'));
 }
 
 function shareOf({ bodyChecks }: ClientReport): number {
@@ -286,11 +292,11 @@ function dryRunItems({ sums: { would }, rules }: OverviewFacts): readonly Overvi
 
 function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
   const dates = rollout === undefined ? [] : endSentences(rollout, now);
-  const items = dates.map((sentence) => item('good', sentence, 'end'));
+  const items = dates.map((sentence) => item('good', sentence, 'clients'));
   if (report.v1 === 0) return items;
   const { sentence, conditions } = report.switchOff;
   const notMet = conditions.filter(({ state }) => state === 'not-met').map(({ text }) => text);
-  return [...items, item('good', [sentence, ...notMet].join(' '), 'retirement')];
+  return [...items, item('good', [sentence, ...notMet].join(' '), 'clients')];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {

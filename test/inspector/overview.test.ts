@@ -18,7 +18,7 @@ test('before the first request, the overview says so, and what holds', async () 
   const { state, items } = await gateway.readJson<Overview>('/overview');
   expect(state).toBe(`No request yet. Send one to ${gateway.origin} to see it here.`);
   expect(items.map(({ level, place }) => `${level} ${place.view}`)).toEqual([
-    'note hour',
+    'note overview',
     'good rollout',
     'good rules',
   ]);

@@ -13,6 +13,15 @@ const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
 
 const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
+const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+const utcDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** A weekday alone is clear within six days. */
+const WEEK_MS = 6 * 86_400_000;
+
 export { count, counted };
 
 const HUES = 6;
@@ -42,6 +51,16 @@ export function rowTime(time: string): string {
     : dayTime(time).slice('2026-'.length, '2026-11-22 09:30:00'.length);
 }
 
+/** Local time as short as it is clear: `10:41` today, `Tue 10:41` within six days, otherwise `22 Nov 10:41`, with its year if it is another. */
+export function shortTime(time: string, now: number = Date.now()): string {
+  const date = new Date(time);
+  const of = minute.format(date);
+  if (date.toDateString() === new Date(now).toDateString()) return of;
+  if (Math.abs(now - date.getTime()) < WEEK_MS) return `${weekday.format(date)} ${of}`;
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return `${day.format(date)}${isThisYear ? '' : ` ${date.getFullYear()}`} ${of}`;
+}
+
 /** The reader's zone at that time: `UTC`, `GMT+1`. */
 function zoneOf(date: Date): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
@@ -54,6 +73,11 @@ function isToday(date: Date): boolean {
 /** Hour and minute, local. */
 export function minuteTime(time: string): string {
   return minute.format(new Date(time));
+}
+
+/** The UTC day of a second since 1970: `22 Nov`. */
+export function dayText(second: number): string {
+  return utcDay.format(new Date(second * 1000));
 }
 
 /** The age of a time in words: `just now`, `4 min ago`, `3 days ago`. */

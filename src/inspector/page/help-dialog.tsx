@@ -23,7 +23,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['[ ]', 'previous and next perspective'],
   ['c C', 'copy as curl for V1, for V2'],
   ['d', 'compact or comfortable rows'],
-  ['1 – 9', 'the views'],
+  ['1 – 5', 'the views'],
   ['?', 'this help'],
 ];
 

@@ -1,22 +1,20 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ClientsView, RulesView as Rules } from '../api.ts';
+import type { ClientsView as Known, RulesView as Rules } from '../api.ts';
 import { useAsked } from './admin-client.ts';
-import { nameOf } from './client-name.tsx';
-import { EndView } from './end-view.tsx';
-import { ErrorsView } from './errors-view.tsx';
-import { ExplainView } from './explain-view.tsx';
+import { nameOf } from './clients/client-name.tsx';
+import { ClientsView } from './clients/clients-view.tsx';
 import { huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
-import { HourView } from './hour/hour-view.tsx';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.tsx';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
 import { type Announce, classes, type PageTools } from './parts.tsx';
-import { RetirementView } from './retirement-view.tsx';
-import { RolloutView } from './rollout-view.tsx';
-import { RulesView } from './rules-view.tsx';
-import { OverviewView } from './overview-view.tsx';
+import { useRolloutCommands } from './rollout/rollout-form.tsx';
+import { RolloutView } from './rollout/rollout-view.tsx';
+import { RulesView } from './rules/rules-view.tsx';
+import { OverviewView } from './overview/overview-view.tsx';
 import { LiveEntries, NOTHING_YET } from './traffic/live-entries.ts';
+import { ProblemsView } from './traffic/problems-view.tsx';
 import { TrafficView } from './traffic/traffic-view.tsx';
 
 const RULES_EVERY = 5000;
@@ -37,10 +35,11 @@ export function InspectorPage(): VNode {
   const [announcement, announce] = useAnnouncement(place.view);
   // The first view does not need the rule book, which would be a fifth of the page's data.
   const rules = useAsked<Rules>(place.view === 'overview' ? undefined : 'rules', RULES_EVERY);
-  const asked = useAsked<ClientsView>('clients', CLIENTS_EVERY);
-  const [named, setNamed] = useState<ClientsView | undefined>(undefined);
+  const asked = useAsked<Known>('clients', CLIENTS_EVERY);
+  const [named, setNamed] = useState<Known | undefined>(undefined);
   useEffect(() => setNamed(undefined), [asked.response]);
   const clients = named ?? asked.response;
+  const commands = useRolloutCommands(rules.response, announce);
   const hueOf = useMemo(
     () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
     [rules.response?.hash],
@@ -59,7 +58,8 @@ export function InspectorPage(): VNode {
     document.title = `${VIEW_NAMES[place.view]} – capture-gateway inspector`;
   }, [place.view]);
   useEffect(() => {
-    if (place.view !== 'traffic') void live.follow(place.filter);
+    // The list follows its own filter.
+    if (place.view !== 'traffic' || place.part !== undefined) void live.follow(place.filter);
   }, []);
   const move = (by: number): void => {
     live.pause();
@@ -111,14 +111,17 @@ export function InspectorPage(): VNode {
       </a>
       <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
       <div>
-        {view.state !== undefined && <ConditionsBanner conditions={view.state.conditions} go={go} />}
+        {view.state !== undefined && place.view !== 'overview' && (
+          <ConditionsBanner conditions={view.state.conditions} go={go} onCommand={commands.check} />
+        )}
         {view.state?.refusedRuleBook !== undefined && (
           <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
         )}
       </div>
       <main id="main" tabIndex={-1}>
-        {place.view === 'overview' && <OverviewView go={go} />}
-        {place.view === 'traffic' && (
+        {place.view === 'overview' && <OverviewView {...shared} whose={whose} onCommand={commands.check} />}
+        {place.view === 'traffic' && place.part === 'problems' && <ProblemsView {...shared} whose={whose} />}
+        {place.view === 'traffic' && place.part === undefined && (
           <TrafficView
             {...shared}
             place={place}
@@ -132,29 +135,19 @@ export function InspectorPage(): VNode {
             onListShare={(share) => prefer({ listShare: share })}
           />
         )}
-        {place.view === 'errors' && <ErrorsView go={go} whose={whose} />}
-        {place.view === 'hour' && <HourView go={go} whose={whose} />}
         {place.view === 'rules' && (
-          <RulesView
-            asked={rules}
-            go={go}
-            hueOf={hueOf}
-            announce={announce}
-            draft={draft}
-            setDraft={setDraft}
-          />
+          <RulesView {...shared} asked={rules} link={place.entry} draft={draft} setDraft={setDraft} />
         )}
-        {place.view === 'retirement' && <RetirementView {...shared} clients={clients} onNamed={setNamed} />}
-        {place.view === 'end' && <EndView go={go} />}
+        {place.view === 'clients' && <ClientsView {...shared} clients={clients} onNamed={setNamed} />}
         {place.view === 'rollout' && (
           <RolloutView
             go={go}
-            announce={announce}
+            commands={commands}
             rules={rules.response}
             conditions={view.state?.conditions ?? []}
           />
         )}
-        {place.view === 'explain' && <ExplainView rules={rules.response} link={place.entry} {...shared} />}
+        {commands.dialog}
       </main>
       <p
         class={

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { RolloutRequest } from '../../rollout/rollout-tally.ts';
 import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
@@ -12,13 +13,9 @@ import type { LiveView } from './traffic/live-entries.ts';
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
   overview: 'Overview',
   traffic: 'Traffic',
-  hour: 'Last hour',
-  rules: 'Rule book',
-  retirement: 'Retirement',
-  end: 'End of V1',
-  explain: 'Explain',
+  clients: 'Clients',
+  rules: 'Rules',
   rollout: 'Rollout',
-  errors: 'Errors',
 };
 
 /** Properties of the header. */
@@ -82,7 +79,7 @@ function navigation(place: PageState, go: Go): VNode {
       {VIEWS.map((view, index) => (
         <a
           key={view}
-          href={placeAddress({ ...place, view, entry: undefined })}
+          href={placeAddress({ ...place, view, part: undefined, entry: undefined })}
           aria-current={view === place.view ? 'page' : undefined}
           aria-keyshortcuts={String(index + 1)}
           onClick={(event) => {
@@ -130,21 +127,39 @@ function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'condit
 
 function conditionLink({ place }: Condition, go: Go): VNode | false {
   if (place === undefined) return false;
-  const { view, filter = '' } = place;
+  const { view, part, filter = '' } = place;
   return (
-    <LinkButton onClick={() => go({ view, filter, entry: undefined })}>
+    <LinkButton onClick={() => go({ view, part, filter, entry: undefined })}>
       {filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges'}
     </LinkButton>
   );
+}
+
+/** Checks a command, and asks the operator to confirm it. */
+export type OnCommand = (request: RolloutRequest) => void;
+
+/** Properties of the button of an action. */
+interface ActionButtonProps {
+  /** What ends a condition; undefined where nothing is known to. */
+  readonly action: Condition['action'];
+  readonly onCommand: OnCommand;
+}
+
+/** A button that ends a condition, after a confirmation. */
+export function ActionButton({ action, onCommand }: ActionButtonProps): VNode | false {
+  if (action === undefined) return false;
+  return <Button onClick={() => onCommand(action.request)}>{action.title}</Button>;
 }
 
 /** Shows, on every view, the conditions that make requests fail now; a refused rule book has its own banner. */
 export function ConditionsBanner({
   conditions,
   go,
+  onCommand,
 }: {
   readonly conditions: readonly Condition[];
   readonly go: Go;
+  readonly onCommand: OnCommand;
 }): VNode | null {
   const bad = conditions.filter(({ level, about }) => level === 'bad' && about !== 'rule-book');
   if (bad.length === 0) return null;
@@ -152,8 +167,9 @@ export function ConditionsBanner({
     <section class="refused-book" role="alert">
       {bad.map((condition) => (
         <p key={condition.sentence}>
-          <strong>{`${condition.label}. `}</strong>
-          {sentence(condition.sentence)} {conditionLink(condition, go)}
+          {!condition.sentence.startsWith(condition.label) && <strong>{`${condition.label}. `}</strong>}
+          {sentence(condition.sentence)} {conditionLink(condition, go)}{' '}
+          <ActionButton action={condition.action} onCommand={onCommand} />
         </p>
       ))}
     </section>

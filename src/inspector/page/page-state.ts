@@ -19,20 +19,22 @@ export function keepValue(key: string, value: string): void {
 }
 
 /** The views of the page, in the order of the navigation. */
-export const VIEWS = [
-  'overview',
-  'traffic',
-  'hour',
-  'rules',
-  'retirement',
-  'end',
-  'explain',
-  'rollout',
-  'errors',
-] as const;
+export const VIEWS = ['overview', 'traffic', 'clients', 'rules', 'rollout'] as const;
 
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
+
+/** A part of a view that has an address of its own: what went wrong, of the traffic. */
+export type ViewPart = 'problems';
+
+/** Where addresses lead that name a view of before; links to them are in chats and run books. */
+const REPLACED: Readonly<Record<string, Pick<PageState, 'view' | 'part'>>> = {
+  hour: { view: 'overview', part: undefined },
+  errors: { view: 'traffic', part: 'problems' },
+  retirement: { view: 'clients', part: undefined },
+  end: { view: 'clients', part: undefined },
+  explain: { view: 'rules', part: undefined },
+};
 
 /** The perspectives of an exchange, in the order of its messages; `diff` shows the first two side by side. */
 export const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'] as const;
@@ -49,6 +51,8 @@ export interface EntryLink {
 /** The state of the page, kept in its URL so that it can be sent to a colleague. */
 export interface PageState {
   readonly view: View;
+  /** Undefined for the whole of the view. */
+  readonly part: ViewPart | undefined;
   readonly filter: string;
   /** The open exchange. */
   readonly entry: EntryLink | undefined;
@@ -61,8 +65,11 @@ export function readPlace(search: string): PageState {
   const id = query.get('entry') ?? '';
   const seq = Number(query.get('n'));
   const filter = query.get('filter') ?? '';
+  const named = query.get('view') ?? '';
+  const view = VIEWS.find((one) => one === named) ?? usualView(filter, id);
+  const isProblems = view === 'traffic' && query.get('part') === 'problems';
   return {
-    view: VIEWS.find((view) => view === query.get('view')) ?? usualView(filter, id),
+    ...(REPLACED[named] ?? { view, part: isProblems ? 'problems' : undefined }),
     filter,
     entry: id === '' ? undefined : { id, seq: Number.isSafeInteger(seq) && seq > 0 ? seq : undefined },
     perspective: PERSPECTIVES.find((perspective) => perspective === query.get('show')) ?? 'diff',
@@ -78,6 +85,7 @@ function usualView(filter: string, entry: string): View {
 export function placeAddress(place: PageState): string {
   const query = new URLSearchParams();
   if (place.view !== usualView(place.filter, place.entry?.id ?? '')) query.set('view', place.view);
+  if (place.part !== undefined) query.set('part', place.part);
   if (place.filter !== '') query.set('filter', place.filter);
   if (place.entry !== undefined) query.set('entry', place.entry.id);
   if (place.entry?.seq !== undefined) query.set('n', String(place.entry.seq));
@@ -91,7 +99,7 @@ export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void
 
 /** Returns a function that opens the list of the exchanges that match a filter. */
 export function toExchanges(go: Go, filter: string): () => void {
-  return () => go({ view: 'traffic', filter, entry: undefined });
+  return () => go({ view: 'traffic', part: undefined, filter, entry: undefined });
 }
 
 /** The link to an exchange of the list. */
@@ -108,12 +116,16 @@ export function findAddress({ id, seq }: EntryLink): string {
 export function usePlace(): readonly [PageState, Go] {
   const [place, setPlace] = useState(() => readPlace(location.search));
   useEffect(() => {
+    // An address of before shows its successor, which is what people copy from here on.
+    if (REPLACED[new URLSearchParams(location.search).get('view') ?? ''] !== undefined)
+      history.replaceState(undefined, '', placeAddress(place));
     const follow = (): void => setPlace(readPlace(location.search));
     addEventListener('popstate', follow);
     return () => removeEventListener('popstate', follow);
   }, []);
   const go: Go = (change, step = 'keep') => {
-    const next = { ...readPlace(location.search), ...change };
+    const part = change.view === undefined ? {} : { part: undefined };
+    const next = { ...readPlace(location.search), ...part, ...change };
     const address = placeAddress(next);
     if (step === 'replace') history.replaceState(undefined, '', address);
     if (step === 'keep') history.pushState(undefined, '', address);

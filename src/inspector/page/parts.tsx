@@ -4,7 +4,7 @@ import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
-import { fullTime, type HueOf } from './format.ts';
+import { fullTime, type HueOf, shortTime } from './format.ts';
 import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;
@@ -95,16 +95,6 @@ export function Checkbox({ label, checked, onChange }: CheckboxProps): VNode {
       />
       {label}
     </label>
-  );
-}
-
-/** An entry of the legend of a chart, with the look of what it explains. */
-export function Legend({ look, text }: { readonly look: string; readonly text: string }): VNode {
-  return (
-    <span class="legend">
-      <i class={look} />
-      {text}
-    </span>
   );
 }
 
@@ -353,7 +343,7 @@ function tableCell<Row>({ name, kind, cell, cellClass, title }: Column<Row>, row
       </th>
     );
   return (
-    <td key={name} class={kind ?? cellClass} title={title?.(row)}>
+    <td key={name} class={kind ?? cellClass} title={title?.(row)} data-label={name}>
       {cell(row)}
     </td>
   );
@@ -392,14 +382,14 @@ export function SentenceList({ sentences, shown = sentence, ...props }: Sentence
   );
 }
 
-/** A sentence about the gateway, with instants in the reader's zone, and figures on one line with their units. */
+/** A sentence about the gateway, with instants short and in the reader's zone, and figures on one line with their units. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
   return text.split(WHOLE).map((piece, index) => {
     if (index % 2 === 0) return visibleText(piece);
     if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
     return (
-      <time class="nowrap" dateTime={piece} title={piece}>
-        {fullTime(piece)}
+      <time class="nowrap" dateTime={piece} title={fullTime(piece)}>
+        {shortTime(piece)}
       </time>
     );
   });
@@ -464,4 +454,42 @@ export function visibleText(text: string): string | (string | VNode)[] {
     shown = match.index + match[0].length;
   }
   return shown === 0 ? text : [...parts, text.slice(shown)];
+}
+
+/** Properties of a small picture of counts over time. */
+interface TrendProps {
+  readonly counts: readonly number[];
+  /** The part of each count that failed; absent where all of it did. */
+  readonly failed?: readonly number[];
+  /** What assistive technology reads in place of the picture. */
+  readonly label: string;
+}
+
+/** Counts over time as bars, with what failed below in another colour. */
+export function Trend({ counts, failed = counts, label }: TrendProps): VNode {
+  const most = Math.max(1, ...counts);
+  const height = (value: number): number => (value === 0 ? 0 : Math.max(1.5, (value / most) * 20));
+  return (
+    <svg
+      class="trend"
+      viewBox={`0 0 ${counts.length * 4} 20`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <title>{label}</title>
+      {counts.map((value, slot) => (
+        <g key={slot}>
+          <rect class="all" x={slot * 4} y={20 - height(value)} width={3} height={height(value)} />
+          <rect
+            class="failed"
+            x={slot * 4}
+            y={20 - height(failed[slot] ?? 0)}
+            width={3}
+            height={height(failed[slot] ?? 0)}
+          />
+        </g>
+      ))}
+    </svg>
+  );
 }

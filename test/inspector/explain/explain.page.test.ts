@@ -99,7 +99,7 @@ test('the page tells of the mode that an operator chose, as the request is reall
     `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
   );
   expect([v1.received.length > 0, v2.received.length]).toEqual([true, 0]);
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   const told = page.getByRole('region', { name: 'Live traffic' });
   await told.waitFor();
@@ -113,7 +113,7 @@ test('the page tells of the mode that an operator chose, as the request is reall
 test('the page explains by the first operation of a rule book without the one of its example', async () => {
   const operation = { id: 'close_bill', method: 'POST', template: '/bills/{id}/close', assumed: false };
   const { gateway } = await watchedServices({}, {}, { ruleBook: { operations: [operation], changes: [] } });
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   await page.locator('#explain-operation option', { hasText: 'close_bill' }).waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   await page.getByRole('region', { name: 'Explanation' }).waitFor();
@@ -123,7 +123,7 @@ test('the page explains by the first operation of a rule book without the one of
 
 test('the page reads what browsers copy, names what it cannot read, and explains the request that is chosen', async () => {
   const { gateway } = await watchedServices({});
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=explain`);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   const paste = async (text: string, told: string): Promise<void> => {
     await page.getByLabel('Pasted command').fill(text);
     await page.getByRole('button', { name: 'Read the command' }).click();

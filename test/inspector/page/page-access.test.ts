@@ -26,11 +26,9 @@ const STATES = [
   ['the comparison', '../?entry=order', { scheme: 'dark' }],
   ['a V2 response', '../?entry=order&show=v2-response', { scheme: 'light' }],
   ['a refused exchange', '../?entry=refused', { scheme: 'dark' }],
-  ['the last hour', '../?view=hour', { scheme: 'dark' }],
-  ['the rule book', '../?view=rules', { scheme: 'light' }],
-  ['the retirement of V1', '../?view=retirement', { scheme: 'dark' }],
-  ['the explanation', '../?view=explain', { scheme: 'light' }],
-  ['the errors', '../?view=errors', { scheme: 'dark' }],
+  ['the problems', '../?view=traffic&part=problems', { scheme: 'dark' }],
+  ['the clients', '../?view=clients', { scheme: 'dark' }],
+  ['the rules', '../?view=rules', { scheme: 'light' }],
   ['the rollout', '../?view=rollout', { scheme: 'light' }],
   ['the comparison on a phone', '../?entry=order', { width: 360, height: 740 }],
 ] as const satisfies readonly (readonly [string, string, Look])[];
@@ -68,7 +66,7 @@ test('axe finds nothing wrong with the help, completions and an explanation', as
   await page.keyboard.press('/');
   await page.getByRole('option').first().waitFor();
   expect(await barriers(page)).toEqual([]);
-  await page.goto(`${gateway.adminOrigin}/?view=explain`);
+  await page.goto(`${gateway.adminOrigin}/?view=rules`);
   await page.getByLabel('V1 query').fill('page=1');
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('region', { name: 'Explanation' }).waitFor();
@@ -100,8 +98,8 @@ describe('the keyboard', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Pause' }).waitFor();
     for (const [key, name] of [
-      ['4', 'Rule book'],
-      ['9', 'Errors'],
+      ['4', 'Rules'],
+      ['3', 'Clients'],
     ] as const) {
       await page.keyboard.press(key);
       await page.getByRole('heading', { name, exact: true }).waitFor();
@@ -170,7 +168,7 @@ async function active(page: Page): Promise<string | null> {
 /** Waits until the page shows the data it requested. */
 async function settled(page: Page): Promise<void> {
   await page.getByText(/^(Connected|Paused)$/).waitFor();
-  await page.getByText('Loading ').waitFor({ state: 'detached' });
+  await expect.poll(() => page.getByText('Loading ').count()).toBe(0);
   await expect.poll(() => page.locator('.detail-head h2:not(:empty)').count()).toBeGreaterThanOrEqual(0);
   await page.waitForLoadState('load');
   await expect

@@ -15,7 +15,7 @@ const browser = browserOfFile();
 
 test('the errors of what is kept stand by code and place, each with its exchanges', async () => {
   const gateway = await gatewayOfTest();
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=errors`);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic&part=problems`);
   await page.getByText('No exchange is kept yet.').waitFor();
   await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Ada"}}');
   for (const key of ['one', 'other']) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', key);
@@ -23,10 +23,11 @@ test('the errors of what is kept stand by code and place, each with its exchange
   await gateway.send('GET', '/api/v2/clients/4711');
   const { groups, exchanges } = await gateway.readJson<ErrorGroups>('/errors');
   expect(exchanges).toBe(5);
-  const rows = page.locator('tbody tr');
+  const table = page.getByRole('region', { name: 'Problems' });
+  const rows = table.locator('tbody tr');
   await rows.nth(groups.length - 1).waitFor();
   const shown: readonly (readonly string[])[] = await page.evaluate(
-    `[...document.querySelectorAll('tbody tr')].map((row) =>
+    `[...document.querySelectorAll('[aria-label=Problems] tbody tr')].map((row) =>
       [...row.children].slice(0, 6).map((cell) => cell.textContent))`,
   );
   expect(shown[0]).toEqual(['wrapper-not-object', 'the gateway', '/data', 'create_client', '2', '2']);
@@ -37,6 +38,15 @@ test('the errors of what is kept stand by code and place, each with its exchange
     .getByRole('button', { name: 'Show the exchanges with gateway-wrapper-not-object /data' })
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(2);
+  // What failed stands above, with its state and its exchanges.
+  await page.goBack();
+  const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
+  await failed
+    .filter({ hasText: 'create_client: 422 from V2' })
+    .filter({ hasText: 'new' })
+    .getByRole('button')
+    .click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(1);
   expect(complaints).toEqual([]);
 });
 

@@ -23,11 +23,12 @@ test('a response that V2 broke off is among the failed of the last hour, and mar
   client.write('GET /api/v1/clients HTTP/1.1\r\nHost: g\r\n\r\n');
   const entry = await gateway.entry();
   expect(entry).toMatchObject({ status: 200, incomplete: true, failure: 'upstream-broken' });
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=hour`);
-  const tile = page.getByRole('button', { name: /^failed/ });
-  await tile.waitFor();
-  expect(await tile.innerText()).toMatch(/^failed\s+1\s+5xx, or no whole response to the client$/);
-  await tile.click();
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=overview`);
+  const chart = page.getByRole('img', { name: /^Requests of the last .* by who answered: / });
+  await chart.waitFor();
+  expect(await chart.getAttribute('aria-label')).toMatch(/: 1 V2, 0 V1, 0 the gateway, 1 failed\.$/);
+  await page.getByText(/^The last .* as a table$/).click();
+  await page.getByRole('region', { name: 'Data of the charts' }).getByRole('button').first().click();
   await expect.poll(() => page.locator('.entry').count()).toBe(1);
   const status = page.locator('.entry .status');
   expect(await status.innerText()).toBe('200…');
@@ -42,21 +43,19 @@ test('a response that V2 broke off is among the failed of the last hour, and mar
 
 test('what was before the start of the gateway is not known, rather than none', async () => {
   const { gateway } = await watchedServices({});
-  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=hour`);
-  const lead = page.locator('.lead');
-  await lead.waitFor();
-  expect(await lead.innerText()).toMatch(/^The figures begin at \d\d:\d\d:\d\d, when/);
-  expect(await lead.innerText()).toContain(', when this gateway started.');
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=overview`);
+  await page
+    .getByText(/^Count(?:s of this gateway alone, since|ed since) \d\d:\d\d/)
+    .first()
+    .waitFor();
   const charts = page.locator('.chart');
-  expect(await charts.locator('svg text').getByText('not known', { exact: true }).count()).toBe(3);
-  expect(await charts.first().locator('svg').getAttribute('aria-label')).toMatch(
-    /^Exchanges of the last (?:minute|2 minutes) by outcome: 0 rewritten, /,
+  expect(await charts.first().getByRole('img').getAttribute('aria-label')).toMatch(
+    /^Requests of the last (?:minute|2 minutes) by who answered: 0 V2, /,
   );
   const { x, y, width, height } = (await charts.first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
   await page.mouse.move(x + width / 2, y + height / 2);
-  expect(await charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+not known$/);
-  await page.mouse.move(x + width - 25, y + height / 2);
-  await expect.poll(() => charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+0 rewritten/);
+  await page.mouse.move(x + width - 40, y + height / 2);
+  await expect.poll(() => charts.first().locator('.readout').innerText()).toMatch(/^\d\d:\d\d\s+V2\s*0\s/);
   expect(complaints).toEqual([]);
 });
 
@@ -152,12 +151,13 @@ test('rows, errors and the rule book say of which day their times are', async ()
   await page.clock.setFixedTime(Date.now() + DAY_MS + 3_600_000);
   const open = async (view: string): Promise<void> =>
     page.getByRole('navigation').getByRole('link', { name: view }).click();
-  await open('Errors');
-  const times = page.locator('table time');
+  await page.goto(`${gateway.adminOrigin}/?view=errors`);
+  await expect.poll(() => page.url()).toContain('view=traffic&part=problems');
+  const times = page.getByRole('region', { name: 'Problems' }).locator('time');
   await times.first().waitFor();
   expect(await times.nth(0).innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+$/);
   expect(await times.nth(1).innerText()).toBe('1 day ago');
-  await open('Rule book');
+  await open('Rules');
   await page.getByText(/In force since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+, hash/).waitFor();
   await open('Traffic');
   const row = page.locator('.entry');

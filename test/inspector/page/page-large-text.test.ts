@@ -22,19 +22,16 @@ const PLACES = [
   '?entry=order',
   '?entry=order&show=v2-request',
   '?entry=refused',
-  '?view=hour',
-  '?view=errors',
+  '?view=traffic&part=problems',
   '?view=rules',
-  '?view=retirement',
-  '?view=end',
+  '?view=clients',
   '?view=rollout',
-  '?view=explain',
 ] as const;
 
 async function settled(page: Page, place: string): Promise<void> {
   await page.getByText(/^(?:Connected|Paused)$/).waitFor();
   await page.locator(place.includes('entry') ? '.detail-body' : '.traffic, .view:not(.empty)').waitFor();
-  await page.getByText('Loading ').waitFor({ state: 'detached' });
+  await expect.poll(() => page.getByText('Loading ').count()).toBe(0);
 }
 
 /** The ways to enlarge; text alone, which moves the most, for every place, and each of the others for the two fullest. */

@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { browserOfFile } from '../../support/page-tests.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway, type InspectedGateway } from '../../support/inspected-gateway.ts';
 
@@ -73,9 +73,9 @@ test('header fields are explained on hover and on focus', async () => {
 test('the states of the header have a row of their own where they do not fit beside the views', async () => {
   for (const [width, rows] of [
     [1440, 1],
-    [1024, 2],
+    [760, 2],
   ] as const) {
-    const { page } = await browser.open(`${gateway.adminOrigin}/?view=errors`, { width });
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic&part=problems`, { width });
     await page.getByText('Connected', { exact: true }).waitFor();
     const tops = await page
       .locator('.views a, .states > *')
@@ -91,7 +91,7 @@ test('on the smallest phone all views and perspectives are in reach', async () =
   const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`, { width: 360, height: 740 });
   await page.getByRole('tab').first().waitFor();
   const controls = [...(await page.locator('.views a').all()), ...(await page.getByRole('tab').all())];
-  expect(controls.length).toBe(14);
+  expect(controls.length).toBe(10);
   for (const control of controls) {
     const { x = -1, width = 0 } = (await control.boundingBox()) ?? {};
     expect(x).toBeGreaterThanOrEqual(0);
@@ -99,7 +99,7 @@ test('on the smallest phone all views and perspectives are in reach', async () =
   }
 });
 
-test.each(['', '?entry=order', '?view=hour', '?view=rules', '?view=retirement', '?view=errors'])(
+test.each(['', '?entry=order', '?view=traffic&part=problems', '?view=rules', '?view=clients'])(
   'a window of 2560 pixels is used by %j',
   async (query) => {
     const { page } = await browser.open(`${gateway.adminOrigin}/${query}`, { width: 2560, height: 1400 });
@@ -108,3 +108,53 @@ test.each(['', '?entry=order', '?view=hour', '?view=rules', '?view=retirement', 
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   },
 );
+
+const PLACES = [
+  '',
+  '?view=traffic',
+  '?entry=order',
+  '?view=traffic&part=problems',
+  '?view=clients',
+  '?view=rules',
+  '?view=rollout',
+];
+
+test('all places together have five sizes of text, none below 12 pixels', async () => {
+  const { page } = await browser.open('about:blank');
+  const sizes = new Set<number>();
+  for (const place of PLACES) {
+    await page.goto(`${gateway.adminOrigin}/${place}`);
+    await page.locator(place.includes('entry') ? '.detail-body' : '.traffic, .view:not(.empty)').waitFor();
+    for (const size of await page.evaluate<number[]>(`(() => {
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      const found = new Set();
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+        if (node.data.trim() !== '' && node.parentElement.checkVisibility()) found.add(parseFloat(getComputedStyle(node.parentElement).fontSize));
+      return [...found];
+    })()`))
+      sizes.add(size);
+  }
+  expect(Math.min(...sizes)).toBeGreaterThanOrEqual(12);
+  expect([...sizes].toSorted((one, other) => one - other).length).toBeLessThanOrEqual(5);
+});
+
+test('three hundred clients are drawn at once, sorted and searched', async () => {
+  const busy = await inspectGateway();
+  onTestFinished(() => busy.stop());
+  for (let n = 0; n < 300; n += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, one) =>
+        busy.send('GET', '/api/v1/heartbeat', undefined, `key-${n + one}`),
+      ),
+    );
+  const { page } = await browser.open(`${busy.adminOrigin}/?view=clients`);
+  const rows = page.locator('.rows tbody tr');
+  await rows.nth(299).waitFor();
+  const first = page.getByRole('button', { name: 'Client', exact: true });
+  await first.click();
+  const hashes = await page.locator('.rows tbody th .link:last-child').allInnerTexts();
+  expect(hashes).toEqual(hashes.toSorted());
+  await page.getByLabel('Search').fill(hashes[150] ?? '');
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.getByText('1 of 300 clients').waitFor();
+});

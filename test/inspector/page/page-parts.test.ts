@@ -11,13 +11,13 @@ import {
 import { searchedWords } from '../../../src/inspector/page/format.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
-import { linearTicks, logShare, logTicks } from '../../../src/inspector/page/hour/ticks.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
 
 describe('a place', () => {
   test('comes back from its address', () => {
     const places = fc.record({
       view: fc.constantFrom(...VIEWS),
+      part: fc.constant(undefined),
       filter: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
       entry: fc.option(
         fc.record({
@@ -38,6 +38,34 @@ describe('a place', () => {
         expect(readPlace(search)).toEqual({ ...place, perspective });
       }),
     );
+  });
+
+  test('of the problems is a part of the traffic', () => {
+    const place = {
+      view: 'traffic',
+      part: 'problems',
+      filter: '',
+      entry: undefined,
+      perspective: 'diff',
+    } as const;
+    expect(placeAddress(place)).toBe('./?view=traffic&part=problems');
+    expect(readPlace('?view=traffic&part=problems')).toEqual(place);
+    expect(readPlace('?view=rules&part=problems').part).toBeUndefined();
+  });
+
+  test.each([
+    ['hour', 'overview', undefined],
+    ['errors', 'traffic', 'problems'],
+    ['retirement', 'clients', undefined],
+    ['end', 'clients', undefined],
+    ['explain', 'rules', undefined],
+  ])('of before, %s, leads to its successor', (before, view, part) => {
+    expect(readPlace(`?view=${before}`)).toMatchObject({ view, part, entry: undefined });
+    expect(readPlace(`?view=${before}&entry=id&n=7`)).toMatchObject({
+      view,
+      part,
+      entry: { id: 'id', seq: 7 },
+    });
   });
 });
 
@@ -184,20 +212,6 @@ test.each<[filter: string, entries: number, mode: 'bodies' | 'off', isTold: bool
     );
   },
 );
-
-describe('scales', () => {
-  test('stay within their capacity', () => {
-    fc.assert(
-      fc.property(fc.double({ min: 0.2, max: 1e6, noNaN: true }), (most) => {
-        expect(linearTicks(most, 4).at(-1)).toBeGreaterThanOrEqual(most);
-        expect(linearTicks(most, 4).length).toBeLessThan(9);
-        const ticks = logTicks(0.5, most);
-        expect(ticks.at(-1)).toBeGreaterThanOrEqual(most);
-        expect(logShare(most, ticks)).toBeLessThanOrEqual(1);
-      }),
-    );
-  });
-});
 
 describe('the files of the page', () => {
   test('are a document, a script and a style, the latter two cached by their hash', () => {

@@ -37,7 +37,7 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   await page.getByText(`1 of ${all}`).waitFor();
   const difference = page.locator('.difference summary');
   expect(await difference.innerText()).toMatch(
-    /^order_floor_plan at [\d:.]+: request \/property\/address, \/property\/place/,
+    /^1 exchange of order_floor_plan: request \/property\/address, \/property\/place/,
   );
   await page.getByText('The change as a patch').click();
   expect(await page.locator('.patch pre').innerText()).toMatch(/^-.*under: address\n\+.*under: place$/m);
@@ -55,9 +55,17 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   await draft.fill(before.text.replace('nest:', 'nset:'));
   await tryIt.click();
   await page
-    .getByText(/^Line \d+, column \d+: .*did you mean "nest"/)
+    .getByRole('listitem')
+    .filter({ hasText: /^Line \d+, column \d+: .*did you mean "nest"/ })
     .first()
-    .waitFor();
+    .getByRole('button')
+    .click();
+  // The cursor is where the fault is, and the number of its line is marked.
+  expect(
+    await draft.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart).slice(0, 4)),
+  ).toBe('nset');
+  const line = before.text.slice(0, before.text.indexOf('nest:')).split('\n').length;
+  expect(await page.locator('.line-numbers .faulty').allInnerTexts()).toContain(String(line));
   // Nothing was put into force.
   expect(await rules()).toMatchObject({ hash: before.hash, loadedAt: before.loadedAt });
   expect(complaints).toEqual([]);

@@ -11,7 +11,7 @@ import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A machine that stalls is waited for. */
-const PATIENT = { timeout: 10_000 };
+const PATIENT = { timeout: 40_000 };
 
 const browser = browserOfFile();
 
@@ -41,31 +41,31 @@ const STATES: readonly {
     before: ['No exchanges yet. Send a request to the gateway, and it appears here.', 'nothing is kept yet'],
     after: ['1 matching exchange', 'Only keys and structure of bodies are captured, no values.'],
   },
-  { view: 'Errors', before: ['No exchange is kept yet.'], after: ['None of them has an error.'] },
+  { view: 'Problems', before: ['No exchange is kept yet.'], after: ['None of them has an error.'] },
   {
-    view: 'Retirement',
+    view: 'Clients',
     before: [
       'No V1 request was seen yet.',
       '0 V2 requests in this time. The needs of V1 clients are not known; the command report reads earlier logs.',
       'No V1 request has been seen yet.',
-      'Clients on V1 by day: none yet.',
     ],
     after: [
-      /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
-      'clients with edits',
       'gone after 14 days without V1, unless a row says otherwise',
-      'gone after 42 days',
-      'without an edit seen',
       'No rule to propose: no attribute is certain to be refused by V2.',
     ],
   },
   {
-    view: 'Last hour',
+    view: 'Overview',
     before: [
-      'Response times for clients: no requests in the last ',
-      'Response times of V2: no requests in the last ',
+      'Clients on V1 by day: none yet.',
+      'Time to answer by minute; the latest: clients no requests; V2 no requests.',
     ],
-    after: [/Response times for clients, by minute; the latest: p99 [\d,.]+ ms/],
+    after: [
+      /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
+      /Time to answer by minute; the latest: clients median [\d,.]+ ms, p95 [\d,.]+ ms; V2 median/,
+      'with edits',
+      'without an edit seen',
+    ],
   },
 ];
 
@@ -74,7 +74,9 @@ test('a view that has nothing to tell says so, and only then', async () => {
   // One page whose views are changed: each asks for its data when it is opened.
   const { page, text } = await toldBy(gateway, '');
   const open = async (view: string): Promise<void> => {
-    await page.getByRole('navigation').getByRole('link', { name: view }).click();
+    const link = page.getByRole('navigation').getByRole('link', { name: view });
+    if (view === 'Problems') await page.getByRole('link', { name: 'Traffic', exact: true }).click();
+    await link.click();
     await page.locator('.traffic, .view:not(.empty)').waitFor();
   };
   for (const { view, before } of STATES) {
@@ -108,7 +110,8 @@ test('rules that the census proposes are copied as they stand', async () => {
     const report = await gateway.readJson<Report>('/report');
     return report.census.proposal !== '';
   });
-  const { page } = await toldBy(gateway, '?view=retirement');
+  const { page } = await toldBy(gateway, '?view=clients');
+  await page.getByRole('button', { name: /^Operations of / }).click();
   await page.getByText('V2 did not accept the last create_client: 422 at /colour.').waitFor();
   // The name that a rule is proposed for, and no other, has no rule yet.
   const unhandled = page.getByRole('row').filter({ hasText: 'no rule yet' });
@@ -146,19 +149,19 @@ test('what a view leaves out is counted', async () => {
     told.replaceAll(`"${name}":0`, `"${name}":${count}`);
   await leftOut(
     '/report',
-    '?view=retirement',
+    '?view=clients',
     ['1,200 requests of further clients, not listed.'],
     omitting('omittedClients', 1200),
   );
   await leftOut(
     '/report',
-    '?view=retirement',
+    '?view=clients',
     ['Other names occurred 1 time and are not listed.'],
     omitting('omitted', 1),
   );
   await leftOut(
     '/errors',
-    '?view=errors',
+    '?view=traffic&part=problems',
     ['3 errors of further kinds, not listed.'],
     omitting('omitted', 3),
   );
@@ -189,7 +192,7 @@ test('a trial says how much of what is kept it could try', async () => {
       ? 'Their responses were compared as well.'
       : 'Responses were compared for 0 of them: for the others V2’s response is not kept.',
   );
-  expect(dry).toMatch(/Counts of this gateway alone, since \S+ \S+ UTC: no store is set\./);
+  expect(dry).toMatch(/Counts of this gateway alone, since \d\d:\d\d: no store is set\./);
   expect(dry).toContain('Neither the specification nor the documentation shows this.');
   expect(dry).toContain('nothing is applied from here');
   expect(dry).not.toContain('could not be tried:');
@@ -229,12 +232,11 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   await expect.poll(text, PATIENT).toContain('None: GATEWAY_V2_OPENAPI is not set.');
   expect(await text()).not.toContain('GATEWAY_CLIENT_SECRET');
   expect(await text()).not.toContain('No V1 service');
-  await page.getByRole('navigation').getByRole('link', { name: 'End of V1' }).click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Clients' }).click();
   await expect
     .poll(text, PATIENT)
-    .toContain('V1 ends on 2099-06-30 00:00:00 UTC, as its responses announce: no request gets 410 for it.');
-  const told = await text();
-  expect(told).toContain('V1 has been deprecated since 2026-01-01 00:00:00 UTC, as its responses announce.');
+    .toContain('V1 ends on 30 Jun 2099 00:00, as its responses announce: no request gets 410 for it.');
+  expect(await text()).toContain('V1 has been deprecated since 1 Jan 00:00, as its responses announce.');
   // The log of this gateway is off: it has no plan, and says so.
-  expect(told).toContain('No plan: this gateway writes no log file.');
+  await expect.poll(text, PATIENT).toContain('No plan: this gateway writes no log file.');
 });

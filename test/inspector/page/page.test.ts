@@ -10,7 +10,7 @@ import {
 } from '../../support/inspected-gateway.ts';
 import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
-const VIEWS = ['traffic', 'hour', 'rules', 'retirement', 'end', 'explain', 'rollout', 'errors'];
+const VIEWS = ['overview', 'traffic', 'traffic&part=problems', 'clients', 'rules', 'rollout'];
 const PERSPECTIVES = ['diff', 'v1-request', 'v2-request', 'v2-response', 'client-response'];
 
 const browser = browserOfFile();

@@ -115,9 +115,7 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
               Text case
             </a>
           )}
-          {detail.entry.route === 'migrate' && (
-            <Button onClick={() => go({ view: 'explain' })}>Explain</Button>
-          )}
+          {detail.entry.route === 'migrate' && <Button onClick={() => go({ view: 'rules' })}>Explain</Button>}
           {props.canResend && <ResendForm seq={detail.entry.seq} go={go} announce={announce} />}
           <small>curl commands have $API_KEY in place of the key</small>
         </div>

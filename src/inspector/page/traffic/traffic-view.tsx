@@ -16,6 +16,7 @@ import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
 import { Button, classes, CompletionList, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
 import { EntryList } from './entry-list.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
+import { TrafficParts } from './problems-view.tsx';
 import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
 
 /** Properties of the traffic. */
@@ -62,6 +63,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
     <div class={classes('traffic', open !== undefined && 'with-detail')}>
       <h2 class="sr-only">Traffic</h2>
       <div class="toolbar">
+        <TrafficParts part={undefined} go={go} />
         <FilterBar filter={filter} known={known} onFilter={(text) => go({ filter: text }, 'replace')} />
         {flow(view, live)}
         {[props.whose, searchedWords(view.state, filter)].map(

@@ -1,20 +1,20 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { DIGEST_FIELDS } from '../../http/fields.ts';
-import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../api.ts';
-import { editWords } from '../entries/entry-words.ts';
-import type { ReadRequests } from '../explain/curl-command.ts';
-import { postJson, postText, useAsked, useAttempt } from './admin-client.ts';
-import { DiffPane } from './entry/diff-pane.tsx';
-import { curlButtons } from './entry/entry-detail.tsx';
-import { type EntryLink, findAddress } from './page-state.ts';
-import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge } from './parts.tsx';
+import { DIGEST_FIELDS } from '../../../http/fields.ts';
+import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../../api.ts';
+import { editWords } from '../../entries/entry-words.ts';
+import type { ReadRequests } from '../../explain/curl-command.ts';
+import { postJson, postText, useAsked, useAttempt } from '../admin-client.ts';
+import { DiffPane } from '../entry/diff-pane.tsx';
+import { curlButtons } from '../entry/entry-detail.tsx';
+import { type EntryLink, findAddress } from '../page-state.ts';
+import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge } from '../parts.tsx';
 
 /** Properties of an explanation. */
-interface ExplainViewProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
+interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
   /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
-  readonly rules: RulesView | undefined;
+  readonly rules: RulesView;
 }
 
 const EXAMPLE = `{
@@ -36,7 +36,7 @@ const OMITTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
-export function ExplainView(props: ExplainViewProps): VNode {
+export function ExplainForm(props: ExplainFormProps): VNode {
   const [operation, setOperation] = useState('order_floor_plan');
   const [query, setQuery] = useState('');
   const [body, setBody] = useState(EXAMPLE);
@@ -57,7 +57,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
   };
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
   const [fault, attempt] = useAttempt();
-  const operations = props.rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+  const operations = props.rules.operations.filter(({ id }) => id !== '(other)');
   // The rule book may have other operations than the example's.
   const { id: chosen } = operations.find(({ id }) => id === operation) ?? operations[0] ?? { id: operation };
   const explain = async (): Promise<void> => {
@@ -66,7 +66,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
       query === '' || named === undefined
         ? {}
         : {
-            target: `${props.rules?.from ?? ''}${named.template}${named.template.includes('?') ? '&' : '?'}${query.replace(/^\?/, '')}`,
+            target: `${props.rules.from}${named.template}${named.template.includes('?') ? '&' : '?'}${query.replace(/^\?/, '')}`,
           };
     const sent: ExplainRequest = source ?? { operation: chosen, ...target };
     // A body that is not text can only be sent unedited.
@@ -84,13 +84,12 @@ export function ExplainView(props: ExplainViewProps): VNode {
     setExplanation(undefined);
   };
   return (
-    <div class="view explain">
-      <h2>Explain a request</h2>
-      <p class="lead">
-        Shows how the gateway would handle a request, by the same plan as live traffic. Nothing is sent.
-      </p>
-      {props.link !== undefined && <p>{sourceWords(props.link, detail, failure?.message)}</p>}
-      <Form class="card" onSubmit={explain}>
+    <>
+      <Form class="card explain" onSubmit={explain}>
+        <h3>
+          Try a request<small>by the rule book in force, as live traffic would be; nothing is sent</small>
+        </h3>
+        {props.link !== undefined && <p>{sourceWords(props.link, detail, failure?.message)}</p>}
         <label for="explain-paste">Pasted command (or write the request below)</label>
         <textarea
           id="explain-paste"
@@ -147,7 +146,7 @@ export function ExplainView(props: ExplainViewProps): VNode {
         </p>
       </Form>
       {explanation !== undefined && explained(explanation, props)}
-    </div>
+    </>
   );
 }
 
@@ -208,11 +207,11 @@ function sourceWords(
   return `The request ${id}, as it was kept, by the rule book now in force. ${body}`;
 }
 
-function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainViewProps): VNode {
+function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainFormProps): VNode {
   const { verdict, moved, edits, refusal, note, curl, live } = explanation;
   const isMovedAlone = moved !== undefined && verdict === 'unchanged';
   return (
-    <section class="card" aria-label="Explanation">
+    <section class="card explanation" aria-label="Explanation">
       <h3>
         {!isMovedAlone && <VerdictBadge outcome={verdict} />}
         {moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `} {refusal?.detail ?? note ?? ''}

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ClientsView } from '../api.ts';
-import { postJson, useAttempt } from './admin-client.ts';
-import { Form, LinkButton, useFocusInside, visibleText } from './parts.tsx';
+import type { ClientsView } from '../../api.ts';
+import { postJson, useAttempt } from '../admin-client.ts';
+import { Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
 
 /** Properties of the name of a client. */
 export interface ClientNameProps {
@@ -14,7 +14,7 @@ export interface ClientNameProps {
   readonly onNamed: (clients: ClientsView) => void;
 }
 
-/** The name of a client, with a field to change it; for a client without one, its `User-Agent` and address. */
+/** The name of a client, with a field to change it, beside which its `User-Agent` and address tell who it is. */
 export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
   const [text, setText] = useState<string | undefined>(undefined);
@@ -47,7 +47,7 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       <input
         type="text"
         aria-label={`Name of ${client}`}
-        aria-describedby={clients?.replica === undefined ? undefined : `whose-${client}`}
+        aria-describedby={`whose-${client}`}
         maxLength={100}
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
@@ -59,13 +59,13 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
       <button type="submit" class="button">
         Save
       </button>
-      {clients?.replica !== undefined && (
-        <small id={`whose-${client}`}>
-          {visibleText(
+      <small id={`whose-${client}`}>
+        {traces(known)}
+        {clients?.replica !== undefined &&
+          visibleText(
             `Saved in the names file of ${clients.replica}; replicas that read another file do not know it.`,
           )}
-        </small>
-      )}
+      </small>
       {fault !== '' && (
         <span class="fault" role="alert">
           {fault}
@@ -78,9 +78,9 @@ export function ClientName({ client, clients, announce, onNamed }: ClientNamePro
 function traces(known: ClientsView['clients'][number] | undefined): ReturnType<typeof visibleText> {
   const [agent] = known?.userAgents ?? [];
   const [address] = known?.addresses ?? [];
-  if (agent === undefined && address === undefined) return 'not seen in a captured exchange ';
+  if (agent === undefined && address === undefined) return 'not seen in a captured exchange';
   return visibleText(
-    [agent ?? 'no User-Agent', ...(address === undefined ? [] : [`from ${address}`])].join(', ') + ' ',
+    [agent ?? 'no User-Agent', ...(address === undefined ? [] : [`from ${address}`])].join(', '),
   );
 }
 

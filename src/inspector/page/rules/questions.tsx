@@ -9,11 +9,11 @@ import type {
   OfferedAnswer,
   SavedDraft,
   ShownMigration,
-} from '../draft-desk.ts';
-import { postJson, useAsked, useAttempt } from './admin-client.ts';
-import { counted } from './format.ts';
-import type { Go } from './page-state.ts';
-import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visibleText } from './parts.tsx';
+} from '../../draft-desk.ts';
+import { postJson, useAsked, useAttempt } from '../admin-client.ts';
+import { counted } from '../format.ts';
+import type { Go } from '../page-state.ts';
+import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visibleText } from '../parts.tsx';
 
 /** Properties of the questions. */
 type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;

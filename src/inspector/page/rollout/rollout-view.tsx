@@ -1,32 +1,24 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
+import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
   ModeView,
   RollbackView,
   RolloutRequest,
   RolloutView as Rollout,
-} from '../../rollout/rollout-tally.ts';
-import {
-  evidenceSentence,
-  latencySentence,
-  type OriginCount,
-  reasonSentence,
-} from '../../rollout/rollout-state.ts';
-import { listed } from '../../report/text.ts';
-import type { Report, RulesView } from '../api.ts';
-import { causeFilter, type Condition, rateLimitSentence } from '../conditions.ts';
-import { otherModes, rolloutEffect, type RolloutEffect, ruleWords } from '../rollout-effect.ts';
-import { AdminFailure, asFailure, getJson, postJson, useAsked, useAttempt } from './admin-client.ts';
-import { ago, clockTime, count, counted, dayTime } from './format.ts';
-import { type Go, keepValue, keptValue, toExchanges } from './page-state.ts';
+} from '../../../rollout/rollout-tally.ts';
+import { reasonSentence } from '../../../rollout/rollout-state.ts';
+import { listed } from '../../../report/text.ts';
+import type { RulesView } from '../../api.ts';
+import { type Condition, rateLimitSentence } from '../../conditions.ts';
+import { otherModes } from '../../rollout-effect.ts';
+import { useAsked } from '../admin-client.ts';
+import { ago, clockTime, count, counted, dayTime } from '../format.ts';
+import { type Go, toExchanges } from '../page-state.ts';
 import {
   Button,
   Card,
-  Checkbox,
   type Column,
-  Form,
   LinkButton,
   Loading,
   type PageTools,
@@ -34,12 +26,16 @@ import {
   sentence,
   SentenceList,
   visibleText,
-} from './parts.tsx';
+} from '../parts.tsx';
+import { causeLink, canariesCard } from './canaries.tsx';
+import { Rail, type Stage } from './rail.tsx';
+import { methodIn, operationsOf, pageWords, type RolloutCommands, RolloutForm } from './rollout-form.tsx';
 
 const REFRESH = 2000;
 
 /** Properties of the rollout. */
-interface RolloutViewProps extends Pick<PageTools, 'go' | 'announce'> {
+interface RolloutViewProps extends Pick<PageTools, 'go'> {
+  readonly commands: RolloutCommands;
   readonly rules: RulesView | undefined;
   /** The conditions of the services and the gateway. */
   readonly conditions: readonly Condition[];
@@ -77,95 +73,39 @@ const COUNTERS = [
   ['Refused by the gateway, V1 accepted', 'refused'],
 ] as const;
 
-const FORM_MODES = [
-  ['observe', 'Observe: V1 responds'],
-  ['shadow', 'Shadow: V1 responds, reads are compared'],
-  ['canary', 'Canary: a share of the clients is migrated'],
-  ['migrate', 'Migrate: requests go to V2'],
-  ['verify', 'Verify: V2 responds, a share of the reads is compared with V1'],
-  ['', 'The mode of the rule book'],
-] as const;
-
-const CLIENT = '(client)';
-
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
-export function RolloutView({ go, announce, rules, conditions }: RolloutViewProps): VNode {
+export function RolloutView({ go, rules, conditions, commands }: RolloutViewProps): VNode {
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
-  const [changed, setChanged] = useState<Rollout | undefined>(undefined);
-  const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
-  const [fault, attempt] = useAttempt();
+  const { check, changed } = commands;
   const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
   if (response === undefined) return <Loading failure={failure} subject="the rollout" />;
-  const operations = rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
-  const methodOf = (operation: string): string | undefined =>
-    operations.find(({ id }) => id === operation)?.method;
-  const check = (request: RolloutRequest): Promise<boolean> =>
-    attempt(async () => {
-      const [now, report, refusal] = await Promise.all([
-        getJson<Rollout>('rollout'),
-        getJson<Report>('report?format=json'),
-        refusalOf(request),
-      ]);
-      const effect = rolloutEffect(request, now, report, methodOf);
-      setChecked({ request, effect, refusal, revision: now.revision });
-    });
-  const carryOut = async ({ request, revision, effect }: CheckedCommand, said: Said): Promise<void> => {
-    const now = await getJson<Rollout>('rollout');
-    if (now.revision !== revision)
-      throw new AdminFailure(
-        409,
-        'The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.',
-      );
-    setChanged(await postJson<Rollout>('rollout', { ...request, ...said }));
-    setChecked(undefined);
-    announce(`Done: ${effect.title}.`);
+  const operations = operationsOf(rules);
+  const choose = (stage: Stage): void => {
+    const { mode, share = 0 } = response.default;
+    const next = mode === 'canary' ? SHARES.find((one) => one > share) : undefined;
+    if (stage === 'end') return;
+    check(stage === 'canary' ? { mode: stage, share: next ?? SHARES[0] } : { mode: stage });
   };
   return (
     <div class="view rollout">
       <h2>Rollout</h2>
-      {banner(response, conditions, go)}
-      {modesCard(response, { go, methodOf, check: (request) => void check(request) })}
-      {fault !== '' && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
-      <RolloutForm rollout={response} operations={operations} check={(request) => void check(request)} />
-      {changesCard(response)}
+      {banner(response, conditions, go, choose)}
+      {modesCard(response, { go, methodOf: methodIn(operations), check })}
       {canariesCard(response, go)}
+      <RolloutForm rollout={response} operations={operations} check={check} />
+      {changesCard(response)}
       {shadowsCard(response)}
       {bodyChecksCard(response, go)}
-      {checked !== undefined && (
-        <RolloutDialog checked={checked} onCancel={() => setChecked(undefined)} carryOut={carryOut} />
-      )}
     </div>
   );
 }
 
-/** Asks the gateway why it would refuse a command now; undefined when it would not. */
-async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> {
-  try {
-    await postJson<Rollout>('rollout', { ...request, check: true });
-    return undefined;
-  } catch (error) {
-    const failure = asFailure(error);
-    if (failure.status !== 422) throw failure;
-    return { words: pageWords(failure.message), canInsist: failure.message.includes('--force') };
-  }
-}
-
-/** Removes the flag of the command line from a refusal; the page has a checkbox instead. */
-function pageWords(refusal: string): string {
-  return refusal.replace('insist with --force', 'insist');
-}
-
-/** Why a command would be refused, and whether an operator may insist. */
-interface Refusal {
-  readonly words: string;
-  readonly canInsist: boolean;
-}
-
-function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNode {
+function banner(
+  rollout: Rollout,
+  conditions: readonly Condition[],
+  go: Go,
+  choose: (stage: Stage) => void,
+): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const sentences = [
     ...standing.map(rollbackSentence),
@@ -195,6 +135,11 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
       role={isWarning ? 'alert' : undefined}
     >
       <h3>{standing.length > 0 ? 'Rolled back' : heading.text}</h3>
+      <Rail
+        rollout={rollout}
+        onChoose={choose}
+        answered={{ ...rollout.requests, words: 'Since the start' }}
+      />
       {sentences.length > 0 && <SentenceList sentences={sentences} />}
       {standing.map((rollback) => (
         <p key={rollback.at}>
@@ -206,24 +151,6 @@ function banner(rollout: Rollout, conditions: readonly Condition[], go: Go): VNo
         </p>
       ))}
     </section>
-  );
-}
-
-/** A link to the exchanges with the failure that rolled a canary back. */
-function causeLink(
-  { operation = 'everything else', cause }: Pick<CanaryRow, 'operation' | 'cause'>,
-  go: Go,
-  text = 'Show the exchanges',
-): VNode | false {
-  if (cause === undefined) return false;
-  const filter = causeFilter(cause);
-  return (
-    <LinkButton
-      onClick={toExchanges(go, filter)}
-      label={`Show the exchanges that rolled back ${operation} (${filter})`}
-    >
-      {text}
-    </LinkButton>
   );
 }
 
@@ -328,7 +255,7 @@ interface ModeRow {
 }
 
 /** Shares of the successive steps of a canary, in percent. */
-const SHARES = [5, 25, 50];
+const SHARES = [5, 25, 50] as const;
 
 /**
  * The steps that a row offers: back to V1's responses at once, and forward by a comparison of reads and by growing shares of the
@@ -389,51 +316,6 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
       )}
     </Card>
   );
-}
-
-function canariesCard({ canaries, rollbacks, rollback }: Rollout, go: Go): VNode | false {
-  if (canaries.length === 0 && rollbacks.length === 0) return false;
-  const rule = ruleWords(rollback);
-  return (
-    <Card heading="Canaries" note={rule}>
-      {table<CanaryRow>(
-        [
-          { name: 'Stage', kind: 'head', cell: ({ operation }) => operation ?? 'everything else' },
-          { name: 'Migrated', cell: ({ migrated }) => countText(migrated) },
-          { name: 'V1', cell: ({ v1 }) => countText(v1) },
-          { name: 'State', cell: (row) => [row.state, ' ', causeLink(row, go)] },
-        ],
-        [
-          ...canaries.map((canary) => ({
-            ...canary,
-            key: `now ${canary.operation ?? ''}`,
-            state: canaryState(canary),
-          })),
-          ...rollbacks.map((one) => ({
-            ...one,
-            key: one.at,
-            state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
-          })),
-        ],
-        ({ key }) => key,
-      )}
-    </Card>
-  );
-}
-
-function canaryState({ migrated, evidence }: Rollout['canaries'][number]): string {
-  if (evidence === undefined || evidence.migrated === 0)
-    return migrated.requests === 0 ? 'nothing to watch: no request was migrated yet' : 'on watch';
-  return `on watch. ${evidenceSentence(evidence)} ${latencySentence(evidence)}`;
-}
-
-interface CanaryRow {
-  readonly key: string;
-  readonly operation?: string | undefined;
-  readonly migrated: OriginCount;
-  readonly v1: OriginCount;
-  readonly state: string;
-  readonly cause?: RollbackView['cause'] | undefined;
 }
 
 /** Names the replica of the counts; Retirement has the sums of all. */
@@ -541,7 +423,7 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
           })),
           { name: 'First fault', cell: firstFaults },
         ],
-        counts,
+        counts.filter((row) => COUNTERS.some(([, counter]) => row[counter] > 0)),
         ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
         true,
       )}
@@ -563,10 +445,6 @@ function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
     ));
 }
 
-function countText({ requests, failures }: OriginCount): string {
-  return requests === 0 ? 'no request lately' : `${count(failures)} of ${count(requests)} failed`;
-}
-
 function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -581,230 +459,5 @@ function table<Row>(
       keyOf={keyOf}
       isWide={isWide}
     />
-  );
-}
-
-/** Properties of the form. */
-interface RolloutFormProps {
-  readonly rollout: Rollout;
-  /** The operations of the rule book. */
-  readonly operations: RulesView['operations'];
-  readonly check: (request: RolloutRequest) => void;
-}
-
-/** Chooses a mode for V1 traffic; a preview of its effect comes before it is carried out. */
-function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
-  const hasV1 = rollout.v1Origin !== undefined;
-  const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
-  const [share, setShare] = useState('5');
-  const [target, setTarget] = useState('');
-  const [client, setClient] = useState('');
-  return (
-    <Card heading="Change a mode" note="nothing changes before you confirm it">
-      <Form class="rollout-form" onSubmit={() => check(commandOf(mode, share, target, client))}>
-        {select('rollout-target', 'For', target, setTarget, [
-          ['', 'everything else'],
-          ...operations.map(({ id }) => [id, id] as const),
-          [CLIENT, 'one client'],
-        ])}
-        {target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {})}
-        {select(
-          'rollout-mode',
-          'Mode',
-          mode,
-          setMode,
-          FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
-        )}
-        {(mode === 'canary' || mode === 'verify') &&
-          input(
-            'rollout-share',
-            `Share of the ${mode === 'canary' ? 'clients' : 'reads'}, in percent`,
-            share,
-            setShare,
-            {
-              inputMode: 'decimal',
-              pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
-              fault: shareFault(share),
-            },
-          )}
-        <button type="submit" class="button primary">
-          Check the change
-        </button>
-      </Form>
-    </Card>
-  );
-}
-
-/** The fault of a share, shown at its field; the browser does not submit the form until it is corrected. */
-function shareFault(share: string): string | undefined {
-  const value = share.trim() === '' ? 1 : Number(share);
-  return value > 0 && value <= 100
-    ? undefined
-    : `The share must be above 0 and at most 100 %, not ${share.trim()}.`;
-}
-
-function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
-  const named = FORM_MODES.find(([name]) => name === mode)?.[0] ?? '';
-  return {
-    ...(named === '' ? {} : { mode: named }),
-    ...(named === 'canary' || named === 'verify' ? { share: Number(share) } : {}),
-    ...(target === CLIENT ? { client: client.trim() } : target === '' ? {} : { operation: target }),
-  };
-}
-
-function select(
-  id: string,
-  label: string,
-  value: string,
-  onChange: (value: string) => void,
-  options: readonly (readonly [value: string, text: string])[],
-): VNode {
-  return field(
-    id,
-    label,
-    <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-      {options.map(([name, text]) => (
-        <option key={name} value={name} selected={name === value}>
-          {text}
-        </option>
-      ))}
-    </select>,
-  );
-}
-
-function input(
-  id: string,
-  label: string,
-  value: string,
-  onInput: (value: string) => void,
-  {
-    fault,
-    ...limits
-  }: {
-    readonly inputMode?: 'decimal';
-    readonly pattern?: string;
-    readonly required?: false;
-    readonly maxLength?: number;
-    readonly fault?: string | undefined;
-  },
-): VNode {
-  return field(
-    id,
-    label,
-    fault !== undefined && (
-      <p class="fault" id={`${id}-fault`} role="alert">
-        {visibleText(fault)}
-      </p>
-    ),
-    <input
-      id={id}
-      type="text"
-      required
-      maxLength={100}
-      autocomplete="off"
-      spellcheck={false}
-      value={value}
-      aria-invalid={fault !== undefined}
-      aria-describedby={fault === undefined ? undefined : `${id}-fault`}
-      onInput={({ currentTarget }) => onInput(currentTarget.value)}
-      {...limits}
-    />,
-  );
-}
-
-function field(id: string, label: string, ...controls: (VNode | false)[]): VNode {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {controls.reverse()}
-    </div>
-  );
-}
-
-/** A command with its effect, as computed from one state of the rollout. */
-interface CheckedCommand {
-  readonly request: RolloutRequest;
-  readonly effect: RolloutEffect;
-  readonly refusal: Refusal | undefined;
-  readonly revision: number;
-}
-
-/** Properties of the confirmation. */
-interface RolloutDialogProps {
-  readonly checked: CheckedCommand;
-  readonly onCancel: () => void;
-  /** Carries the command out; rejects with the reason when nothing was changed. */
-  readonly carryOut: (checked: CheckedCommand, said: Said) => Promise<void>;
-}
-
-/** An operator's additions to a command. */
-type Said = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
-
-/** The key under which the browser saves the operator's name. */
-const WHO_KEY = 'capture-gateway.operator';
-
-/** Shows the effect of a command, and carries it out when the operator confirms it. */
-function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [fault, attempt] = useAttempt();
-  const [isForced, setIsForced] = useState(false);
-  const [who, setWho] = useState(() => keptValue(WHO_KEY) ?? '');
-  const [why, setWhy] = useState('');
-  const [isBusy, setIsBusy] = useState(false);
-  useEffect(() => {
-    const { current } = dialog;
-    current?.showModal();
-    // Closing a dialog before its removal returns the focus to its opener.
-    return () => {
-      current?.close();
-      if (document.activeElement === document.body) document.getElementById('main')?.focus();
-    };
-  }, []);
-  const { title, sentences, warnings } = checked.effect;
-  const { refusal } = checked;
-  const confirm = async (): Promise<void> => {
-    setIsBusy(true);
-    keepValue(WHO_KEY, who);
-    if (!(await attempt(() => carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) }))))
-      setIsBusy(false);
-  };
-  return (
-    <dialog ref={dialog} class="dialog" aria-labelledby="rollout-confirmation" onClose={onCancel}>
-      <h2 id="rollout-confirmation">{sentence(`${title}?`)}</h2>
-      {warnings.map((text) => (
-        <p key={text} class="fault" role="alert">
-          <strong>{'Before you confirm: '}</strong>
-          {visibleText(text)}
-        </p>
-      ))}
-      <SentenceList sentences={sentences} />
-      {[refusal?.words ?? '', fault]
-        .filter((words) => words !== '')
-        .map((words) => (
-          <p key={words} class="fault" role="alert">
-            {visibleText(words)}
-          </p>
-        ))}
-      <div class="rollout-form">
-        {input('rollout-who', 'Your name, for the list of changes', who, setWho, {
-          required: false,
-          maxLength: 80,
-        })}
-        {input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 })}
-      </div>
-      {refusal?.canInsist === true && (
-        <Checkbox label="Insist: carry it out anyway" checked={isForced} onChange={setIsForced} />
-      )}
-      <div class="actions">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button
-          class="button primary"
-          disabled={isBusy || (refusal !== undefined && !isForced)}
-          onClick={() => void confirm()}
-        >
-          {visibleText(title)}
-        </Button>
-      </div>
-    </dialog>
   );
 }

@@ -1,14 +1,12 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { metByBrownouts } from '../../report/endings.ts';
-import type { PlanPart } from '../../report/plan/plan-text.ts';
-import { Zone } from '../../report/plan/zone.ts';
-import type { RolloutView as Rollout } from '../../rollout/rollout-tally.ts';
-import type { EndPlan, Report } from '../api.ts';
-import { brownoutSentences, endSentences, SMALL_LOG } from '../operator-view.ts';
-import { useAsked } from './admin-client.ts';
-import { type Go, toExchanges } from './page-state.ts';
-import { Card, LinkButton, Loading, ScrollTable, SentenceList } from './parts.tsx';
+import type { PlanPart } from '../../../report/plan/plan-text.ts';
+import { Zone } from '../../../report/plan/zone.ts';
+import type { EndPlan } from '../../api.ts';
+import { SMALL_LOG } from '../../operator-view.ts';
+import { useAsked } from '../admin-client.ts';
+import { type Go, toExchanges } from '../page-state.ts';
+import { Card, LinkButton, Loading, ScrollTable, SentenceList } from '../parts.tsx';
 
 const REFRESH = 10_000;
 
@@ -19,10 +17,8 @@ const PLAN_REFRESH = 600_000;
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
 const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone')])];
 
-/** The end of V1: the dates in the rule book with their effects, and a plan proposed from the log. */
-export function EndView({ go }: { readonly go: Go }): VNode {
-  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
-  const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
+/** A plan for the end of V1, proposed from the log, in the zone that the reader chooses. */
+export function EndPlanCards({ go }: { readonly go: Go }): VNode {
   const [isSmall, setIsSmall] = useState(false);
   // Empty until the reader chooses one: that of the rule book, or else of the browser.
   const [zone, setZone] = useState('');
@@ -32,19 +28,14 @@ export function EndView({ go }: { readonly go: Go }): VNode {
   );
   const exchanges = plan.response?.exchanges ?? SMALL_LOG;
   useEffect(() => setIsSmall(exchanges < SMALL_LOG), [exchanges < SMALL_LOG]);
-  if (report === undefined) return <Loading failure={failure} subject="the end of V1" />;
   return (
-    <div class="view retirement">
-      <h2>End of V1</h2>
-      {endCard(report, rollout)}
-      {newcomersCard(report)}
-      {zoneField(zone, setZone)}
+    <>
       {plan.response === undefined ? (
         <Loading failure={plan.failure} subject="a plan from the log" />
       ) : (
-        planOf(plan.response, go)
+        planOf(plan.response, go, zoneField(zone, setZone))
       )}
-    </div>
+    </>
   );
 }
 
@@ -66,11 +57,12 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
 }
 
 /** A plan as the command prints it, with links from its clients to their exchanges. */
-function planOf(plan: EndPlan, go: Go): readonly VNode[] {
+function planOf(plan: EndPlan, go: Go, zones: VNode): readonly VNode[] {
   const { made, logFile, zone, parts } = plan;
   const [dates, ...others] = parts;
   return [
     <Card heading="A plan from the log">
+      {zones}
       <SentenceList
         sentences={[
           ...(dates === undefined && logFile !== undefined
@@ -127,46 +119,5 @@ function tableOf({ title, table }: PlanPart, { clients }: EndPlan, go: Go): VNod
       keyOf={String}
       isWide
     />
-  );
-}
-
-/** The dates of V1's end, and the brownouts with the clients that they refused. */
-export function endCard(
-  { clients, endings = [] }: Report,
-  rollout: Rollout | undefined,
-  ...more: ComponentChildren[]
-): VNode {
-  const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
-  const planned = rollout === undefined ? [] : brownoutSentences(rollout);
-  const met = metByBrownouts(clients);
-  const unmet = (rollout?.brownouts ?? []).filter(
-    ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
-  );
-  return (
-    <Card heading="When V1 ends">
-      {rollout !== undefined && rollout.sunset === undefined && (
-        <p>The rule book has no sunset: V1 ends on no date yet.</p>
-      )}
-      <SentenceList
-        sentences={[
-          ...dates,
-          ...endings.map((ending) => ending.sentence),
-          ...planned,
-          ...met.map((one) => one.sentence),
-          ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
-        ]}
-      />
-      {more}
-    </Card>
-  );
-}
-
-/** The clients that are new to V1. */
-function newcomersCard({ newcomers = [] }: Report): VNode | false {
-  if (newcomers.length === 0) return false;
-  return (
-    <Card heading="New to V1">
-      <SentenceList sentences={newcomers.map((one) => one.sentence)} />
-    </Card>
   );
 }

@@ -1,0 +1,112 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { MAX_ROW_CLIENTS } from '../../../report/census.ts';
+import type { Census, CensusRow } from '../../api.ts';
+import { count, counted } from '../format.ts';
+import { Button, Card, classes, type Column, CopyButton, ScrollTable } from '../parts.tsx';
+
+/** Rows that are shown before the operator asks for all. */
+const FIRST = 30;
+
+/** Every attribute name that clients send, with V2's reactions and rules that strip the names which V2 refuses. */
+export function CensusCard({
+  census,
+  announce,
+}: {
+  readonly census: Census;
+  readonly announce: (sentence: string) => void;
+}): VNode {
+  const [isWhole, setIsWhole] = useState(false);
+  const { rows, proposal, sampled, exchanges, suspects, omitted } = census;
+  const places = new Set(census.strips.map(stripPlace));
+  const isRejected = (row: CensusRow): boolean => places.has(rowPlace(row));
+  const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
+  const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
+  return (
+    <Card
+      heading="Attribute census"
+      note={`names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`}
+    >
+      {proposal === '' ? (
+        <p class="lead">No rule to propose: no attribute is certain to be refused by V2.</p>
+      ) : (
+        proposalCard(proposal, announce)
+      )}
+      {rows.length > 0 && (
+        <ScrollTable
+          label="Attribute census"
+          columns={censusColumns(isRejected)}
+          rows={shown}
+          keyOf={rowPlace}
+          classOf={(row) => classes(isRejected(row) && 'rejected')}
+          isWide
+        />
+      )}
+      {rows.length > shown.length && (
+        <Button onClick={() => setIsWhole(true)}>{`Show all ${counted(rows.length, 'name')}`}</Button>
+      )}
+      {suspects.length > 0 && (
+        <ul>
+          {suspects.map(({ operation, pointer, why }) => (
+            <li key={`${operation} ${pointer}`}>
+              {`Not known: ${operation} `}
+              <code>{pointer}</code>
+              {`: ${why}.`}
+            </li>
+          ))}
+        </ul>
+      )}
+      {omitted > 0 && <p>{`Other names occurred ${counted(omitted, 'time')} and are not listed.`}</p>}
+    </Card>
+  );
+}
+
+function proposalCard(proposal: string, announce: (sentence: string) => void): VNode {
+  return (
+    <div class="proposal">
+      <p class="lead">
+        V2 does not take these names, and no rule handles them. Paste this into the rule book:
+      </p>
+      <pre class="file" tabIndex={0}>
+        {proposal}
+      </pre>
+      <CopyButton
+        text={proposal}
+        label="Copy the YAML"
+        done="Copied: the proposed rules."
+        announce={announce}
+      />
+    </div>
+  );
+}
+
+/** The verdicts of V1, which responds to observed clients, and of V2 are in separate columns. */
+function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column<CensusRow>[] {
+  return [
+    { name: 'Operation', cell: ({ operation }) => operation },
+    { name: 'Attribute', kind: 'head', cell: ({ pointer }) => <code>{pointer}</code> },
+    { name: 'Sent', kind: 'number', cell: (row) => count(row.count) },
+    { name: 'V1 accepted', kind: 'number', cell: ({ acceptedByV1 }) => count(acceptedByV1) },
+    { name: 'V2 accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
+    { name: 'V2 422', kind: 'number', cell: ({ unprocessable }) => count(unprocessable) },
+    { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
+    {
+      name: 'Handled by',
+      cell: (row) => row.change ?? (isRejected(row) ? <strong>no rule yet</strong> : '–'),
+    },
+  ];
+}
+
+/** The number of clients, as far as the census keeps them. */
+function clientsOf({ clients }: CensusRow): string {
+  return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
+}
+
+function rowPlace({ operation, pointer }: CensusRow): string {
+  return `${operation} ${pointer}`;
+}
+
+/** The place of the row for which a strip is proposed. */
+function stripPlace({ operation = '(other)', in: inside, member }: Census['strips'][number]): string {
+  return `${operation} /${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`;
+}

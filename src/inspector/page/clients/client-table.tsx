@@ -1,0 +1,382 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import {
+  bodyCheckLines,
+  CLASS_WORDS,
+  clientWouldFail,
+  isWaitedFor,
+  reasonsOf,
+} from '../../../report/client-report.ts';
+import { capital, countedClients, NO_KEY } from '../../../report/text.ts';
+import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
+import type {
+  ClientDetail as Detail,
+  ClientReport,
+  ClientRow,
+  ClientSort,
+  ClientsTable as Table,
+  Report,
+} from '../../api.ts';
+import { useAsked } from '../admin-client.ts';
+import { ago, count, counted, fullTime } from '../format.ts';
+import { toExchanges } from '../page-state.ts';
+import { Button, Card, classes, LinkButton, Loading, type PageTools, Trend, visibleText } from '../parts.tsx';
+import { ClientName, type ClientNameProps } from './client-name.tsx';
+
+/** Properties of the table of clients. */
+interface ClientTableProps
+  extends Pick<ClientNameProps, 'clients' | 'onNamed'>, Pick<PageTools, 'go' | 'announce' | 'hueOf'> {
+  readonly report: Report;
+}
+
+/** The work that each class of client needs. */
+export const CLIENT_CLASSES = {
+  'field-work': 'members of requests or responses have to change',
+  'unwrap-only': 'only the wrapper is in the way',
+  'url-only': 'nothing was edited: they need only a new address',
+  unknown: 'the log does not show it yet',
+  gone: 'no V1 request lately',
+} as const;
+
+/** The columns, with what the gateway sorts them by. */
+const COLUMNS = [
+  { name: 'Client', kind: 'text', sort: 'name' },
+  { name: 'Last seen', kind: 'number', sort: 'lastSeen' },
+  { name: 'Class', kind: 'text', sort: 'class' },
+  { name: 'V1', kind: 'number', sort: 'requests' },
+  { name: '14 days', kind: 'text', sort: undefined },
+  { name: 'V2', kind: 'number', sort: undefined },
+  { name: 'Failed', kind: 'number', sort: 'failed' },
+  { name: 'Would fail', kind: 'number', sort: 'wouldFail' },
+  { name: 'Notices met', kind: 'number', sort: 'notices' },
+] as const satisfies readonly {
+  readonly name: string;
+  readonly kind: 'text' | 'number';
+  readonly sort: ClientSort | undefined;
+}[];
+
+interface Order {
+  readonly sort: ClientSort;
+  readonly isReversed: boolean;
+}
+
+const BY_WORK: Order = { sort: 'work', isReversed: false };
+
+const REFRESH = 10_000;
+
+/** Rows that are shown at first, and that each further step adds. */
+const ROWS = 300;
+
+/** Pause in typing before a search, in milliseconds. */
+const SETTLE_MS = 200;
+
+/** Every client that ever used V1: sorted by any column, searched by any word; a row opens to what it does. */
+export function ClientTable(props: ClientTableProps): VNode {
+  const { report } = props;
+  const { clients, omittedClients, goneAfterDays } = report;
+  const [search, setSearch] = useState('');
+  const [settled, setSettled] = useState('');
+  const [order, setOrder] = useState(BY_WORK);
+  const [limit, setLimit] = useState(ROWS);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(search), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [search]);
+  const { response, failure } = useAsked<Table>(tableAddress(settled, order, limit), REFRESH);
+  const latest = useRef<Table | undefined>(undefined);
+  latest.current = response ?? latest.current;
+  const { current: table } = latest;
+  const toggle = (client: string): void =>
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(client)) next.add(client);
+      return next;
+    });
+  if (table === undefined) return <Loading failure={failure} subject="the clients" />;
+  const rows = table.rows;
+  return (
+    <Card
+      heading={capital(countedClients(clients.map(({ client }) => client)))}
+      note={`gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`}
+    >
+      {clients.length === 0 ? (
+        <p class="empty">No V1 request has been seen yet.</p>
+      ) : (
+        <>
+          <div class="table-tools">
+            <label for="client-search">Search</label>
+            <input
+              id="client-search"
+              type="search"
+              placeholder="name, hash, operation, class or User-Agent"
+              value={search}
+              onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+            />
+            <span role="status">
+              {settled === '' ? '' : `${count(table.matching)} of ${counted(table.all, 'client')}`}
+            </span>
+          </div>
+          {clients.some(({ bodyChecks }) => bodyChecks.length > 0) && <p class="lead">{CHECKED_WORDS}</p>}
+          <div class="scroll" tabIndex={0} role="region" aria-label="Clients on V1">
+            <table class="rows">
+              <thead>
+                <tr>
+                  {COLUMNS.map((column) => sortHead(column, order, setOrder))}
+                  <th scope="col">Guide</th>
+                </tr>
+              </thead>
+              <tbody>{rows.map((row) => clientRows(row, open.has(row.client), toggle, props))}</tbody>
+            </table>
+          </div>
+          {rows.length === 0 && <p class="empty">No client matches the search.</p>}
+          {rows.length < table.matching && (
+            <p class="actions">
+              <Button onClick={() => setLimit(limit + ROWS)}>
+                {`Show more of ${counted(table.matching, 'client')}`}
+              </Button>
+            </p>
+          )}
+        </>
+      )}
+      {omittedClients > 0 && <p>{`${counted(omittedClients, 'request')} of further clients, not listed.`}</p>}
+    </Card>
+  );
+}
+
+function tableAddress(search: string, { sort, isReversed }: Order, limit: number): string {
+  const query = new URLSearchParams({ sort, limit: String(limit) });
+  if (search !== '') query.set('q', search);
+  if (isReversed) query.set('order', 'reversed');
+  return `clients/table?${query.toString()}`;
+}
+
+/** A heading that sorts: first the way that tells most, then the other one, then by the work that is left. */
+function sortHead(
+  { name, kind, sort }: (typeof COLUMNS)[number],
+  order: Order,
+  choose: (order: Order) => void,
+): VNode {
+  const look = classes(kind === 'number' && 'number');
+  if (sort === undefined)
+    return (
+      <th key={name} scope="col" class={look}>
+        <span class="sort">{name}</span>
+      </th>
+    );
+  const isOwn = order.sort === sort;
+  const next = !isOwn ? { sort, isReversed: false } : order.isReversed ? BY_WORK : { sort, isReversed: true };
+  // Texts are usually read upwards, times and numbers from the greatest.
+  const isUp = (kind === 'text') !== order.isReversed;
+  return (
+    <th key={name} scope="col" class={look} aria-sort={isOwn ? (isUp ? 'ascending' : 'descending') : 'none'}>
+      <button type="button" class="sort" onClick={() => choose(next)}>
+        {name}
+        <i aria-hidden>{isOwn ? (isUp ? '▲' : '▼') : ''}</i>
+      </button>
+    </th>
+  );
+}
+
+function clientRows(
+  row: ClientRow,
+  isOpen: boolean,
+  toggle: (client: string) => void,
+  props: ClientTableProps,
+): VNode[] {
+  const { go, announce, clients, onNamed, report } = props;
+  const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
+  const shown = client === NO_KEY ? 'no key' : client;
+  const who = name ?? shown;
+  const { judged, failing } = row.wouldFail ?? { judged: 0, failing: 0 };
+  const href = `report?client=${encodeURIComponent(client)}&format=`;
+  const main = (
+    <tr key={client} class={classes(isOpen && 'opened')}>
+      <th scope="row">
+        <div class="client-cell">
+          <button
+            type="button"
+            class="opener"
+            aria-expanded={isOpen}
+            aria-label={`Operations of ${who}`}
+            onClick={() => toggle(client)}
+          />
+          <div>
+            <ClientName client={client} clients={clients} announce={announce} onNamed={onNamed} />
+            {/* A name for assistive technology contains the visible text (WCAG 2.5.3). */}
+            <LinkButton
+              onClick={toExchanges(go, `client:${client}`)}
+              label={`Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`}
+            >
+              {shown}
+            </LinkButton>
+          </div>
+        </div>
+      </th>
+      <td class="number" data-label="Last seen">
+        <time dateTime={lastSeen} title={fullTime(lastSeen)}>
+          {ago(lastSeen)}
+        </time>
+      </td>
+      <td data-label="Class">
+        <span class={`class class-${row.class}`} title={CLIENT_CLASSES[row.class]}>
+          {CLASS_WORDS[row.class]}
+        </span>
+      </td>
+      <td class="number" data-label="V1">
+        {count(v1)}
+      </td>
+      <td data-label="14 days">
+        <Trend
+          counts={trend.map(({ requests }) => requests)}
+          failed={trend.map((day) => day.failed)}
+          label={`V1 requests of the last 14 days: ${trend.map(({ requests }) => count(requests)).join(', ')}`}
+        />
+      </td>
+      <td class="number" data-label="V2">
+        {count(v2)}
+      </td>
+      <td class="number" data-label="Failed">
+        {failed === 0 ? '–' : <strong>{count(failed)}</strong>}
+      </td>
+      <td class="number" data-label="Would fail">
+        {judged === 0 ? (
+          '–'
+        ) : failing === 0 ? (
+          `0 of ${count(judged)}`
+        ) : (
+          <strong>{`${count(failing)} of ${count(judged)}`}</strong>
+        )}
+      </td>
+      <td class="number" data-label="Notices met">
+        {notices === 0 ? '–' : count(notices)}
+      </td>
+      <td class="guides" data-label="Guide">
+        <a href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
+          Guide
+        </a>{' '}
+        <a href={`${href}mail`} aria-label={`Mail to the owner of ${who}`}>
+          Mail
+        </a>
+      </td>
+    </tr>
+  );
+  if (!isOpen) return [main];
+  return [
+    main,
+    <tr key={`${client} detail`} class="detail-row">
+      <td colSpan={COLUMNS.length + 1}>
+        <ClientDetails client={client} report={report} go={go} hueOf={props.hueOf} />
+      </td>
+    </tr>,
+  ];
+}
+
+/** Properties of what one client does. */
+interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
+  readonly client: string;
+  readonly report: Report;
+}
+
+/** What one client does, what it has to change, and how it is known. */
+function ClientDetails({ client, report, go, hueOf }: ClientDetailsProps): VNode {
+  const { response } = useAsked<Detail>(`clients/${encodeURIComponent(client)}`);
+  const row = report.clients.find((one) => one.client === client);
+  if (row === undefined) return <p>Loading the client…</p>;
+  const { operations = [], userAgents = [], addresses = [] } = response ?? {};
+  return (
+    <dl class="client-detail">
+      {detail(
+        'Operations',
+        operations.map(({ operation, count: times, failed, lastSeen }) => (
+          <div key={operation}>
+            <LinkButton
+              onClick={toExchanges(go, `client:${client} op:${operation === '(other)' ? '-' : operation}`)}
+            >
+              {operation}
+            </LinkButton>
+            {` ${counted(times, 'request')}${failed === 0 ? '' : `, ${count(failed)} failed`}, ${ago(lastSeen)}`}
+          </div>
+        )),
+      )}
+      {detail(
+        'Changes it needs',
+        changesOf(row).map(({ change, count: times, rules }) => (
+          <div key={change} class="change-name" title={rules.join(', ')}>
+            <i class={`dot hue-${hueOf(change)}`} />
+            {change}
+            <small>{count(times)}</small>
+          </div>
+        )),
+      )}
+      {detail(
+        'After the migration',
+        checkLines(row, toExchanges(go, `client:${client} error:schema-*,would-*`)),
+      )}
+      {detail(
+        'Why this class',
+        reasonsOf(row).map((reason) => <div key={reason}>{visibleText(reason)}</div>),
+      )}
+      {detail(
+        'Seen',
+        <div>
+          {`first ${fullTime(row.firstSeen)}, last ${fullTime(row.lastSeen)}`}
+          {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
+        </div>,
+      )}
+      {detail(
+        'User-Agents',
+        userAgents.map((agent) => <div key={agent}>{visibleText(agent)}</div>),
+      )}
+      {detail(
+        'Addresses',
+        addresses.map((address) => <div key={address}>{visibleText(address)}</div>),
+      )}
+    </dl>
+  );
+}
+
+function detail(name: string, lines: ComponentChildren): VNode | false {
+  if (Array.isArray(lines) && lines.length === 0) return false;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{lines}</dd>
+    </div>
+  );
+}
+
+/** The changes that its requests need, and those that only its responses need. */
+function changesOf({
+  changes,
+  responses,
+}: ClientReport): Pick<ClientReport['changes'][number], 'change' | 'count' | 'rules'>[] {
+  const others = responses.filter(({ change }) => !changes.some((one) => one.change === change));
+  return [
+    ...changes,
+    ...[...Map.groupBy(others, ({ change }) => change)].map(([change, members]) => ({
+      change,
+      count: Math.max(...members.map(({ count: times }) => times)),
+      rules: ['responses'],
+    })),
+  ];
+}
+
+/** The verdict of V2's schema on bodies that were not sent to V2, with a link to the refused ones. */
+function checkLines({ bodyChecks, client, name }: ClientReport, show: () => void): ComponentChildren {
+  if (bodyChecks.length === 0) return [];
+  const words = bodyCheckLines(bodyChecks).map((line) => <div key={line}>{visibleText(line)}</div>);
+  const total = clientWouldFail({ bodyChecks });
+  return [
+    total !== '' && (wouldFail(bodyChecks).failing === 0 ? <div>{total}</div> : <strong>{total}</strong>),
+    ...words,
+    bodyChecks.some(({ invalid, refused, refusedByBoth }) => invalid + refused + refusedByBoth > 0) && (
+      <LinkButton
+        onClick={show}
+        label={`Show the requests of ${name ?? client} that a migration would refuse`}
+      >
+        Show the requests
+      </LinkButton>
+    ),
+  ];
+}

@@ -1,0 +1,115 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { CLASS_WORDS } from '../../../report/client-report.ts';
+import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
+import type { Report } from '../../api.ts';
+import { useAsked } from '../admin-client.ts';
+import { count, counted } from '../format.ts';
+import { Card, Loading, type PageTools, sentence, SentenceList } from '../parts.tsx';
+import { CensusCard } from './census-card.tsx';
+import type { ClientNameProps } from './client-name.tsx';
+import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
+import { EndPlanCards } from './end-plan.tsx';
+import { EndOfV1 } from './timeline.tsx';
+
+/** Properties of the clients. */
+type ClientsViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
+  Pick<PageTools, 'go' | 'announce' | 'hueOf'>;
+
+const REFRESH = 10_000;
+
+const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
+
+const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
+
+/** Who still needs V1, what each has to do, and when V1 ends for them. */
+export function ClientsView(props: ClientsViewProps): VNode {
+  const { go, announce } = props;
+  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
+  if (report === undefined) return <Loading failure={failure} subject="the clients on V1" />;
+  const { newcomers = [] } = report;
+  return (
+    <div class="view clients">
+      <div class="title">
+        <h2>Clients</h2>
+        {coverageOf(report)}
+        {exportsOf()}
+      </div>
+      {neededBanner(report)}
+      <EndOfV1 report={report} rollout={rollout} />
+      <ClientTable report={report} {...props} />
+      {newcomers.length > 0 && (
+        <Card heading="New to V1">
+          <SentenceList sentences={newcomers.map((one) => one.sentence)} />
+        </Card>
+      )}
+      <EndPlanCards go={go} />
+      <CensusCard census={report.census} announce={announce} />
+    </div>
+  );
+}
+
+/** Names the gateway or replicas whose traffic the report counts. */
+function coverageOf({ coverage }: Report): VNode | undefined {
+  if (coverage === undefined) return undefined;
+  const { kind, replicas = 1 } = coverage;
+  return (
+    <p class={`coverage coverage-${kind}`}>
+      <strong class="badge words">
+        {kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]}
+      </strong>{' '}
+      {sentence(coverage.sentence)}
+    </p>
+  );
+}
+
+/** Whether V1 can be switched off, and the clients by the work that they need. */
+function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
+  const { verdict } = switchOff;
+  if (verdict === 'nothing-seen') {
+    return banner(
+      'unknown',
+      switchOff.sentence,
+      <p>
+        {`${counted(v2, 'V2 request')} in this time. The needs of V1 clients are not known; the command report reads earlier logs.`}
+      </p>,
+    );
+  }
+  return banner(
+    verdict === 'yes' || verdict === 'no' ? verdict : 'unknown',
+    switchOff.sentence,
+    <SentenceList sentences={[...switchOff.conditions.map(({ text }) => text), ...remaining]} />,
+    <ul class="tiles">
+      {CLASS_NAMES.map((name) => (
+        <li key={name} class={`tile tile-${name}`}>
+          <span class="tile-name">{CLASS_WORDS[name]}</span>
+          <strong>{count(classes[name])}</strong>
+          <span class="tile-share">{CLIENT_CLASSES[name]}</span>
+        </li>
+      ))}
+    </ul>,
+  );
+}
+
+function banner(tone: 'yes' | 'no' | 'unknown', words: string, ...more: ComponentChildren[]): VNode {
+  return (
+    <section class={`response ${tone}`}>
+      <h3>{sentence(words)}</h3>
+      {more}
+    </section>
+  );
+}
+
+function exportsOf(): VNode {
+  const formats = { json: 'JSON', csv: 'CSV', md: 'Markdown' };
+  return (
+    <p class="actions">
+      {'The whole report as '}
+      {Object.entries(formats).map(([format, name]) => (
+        <a key={format} class="button" href={`report?format=${format}`}>
+          {name}
+        </a>
+      ))}
+    </p>
+  );
+}

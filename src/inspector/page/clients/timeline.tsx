@@ -1,0 +1,171 @@
+import type { VNode } from 'preact';
+import { metByBrownouts } from '../../../report/endings.ts';
+import { Zone } from '../../../report/plan/zone.ts';
+import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
+import type { Report, Timeline, TimelineMark } from '../../api.ts';
+import { brownoutSentences, endSentences } from '../../operator-view.ts';
+import { useAsked } from '../admin-client.ts';
+import { counted, fullTime, shortTime } from '../format.ts';
+import { Card, classes, SentenceList } from '../parts.tsx';
+
+/** Properties of the end of V1; the rollout is undefined before its first response. */
+interface EndOfV1Props {
+  readonly report: Report;
+  readonly rollout: Rollout | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A timeline has the dates of a plan, which is made from a whole log. */
+const REFRESH = 60_000;
+
+const ADDRESS = `timeline?own=${encodeURIComponent(Zone.own().zone.name)}`;
+
+/** When V1 ends: a picture of its dates with the clients that met them, and the same in sentences. */
+export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
+  const { clients, endings = [] } = report;
+  const { response: timeline } = useAsked<Timeline>(ADDRESS, REFRESH);
+  const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
+  const planned = rollout === undefined ? [] : brownoutSentences(rollout);
+  const met = metByBrownouts(clients);
+  const unmet = (rollout?.brownouts ?? []).filter(
+    ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
+  );
+  return (
+    <Card heading="When V1 ends">
+      {timeline !== undefined && picture(timeline, report)}
+      {rollout !== undefined && rollout.sunset === undefined && (
+        <p>The rule book has no sunset: V1 ends on no date yet.</p>
+      )}
+      <SentenceList
+        sentences={[
+          ...(timeline?.differences ?? []),
+          ...dates,
+          ...endings.map((ending) => ending.sentence),
+          ...planned,
+          ...met.map((one) => one.sentence),
+          ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** One line of the picture: a date, a span, or what clients did, in milliseconds since 1970. */
+interface TimelineRow {
+  readonly name: string;
+  readonly tone: 'notice' | 'brownout' | 'end' | 'clients';
+  /** True for a date of the plan that the rule book does not have. */
+  readonly isProposed: boolean;
+  readonly from: number;
+  readonly until: number;
+  /** An open end goes on to the edge of the picture. */
+  readonly isOpen: boolean;
+  readonly isOver: boolean;
+  readonly words: string;
+  /** Clients at their times. */
+  readonly marks: readonly { readonly at: number; readonly name: string }[];
+}
+
+/** The dates on one axis, each on its own line, with a mark for each client; nothing while there is no date. */
+function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report): VNode | false {
+  if (dates.length === 0) return false;
+  const now = Date.parse(asOf);
+  const rows = [...clientsRow(clients), ...dates.map((mark) => rowOf(mark, now))];
+  const times = [
+    now,
+    ...rows.flatMap(({ from, until, marks }) => [from, until, ...marks.map(({ at }) => at)]),
+  ];
+  const room = Math.max(DAY_MS, (Math.max(...times) - Math.min(...times)) * 0.04);
+  const [start, end] = [Math.min(...times) - room, Math.max(...times) + room];
+  const at = (time: number): string => `${(((time - start) / (end - start)) * 100).toFixed(2)}%`;
+  return (
+    <div class="timeline">
+      {/* The sentences below say the same in words. */}
+      <ul aria-hidden>
+        {rows.map(({ name, tone, isProposed, from, until, isOpen, isOver, words, marks }) => (
+          <li
+            key={name}
+            class={classes(`timeline-${tone}`, isOver && 'over', isProposed && 'proposed')}
+            title={words}
+          >
+            <span class="timeline-name">{name}</span>
+            <span class="timeline-track">
+              <i
+                class={classes('timeline-span', from === until && !isOpen && 'point')}
+                style={{ left: at(from), right: isOpen ? '0%' : `calc(100% - ${at(until)})` }}
+              />
+              {marks.map((mark) => (
+                <i
+                  key={mark.name}
+                  class="timeline-mark"
+                  style={{ left: at(mark.at) }}
+                  title={`${mark.name}, ${fullTime(new Date(mark.at).toISOString())}`}
+                />
+              ))}
+              <i class="timeline-now" style={{ left: at(now) }} />
+            </span>
+            <small>{words}</small>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** When each client used V1 last. */
+function clientsRow(clients: Report['clients']): readonly TimelineRow[] {
+  const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));
+  const seen = marks.map(({ at }) => at);
+  if (marks.length === 0) return [];
+  return [
+    {
+      name: 'Last V1 request',
+      tone: 'clients',
+      isProposed: false,
+      from: Math.min(...seen),
+      until: Math.max(...seen),
+      isOpen: false,
+      isOver: false,
+      words: counted(marks.length, 'client'),
+      marks,
+    },
+  ];
+}
+
+const TONES = { deprecation: 'notice', brownout: 'brownout', sunset: 'end' } as const;
+
+/** A brownout without a beginning has been on; deprecation and sunset go on. */
+function rowOf(mark: TimelineMark, now: number): TimelineRow {
+  const { kind, source, of, id, from, until, state, clients } = mark;
+  const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));
+  const begin = from === undefined ? Math.min(now, ...marks.map(({ at }) => at)) : Date.parse(from);
+  const title = kind === 'brownout' ? `Brownout ${id ?? ''}` : kind === 'sunset' ? 'Sunset' : 'Deprecation';
+  const isProposed = source === 'proposed';
+  return {
+    name: `${title}${of === undefined ? '' : ` of ${of}`}${isProposed ? ', proposed' : ''}`,
+    tone: TONES[kind],
+    isProposed,
+    from: begin,
+    until: until === undefined ? begin : Date.parse(until),
+    isOpen: kind !== 'brownout' || until === undefined,
+    isOver: kind === 'brownout' && state === 'past',
+    words: [
+      ...(from === undefined ? [] : [shortTime(from, now)]),
+      ...(kind === 'brownout' ? [brownoutWords(mark)] : []),
+      ...metWords(marks),
+    ].join(', '),
+    marks,
+  };
+}
+
+function brownoutWords({ share, state, reaches }: TimelineMark): string {
+  if (reaches !== undefined) return `would reach ${counted(reaches, 'client')}`;
+  return `${share ?? 100} %, ${state === 'past' ? 'over' : state === 'now' ? 'on' : 'to come'}`;
+}
+
+function metWords(marks: TimelineRow['marks']): readonly string[] {
+  const [only] = marks;
+  if (only === undefined) return [];
+  return [`met by ${marks.length === 1 ? only.name : counted(marks.length, 'client')}`];
+}

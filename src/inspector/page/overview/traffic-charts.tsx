@@ -1,0 +1,297 @@
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { SeriesPoint, SeriesStep } from '../../../rewrite-log/traffic-series.ts';
+import type { ChangeRecord } from '../../../rollout/rollout-tally.ts';
+import type { SeriesView } from '../../api.ts';
+import { useAsked } from '../admin-client.ts';
+import { count, dayText, dayTime, milliseconds, minuteTime, shortTime } from '../format.ts';
+import { type Go, toExchanges } from '../page-state.ts';
+import { Card, type Column, LinkButton, ScrollTable, sentence, visibleText } from '../parts.tsx';
+import { withTimeRange } from '../traffic/time-range.ts';
+import { type ChartMark, type ChartSeries, TimeChart } from './time-chart.tsx';
+
+/** Properties of the charts of traffic. */
+interface TrafficChartsProps {
+  readonly go: Go;
+  /** Names the replica whose exchanges these are, if there are others. */
+  readonly whose: string | undefined;
+}
+
+const REFRESH_MS = 5000;
+
+/** The spans of time that the charts show, by points of which step; the fewest points keep bars from being walls. */
+const SPANS = [
+  { name: '1 hour', by: 'minute', points: 60, fewest: 15 },
+  { name: '6 hours', by: 'minute', points: 360, fewest: 60 },
+  { name: '2 weeks', by: 'hour', points: 336, fewest: 24 },
+  { name: '2 years', by: 'day', points: 731, fewest: 14 },
+] as const satisfies readonly Span[];
+
+interface Span {
+  readonly name: string;
+  readonly by: SeriesStep;
+  readonly points: number;
+  readonly fewest: number;
+}
+
+const SECONDS: Readonly<Record<SeriesStep, number>> = { minute: 60, hour: 3600, day: 86_400 };
+
+/** Requests by who answered, with failures of their own, and the time that they took beside V2's. */
+export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false {
+  const [span, setSpan] = useState<Span>(SPANS[0]);
+  const { by, fewest } = span;
+  const { response } = useAsked<SeriesView>(`series?by=${by}`, REFRESH_MS);
+  const points = useMemo(() => response?.points.slice(-span.points) ?? [], [response, span]);
+  const times = useMemo(() => points.map(({ time }) => Date.parse(time) / 1000), [points]);
+  const answered = useMemo(() => answeredSeries(points), [points]);
+  const latency = useMemo(() => latencySeries(points), [points]);
+  const last = times.at(-1) ?? 0;
+  const from = last - (Math.max(fewest, points.length) - 1) * SECONDS[by];
+  const marks = useMemo(
+    () => marksOf(response?.marks ?? []).filter(({ at }) => at >= from),
+    [response, from],
+  );
+  if (response === undefined) return false;
+  const tickText = (second: number): string => stepText(second, by);
+  const shared = {
+    times,
+    step: SECONDS[by],
+    from,
+    until: last + SECONDS[by],
+    knownSince: Date.parse(response.since) / 1000,
+    marks,
+    tickText,
+    onRange: (start: number, end: number): void =>
+      toExchanges(go, withTimeRange('', { from: start, to: end }))(),
+  };
+  const within = points.length === 1 ? `the last ${by}` : `the last ${count(points.length)} ${by}s`;
+  return (
+    <section class="charts" aria-label="Traffic over time">
+      <div class="title">
+        <h3>Traffic</h3>
+        <small>{sentence(response.known)}</small>
+        <div class="spans" role="group" aria-label="Time shown">
+          {SPANS.map((one) => (
+            <button
+              key={one.name}
+              type="button"
+              aria-pressed={one.name === span.name}
+              onClick={() => setSpan(one)}
+            >
+              {one.name}
+            </button>
+          ))}
+        </div>
+      </div>
+      {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
+      <div class="pair">
+        <Card heading={`Requests a ${by}, by who answered`} note="drag over a time to see its exchanges">
+          <TimeChart
+            {...shared}
+            label={`Requests of ${within} by who answered: ${sumsOf(answered)}.`}
+            series={answered}
+            valueText={wholeText}
+          />
+        </Card>
+        <Card heading="Time to answer" note="median and 95th percentile, logarithmic">
+          <TimeChart
+            {...shared}
+            label={latencySummary(points, by)}
+            series={latency}
+            scale="log"
+            valueText={timeText}
+          />
+        </Card>
+      </div>
+      {marks.length > 0 && <MarkList marks={marks} />}
+      {figures(points, by, within, go)}
+    </section>
+  );
+}
+
+/** What operators and the rule book changed, with the numbers of the marks in the charts. */
+function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
+  return (
+    <Card heading="Changed in this time" note="numbered in the charts">
+      <ol class="marks" aria-label="Changes, marked in the charts">
+        {marks.map(({ at, words }, index) => (
+          <li key={`${at} ${words}`}>
+            <b>{index + 1}</b>
+            {visibleText(words)}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+/** Changes of modes and rule book with their times; `changes` are oldest first. */
+export function marksOf(changes: readonly ChangeRecord[]): readonly ChartMark[] {
+  return changes.map(({ at, what, who }) => ({
+    at: Date.parse(at) / 1000,
+    words: `${shortTime(at)} ${what}${who === undefined ? '' : `, by ${who}`}`,
+  }));
+}
+
+function stepText(second: number, by: SeriesStep): string {
+  if (by === 'day') return dayText(second);
+  const time = new Date(second * 1000).toISOString();
+  return by === 'minute' ? minuteTime(time) : shortTime(time);
+}
+
+function answeredSeries(points: readonly SeriesPoint[]): readonly ChartSeries[] {
+  const of = (value: (point: SeriesPoint) => number): readonly number[] => points.map(value);
+  const isSome = (value: (point: SeriesPoint) => number): boolean => points.some((point) => value(point) > 0);
+  const nobody = (point: SeriesPoint): number => point.answered.nobody;
+  const onPurpose = (point: SeriesPoint): number => point.onPurpose;
+  return [
+    {
+      name: 'V2',
+      kind: 'bar',
+      color: '--fill-rewritten',
+      look: 'plain',
+      values: of(({ answered }) => answered.v2),
+    },
+    {
+      name: 'V1',
+      kind: 'bar',
+      color: '--fill-v1',
+      look: 'striped',
+      values: of(({ answered }) => answered.v1),
+    },
+    {
+      name: 'the gateway',
+      kind: 'bar',
+      color: '--fill-passed',
+      look: 'dotted',
+      values: of(({ answered }) => answered.gateway),
+    },
+    ...(isSome(nobody)
+      ? [
+          {
+            name: 'nobody in time',
+            kind: 'bar',
+            color: '--fault',
+            look: 'dotted',
+            values: of(nobody),
+          } as const,
+        ]
+      : []),
+    ...(isSome(onPurpose)
+      ? [
+          {
+            name: 'refused on purpose',
+            kind: 'line',
+            color: '--fault',
+            look: 'dotted',
+            values: of(onPurpose),
+          } as const,
+        ]
+      : []),
+    { name: 'failed', kind: 'line', color: '--refused', look: 'plain', values: of(({ failed }) => failed) },
+  ];
+}
+
+function latencySeries(points: readonly SeriesPoint[]): readonly ChartSeries[] {
+  const of = (whose: 'latency' | 'v2Latency', quantile: 'median' | 'p95'): readonly (number | null)[] =>
+    points.map((point) => point[whose]?.[quantile] ?? null);
+  return [
+    {
+      name: 'clients, median',
+      kind: 'line',
+      color: '--rewritten',
+      look: 'plain',
+      values: of('latency', 'median'),
+    },
+    {
+      name: 'clients, p95',
+      kind: 'line',
+      color: '--rewritten',
+      look: 'striped',
+      values: of('latency', 'p95'),
+    },
+    { name: 'V2, median', kind: 'line', color: '--fault', look: 'plain', values: of('v2Latency', 'median') },
+    { name: 'V2, p95', kind: 'line', color: '--fault', look: 'striped', values: of('v2Latency', 'p95') },
+  ];
+}
+
+function sumsOf(series: readonly ChartSeries[]): string {
+  return series
+    .map(({ name, values }) => `${count(values.reduce<number>((sum, one) => sum + (one ?? 0), 0))} ${name}`)
+    .join(', ');
+}
+
+function latencySummary(points: readonly SeriesPoint[], by: SeriesStep): string {
+  const words = (['latency', 'v2Latency'] as const).map((whose) => {
+    const name = whose === 'latency' ? 'clients' : 'V2';
+    const last = points.flatMap((point) => point[whose] ?? []).at(-1);
+    return last === undefined
+      ? `${name} no requests`
+      : `${name} median ${timeText(last.median)}, p95 ${timeText(last.p95)}`;
+  });
+  return `Time to answer by ${by}; the latest: ${words.join('; ')}.`;
+}
+
+function wholeText(value: number): string {
+  return Number.isInteger(value) ? count(value) : '';
+}
+
+function timeText(value: number): string {
+  return value >= 1000
+    ? `${Number((value / 1000).toPrecision(3))} s`
+    : `${milliseconds(value).replace(/\.0$/, '')} ms`;
+}
+
+/** The data of the charts as a table, newest first. */
+function figures(points: readonly SeriesPoint[], by: SeriesStep, within: string, go: Go): VNode {
+  const busy = points
+    .filter(({ answered }) => Object.values(answered).some((times) => times > 0))
+    .toReversed();
+  const columns: readonly Column<SeriesPoint>[] = [
+    {
+      name: by.charAt(0).toUpperCase() + by.slice(1),
+      kind: 'head',
+      cell: ({ time }) => (
+        <LinkButton onClick={toExchanges(go, rangeFilter(time, by))}>
+          {by === 'day' ? time.slice(0, 10) : by === 'hour' ? dayTime(time) : minuteTime(time)}
+        </LinkButton>
+      ),
+    },
+    numberColumn('V2', ({ answered }) => answered.v2),
+    numberColumn('V1', ({ answered }) => answered.v1),
+    numberColumn('The gateway', ({ answered }) => answered.gateway),
+    numberColumn('Nobody in time', ({ answered }) => answered.nobody),
+    numberColumn('Failed', ({ failed }) => failed),
+    numberColumn('On purpose', ({ onPurpose }) => onPurpose),
+    timeColumn('Median ms', ({ latency }) => latency?.median),
+    timeColumn('p95 ms', ({ latency }) => latency?.p95),
+    timeColumn('V2 median ms', ({ v2Latency }) => v2Latency?.median),
+    timeColumn('V2 p95 ms', ({ v2Latency }) => v2Latency?.p95),
+  ];
+  return (
+    <details class="figures">
+      <summary>{`${within.charAt(0).toUpperCase()}${within.slice(1)} as a table`}</summary>
+      <ScrollTable label="Data of the charts" columns={columns} rows={busy} keyOf={({ time }) => time} />
+    </details>
+  );
+}
+
+function rangeFilter(time: string, by: SeriesStep): string {
+  const from = Date.parse(time) / 1000;
+  return withTimeRange('', { from, to: from + SECONDS[by] - 1 });
+}
+
+function numberColumn(name: string, of: (point: SeriesPoint) => number): Column<SeriesPoint> {
+  return { name, kind: 'number', cell: (point) => count(of(point)) };
+}
+
+function timeColumn(name: string, of: (point: SeriesPoint) => number | undefined): Column<SeriesPoint> {
+  return {
+    name,
+    kind: 'number',
+    cell: (point) => {
+      const value = of(point);
+      return value === undefined ? '–' : milliseconds(value);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { VNode } from 'preact';
+import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
+import { listed, percentWords } from '../../../report/text.ts';
+import { count, counted, shortTime } from '../format.ts';
+import { classes, visibleText } from '../parts.tsx';
+
+/** The stages of a migration, in order. */
+const STAGES = [
+  { id: 'observe', name: 'Observe', words: 'V1 answers, V2 is a dry run' },
+  { id: 'shadow', name: 'Shadow', words: 'V1 answers, reads are compared' },
+  { id: 'canary', name: 'Canary', words: 'a share of the clients is on V2' },
+  { id: 'migrate', name: 'Migrate', words: 'V2 answers' },
+  { id: 'end', name: 'End', words: 'V1 is switched off' },
+] as const;
+
+/** A stage of a migration. */
+export type Stage = (typeof STAGES)[number]['id'];
+
+/** Names of operations and clients at a stage of their own; the rest is counted. */
+const MAX_NAMES = 3;
+
+/** Properties of the rail. */
+interface RailProps {
+  readonly rollout: Rollout;
+  /** V1 clients' requests lately by who answered; undefined where that is not known. */
+  readonly answered?: { readonly v1: number; readonly v2: number; readonly words: string } | undefined;
+  /** Chooses a stage for everything else; without it the rail is a picture. */
+  readonly onChoose?: (stage: Stage) => void;
+}
+
+/** Observe, shadow, canary, migrate, end: where V1's traffic is, and what is elsewhere. */
+export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
+  const now = Date.now();
+  const current = stageOf(rollout.default, rollout, now);
+  const at = STAGES.findIndex(({ id }) => id === current);
+  const others = [
+    ...Object.entries(rollout.operations),
+    ...Object.values(rollout.clients).map((mode) => [mode.name ?? 'a client', mode] as const),
+  ];
+  return (
+    <div class="rail-box">
+      <ol class="rail" aria-label="Stages of the migration">
+        {STAGES.map(({ id, name, words }, index) => {
+          const here = others.filter(([, mode]) => stageOf(mode, rollout, now) === id && id !== current);
+          const isCurrent = id === current;
+          const title = (
+            <>
+              <i aria-hidden />
+              <strong>
+                {isCurrent && id === 'canary' ? `Canary ${rollout.default.share ?? 0} %` : name}
+              </strong>
+            </>
+          );
+          return (
+            <li
+              key={id}
+              class={classes(isCurrent && 'current', index < at && 'past')}
+              aria-current={isCurrent ? 'step' : undefined}
+            >
+              {onChoose === undefined ||
+              isCurrent ||
+              id === 'end' ||
+              (rollout.v1Origin === undefined && id !== 'migrate') ? (
+                <span class="stage">{title}</span>
+              ) : (
+                <button
+                  type="button"
+                  class="stage"
+                  aria-label={`${name}: choose it for everything else`}
+                  onClick={() => onChoose(id)}
+                >
+                  {title}
+                </button>
+              )}
+              <small>
+                {id === 'end'
+                  ? endWords(rollout, now)
+                  : isCurrent && rollout.default.mode === 'verify'
+                    ? 'V2 answers, V1 is asked too'
+                    : words}
+              </small>
+              {here.length > 0 && (
+                <small class="elsewhere" title={here.map(([one]) => one).join(', ')}>
+                  {visibleText(
+                    listed(
+                      here.map(([one]) => one),
+                      MAX_NAMES,
+                    ),
+                  )}
+                </small>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {answered !== undefined && answered.v1 + answered.v2 > 0 && answeredBar(answered)}
+    </div>
+  );
+}
+
+/** The share of V1 clients' requests that each service answered. */
+function answeredBar({ v1, v2, words }: NonNullable<RailProps['answered']>): VNode {
+  const all = v1 + v2;
+  return (
+    <p class="answered">
+      <span class="answered-bar" aria-hidden>
+        <i class="of-v1" style={{ flexGrow: v1 }} />
+        <i class="of-v2" style={{ flexGrow: v2 }} />
+      </span>
+      {`${words}: V2 answered ${percentWords(v2 / all)} (${count(v2)}), V1 ${percentWords(v1 / all)} (${count(v1)}) of ${counted(all, 'request')} of V1 clients.`}
+    </p>
+  );
+}
+
+/** The stage of a mode; V1's end is that of everything. */
+function stageOf({ mode }: ModeView, { sunset, gone }: Rollout, now: number): Stage {
+  if (sunset !== undefined && gone !== undefined && now >= Date.parse(sunset)) return 'end';
+  return mode === 'verify' ? 'migrate' : mode;
+}
+
+function endWords({ sunset, gone }: Rollout, now: number): string {
+  if (sunset === undefined) return 'no date yet';
+  const isPast = now >= Date.parse(sunset);
+  const what = gone === undefined ? 'announced for' : isPast ? 'since' : 'on';
+  return `${what} ${shortTime(sunset, now)}`;
+}

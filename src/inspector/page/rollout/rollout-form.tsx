@@ -1,0 +1,332 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RolloutRequest, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
+import type { Report, RulesView } from '../../api.ts';
+import { rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
+import { AdminFailure, asFailure, getJson, postJson, useAttempt } from '../admin-client.ts';
+import { keepValue, keptValue } from '../page-state.ts';
+import {
+  type Announce,
+  Button,
+  Card,
+  Checkbox,
+  Form,
+  sentence,
+  SentenceList,
+  visibleText,
+} from '../parts.tsx';
+
+const FORM_MODES = [
+  ['observe', 'Observe: V1 responds'],
+  ['shadow', 'Shadow: V1 responds, reads are compared'],
+  ['canary', 'Canary: a share of the clients is migrated'],
+  ['migrate', 'Migrate: requests go to V2'],
+  ['verify', 'Verify: V2 responds, a share of the reads is compared with V1'],
+  ['', 'The mode of the rule book'],
+] as const;
+
+const CLIENT = '(client)';
+
+/** Commands of operators: each is checked, shown with its effect, and carried out when it is confirmed. */
+export interface RolloutCommands {
+  readonly check: (request: RolloutRequest) => void;
+  /** The rollout after the last command; undefined before the first. */
+  readonly changed: Rollout | undefined;
+  /** The confirmation, while there is one, or why there is none. */
+  readonly dialog: VNode | false;
+}
+
+/** The commands of the page: any view may ask for one. */
+export function useRolloutCommands(rules: RulesView | undefined, announce: Announce): RolloutCommands {
+  const [changed, setChanged] = useState<Rollout | undefined>(undefined);
+  const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
+  const [fault, attempt] = useAttempt();
+  const check = (request: RolloutRequest): void =>
+    void attempt(async () => {
+      const [now, report, refusal] = await Promise.all([
+        getJson<Rollout>('rollout'),
+        getJson<Report>('report?format=json'),
+        refusalOf(request),
+      ]);
+      const effect = rolloutEffect(request, now, report, methodIn(operationsOf(rules)));
+      setChecked({ request, effect, refusal, revision: now.revision });
+    });
+  const carryOut = async ({ request, revision, effect }: CheckedCommand, said: Said): Promise<void> => {
+    const now = await getJson<Rollout>('rollout');
+    if (now.revision !== revision)
+      throw new AdminFailure(
+        409,
+        'The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.',
+      );
+    setChanged(await postJson<Rollout>('rollout', { ...request, ...said }));
+    setChecked(undefined);
+    announce(`Done: ${effect.title}.`);
+  };
+  const shown =
+    checked === undefined ? (
+      <p class="command-fault fault" role="alert">
+        {fault}
+      </p>
+    ) : (
+      <RolloutDialog checked={checked} onCancel={() => setChecked(undefined)} carryOut={carryOut} />
+    );
+  return { check, changed, dialog: (checked !== undefined || fault !== '') && shown };
+}
+
+/** The operations of a rule book, without the rest. */
+export function operationsOf(rules: RulesView | undefined): RulesView['operations'] {
+  return rules?.operations.filter(({ id }) => id !== '(other)') ?? [];
+}
+
+/** Returns a function that returns the method of an operation. */
+export function methodIn(operations: RulesView['operations']): (operation: string) => string | undefined {
+  return (operation) => operations.find(({ id }) => id === operation)?.method;
+}
+
+/** Asks the gateway why it would refuse a command now; undefined when it would not. */
+async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> {
+  try {
+    await postJson<Rollout>('rollout', { ...request, check: true });
+    return undefined;
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.status !== 422) throw failure;
+    return { words: pageWords(failure.message), canInsist: failure.message.includes('--force') };
+  }
+}
+
+/** Removes the flag of the command line from a refusal; the page has a checkbox instead. */
+export function pageWords(refusal: string): string {
+  return refusal.replace('insist with --force', 'insist');
+}
+
+/** Properties of the form. */
+interface RolloutFormProps {
+  readonly rollout: Rollout;
+  /** The operations of the rule book. */
+  readonly operations: RulesView['operations'];
+  readonly check: (request: RolloutRequest) => void;
+}
+
+/** Chooses a mode for V1 traffic; a preview of its effect comes before it is carried out. */
+export function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
+  const hasV1 = rollout.v1Origin !== undefined;
+  const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
+  const [share, setShare] = useState('5');
+  const [target, setTarget] = useState('');
+  const [client, setClient] = useState('');
+  return (
+    <Card heading="Change a mode" note="nothing changes before you confirm it">
+      <Form class="rollout-form" onSubmit={() => check(commandOf(mode, share, target, client))}>
+        {select('rollout-target', 'For', target, setTarget, [
+          ['', 'everything else'],
+          ...operations.map(({ id }) => [id, id] as const),
+          [CLIENT, 'one client'],
+        ])}
+        {target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {})}
+        {select(
+          'rollout-mode',
+          'Mode',
+          mode,
+          setMode,
+          FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
+        )}
+        {(mode === 'canary' || mode === 'verify') &&
+          input(
+            'rollout-share',
+            `Share of the ${mode === 'canary' ? 'clients' : 'reads'}, in percent`,
+            share,
+            setShare,
+            {
+              inputMode: 'decimal',
+              pattern: '(?!0+(\\.0*)?$)(100(\\.0+)?|\\d{1,2}(\\.\\d+)?)',
+              fault: shareFault(share),
+            },
+          )}
+        <button type="submit" class="button primary">
+          Check the change
+        </button>
+      </Form>
+    </Card>
+  );
+}
+
+/** The fault of a share, shown at its field; the browser does not submit the form until it is corrected. */
+function shareFault(share: string): string | undefined {
+  const value = share.trim() === '' ? 1 : Number(share);
+  return value > 0 && value <= 100
+    ? undefined
+    : `The share must be above 0 and at most 100 %, not ${share.trim()}.`;
+}
+
+function commandOf(mode: string, share: string, target: string, client: string): RolloutRequest {
+  const named = FORM_MODES.find(([name]) => name === mode)?.[0] ?? '';
+  return {
+    ...(named === '' ? {} : { mode: named }),
+    ...(named === 'canary' || named === 'verify' ? { share: Number(share) } : {}),
+    ...(target === CLIENT ? { client: client.trim() } : target === '' ? {} : { operation: target }),
+  };
+}
+
+function select(
+  id: string,
+  label: string,
+  value: string,
+  onChange: (value: string) => void,
+  options: readonly (readonly [value: string, text: string])[],
+): VNode {
+  return field(
+    id,
+    label,
+    <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {options.map(([name, text]) => (
+        <option key={name} value={name} selected={name === value}>
+          {text}
+        </option>
+      ))}
+    </select>,
+  );
+}
+
+function input(
+  id: string,
+  label: string,
+  value: string,
+  onInput: (value: string) => void,
+  {
+    fault,
+    ...limits
+  }: {
+    readonly inputMode?: 'decimal';
+    readonly pattern?: string;
+    readonly required?: false;
+    readonly maxLength?: number;
+    readonly fault?: string | undefined;
+  },
+): VNode {
+  return field(
+    id,
+    label,
+    fault !== undefined && (
+      <p class="fault" id={`${id}-fault`} role="alert">
+        {visibleText(fault)}
+      </p>
+    ),
+    <input
+      id={id}
+      type="text"
+      required
+      maxLength={100}
+      autocomplete="off"
+      spellcheck={false}
+      value={value}
+      aria-invalid={fault !== undefined}
+      aria-describedby={fault === undefined ? undefined : `${id}-fault`}
+      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      {...limits}
+    />,
+  );
+}
+
+function field(id: string, label: string, ...controls: (VNode | false)[]): VNode {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {controls.reverse()}
+    </div>
+  );
+}
+
+/** A command with its effect, as computed from one state of the rollout. */
+interface CheckedCommand {
+  readonly request: RolloutRequest;
+  readonly effect: RolloutEffect;
+  readonly refusal: Refusal | undefined;
+  readonly revision: number;
+}
+
+/** Properties of the confirmation. */
+interface RolloutDialogProps {
+  readonly checked: CheckedCommand;
+  readonly onCancel: () => void;
+  /** Carries the command out; rejects with the reason when nothing was changed. */
+  readonly carryOut: (checked: CheckedCommand, said: Said) => Promise<void>;
+}
+
+/** An operator's additions to a command. */
+type Said = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
+
+/** The key under which the browser saves the operator's name. */
+const WHO_KEY = 'capture-gateway.operator';
+
+/** Shows the effect of a command, and carries it out when the operator confirms it. */
+function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [fault, attempt] = useAttempt();
+  const [isForced, setIsForced] = useState(false);
+  const [who, setWho] = useState(() => keptValue(WHO_KEY) ?? '');
+  const [why, setWhy] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  useEffect(() => {
+    const { current } = dialog;
+    current?.showModal();
+    // Closing a dialog before its removal returns the focus to its opener.
+    return () => {
+      current?.close();
+      if (document.activeElement === document.body) document.getElementById('main')?.focus();
+    };
+  }, []);
+  const { title, sentences, warnings } = checked.effect;
+  const { refusal } = checked;
+  const confirm = async (): Promise<void> => {
+    setIsBusy(true);
+    keepValue(WHO_KEY, who);
+    if (!(await attempt(() => carryOut(checked, { who, why, ...(isForced ? { force: true } : {}) }))))
+      setIsBusy(false);
+  };
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="rollout-confirmation" onClose={onCancel}>
+      <h2 id="rollout-confirmation">{sentence(`${title}?`)}</h2>
+      {warnings.map((text) => (
+        <p key={text} class="fault" role="alert">
+          <strong>{'Before you confirm: '}</strong>
+          {visibleText(text)}
+        </p>
+      ))}
+      <SentenceList sentences={sentences} />
+      {[refusal?.words ?? '', fault]
+        .filter((words) => words !== '')
+        .map((words) => (
+          <p key={words} class="fault" role="alert">
+            {visibleText(words)}
+          </p>
+        ))}
+      <div class="rollout-form">
+        {input('rollout-who', 'Your name, for the list of changes', who, setWho, {
+          required: false,
+          maxLength: 80,
+        })}
+        {input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 })}
+      </div>
+      {refusal?.canInsist === true && (
+        <Checkbox label="Insist: carry it out anyway" checked={isForced} onChange={setIsForced} />
+      )}
+      <div class="actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button
+          class="button primary"
+          disabled={isBusy || (refusal !== undefined && !isForced)}
+          onClick={() => void confirm()}
+        >
+          {visibleText(title)}
+        </Button>
+      </div>
+    </dialog>
+  );
+}
+
+/** Why a command would be refused, and whether an operator may insist. */
+interface Refusal {
+  readonly words: string;
+  readonly canInsist: boolean;
+}

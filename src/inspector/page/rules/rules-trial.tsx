@@ -1,0 +1,260 @@
+import type { VNode } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { TrialDifference, TrialOutcome } from '../../api.ts';
+import { postText, useAttempt } from '../admin-client.ts';
+import { clockTime, count, counted } from '../format.ts';
+import type { Go } from '../page-state.ts';
+import {
+  Button,
+  Card,
+  classes,
+  CopyButton,
+  Form,
+  LinkButton,
+  type PageTools,
+  visibleText,
+} from '../parts.tsx';
+
+/** The text of a trial, and what shows its outcome. */
+export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
+  /** Undefined while it is that of the rule book in force. */
+  readonly draft: string | undefined;
+  readonly setDraft: (draft: string | undefined) => void;
+}
+
+/** Properties of a trial. */
+interface RulesTrialProps extends TrialDraft {
+  /** The source text of the rule book in force. */
+  readonly text: string;
+}
+
+/** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
+export function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): VNode {
+  const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
+  const [fault, attempt] = useAttempt();
+  const [isBusy, setIsBusy] = useState(false);
+  const change = (next: string | undefined): void => {
+    setDraft(next);
+    setRun(undefined);
+  };
+  const tryOut = async (): Promise<void> => {
+    setIsBusy(true);
+    await attempt(async () => setRun(await postText<TrialOutcome>('rules/try', draft ?? text)));
+    setIsBusy(false);
+  };
+  const faults = run?.faults ?? [];
+  return (
+    <Card heading="Try a change" note="on kept exchanges; nothing is applied from here">
+      <Form class="trial" onSubmit={tryOut}>
+        <label for="rules-draft">Rule book</label>
+        <BookEditor text={draft ?? text} faults={faults} onInput={change} />
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={isBusy}>
+            Try it
+          </button>
+          {draft !== undefined && (
+            <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+          )}
+        </div>
+        {fault !== '' && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+      </Form>
+      {run !== undefined && outcome(run, go, announce)}
+    </Card>
+  );
+}
+
+/** Properties of the editor of a rule book. */
+interface BookEditorProps {
+  readonly text: string;
+  readonly faults: TrialOutcome['faults'];
+  readonly onInput: (text: string) => void;
+}
+
+/** A text with the numbers of its lines, of which those with a fault are marked. */
+function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
+  const numbers = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const lines = text.split('\n').length;
+  const faulty = new Map(faults.map(({ line, message }) => [line, message]));
+  const follow = (): void => {
+    if (numbers.current !== null && field.current !== null)
+      numbers.current.scrollTop = field.current.scrollTop;
+  };
+  useLayoutEffect(follow, [lines]);
+  return (
+    <div class="book-editor">
+      <div class="line-numbers" ref={numbers} aria-hidden>
+        {Array.from({ length: lines }, (_, index) => (
+          <span key={index} class={classes(faulty.has(index + 1) && 'faulty')} title={faulty.get(index + 1)}>
+            {index + 1}
+          </span>
+        ))}
+      </div>
+      <textarea
+        ref={field}
+        id="rules-draft"
+        class="file"
+        rows={24}
+        spellcheck={false}
+        wrap="off"
+        value={text}
+        aria-invalid={faults.length > 0}
+        aria-describedby={faults.length > 0 ? 'rules-faults' : undefined}
+        onScroll={follow}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+/** Puts the cursor where a fault is, in the middle of what can be seen. */
+function goToLine(line: number, column: number): void {
+  const field = document.getElementById('rules-draft');
+  if (!(field instanceof HTMLTextAreaElement)) return;
+  const before = field.value.split('\n').slice(0, line - 1);
+  const at = before.reduce((sum, one) => sum + one.length + 1, 0) + Math.max(0, column - 1);
+  field.focus();
+  field.setSelectionRange(at, at);
+  field.scrollTop =
+    (field.scrollHeight * (line - 1)) / field.value.split('\n').length - field.clientHeight / 2;
+}
+
+function outcome(
+  { faults, result, against }: TrialOutcome,
+  go: Go,
+  announce: (sentence: string) => void,
+): VNode {
+  if (result === undefined)
+    return (
+      <div class="trial-outcome" role="alert">
+        <h4>{`${counted(faults.length, 'fault')}: a gateway would refuse this rule book`}</h4>
+        <ul class="plain" id="rules-faults">
+          {faults.map(({ line, column, message }) => (
+            <li key={`${line} ${column} ${message}`}>
+              <LinkButton
+                onClick={() => goToLine(line, column)}
+              >{`Line ${line}, column ${column}`}</LinkButton>
+              {': '}
+              {visibleText(message)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  const { exchanges, differing, patch } = result;
+  return (
+    <div class="trial-outcome">
+      <div role="status">
+        <h4>{summary(result)}</h4>
+      </div>
+      <p class="lead">{notes(result, against)}</p>
+      {[...Map.groupBy(exchanges, differenceWords)].map(([words, group]) =>
+        differenceGroup(words, group, go),
+      )}
+      {differing > exchanges.length && (
+        <p>{`${counted(differing - exchanges.length, 'further exchange')}, not listed.`}</p>
+      )}
+      {patch !== '' && (
+        <details class="patch">
+          <summary>The change as a patch</summary>
+          <pre class="file" tabIndex={0}>
+            {patch}
+          </pre>
+          <div class="actions">
+            <CopyButton text={patch} label="Copy the patch" done="Copied: the patch." announce={announce} />
+            <a
+              class="button"
+              href={`data:text/x-diff;charset=utf-8,${encodeURIComponent(patch)}`}
+              download="rules.patch"
+            >
+              Download
+            </a>
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): string {
+  if (tried === 0) return 'No kept exchange could be tried.';
+  return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
+}
+
+/** The limits of the trial. */
+function notes(
+  { kept, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
+  against: string,
+): string {
+  return [
+    patch === ''
+      ? `The text is unchanged from the rule book in force, ${against}.`
+      : `Compared with the rule book in force, ${against}.`,
+    ...(tried < kept
+      ? [
+          `${counted(kept - tried, 'kept exchange')} could not be tried: the body is not kept, or the time was used up.`,
+        ]
+      : []),
+    responses === tried
+      ? 'Their responses were compared as well.'
+      : `Responses were compared for ${count(responses)} of them: for the others V2’s response is not kept.`,
+    ...(withoutValues > 0
+      ? [
+          `The values of ${count(withoutValues)} are not kept: placeholders replace them, and rules that map values have no effect on those.`,
+        ]
+      : []),
+  ].join(' ');
+}
+
+/** Exchanges of one operation that differ in the same way. */
+function differenceWords({ name, request, response }: TrialDifference): string {
+  const what = [
+    ...(request.length > 0 ? [`request ${request.join(', ')}`] : []),
+    ...(response.length > 0 ? [`response ${response.join(', ')}`] : []),
+  ];
+  return `${name}: ${what.join('; ')}`;
+}
+
+/** The exchanges that differ in the same way, with the bodies of the newest. */
+function differenceGroup(words: string, group: readonly TrialDifference[], go: Go): VNode {
+  const [newest] = group;
+  const body = (title: string, text: string): VNode => (
+    <div>
+      <h5>{title}</h5>
+      <pre class="file" tabIndex={0}>
+        {visibleText(text || 'none')}
+      </pre>
+    </div>
+  );
+  return (
+    <details key={words} class="difference">
+      <summary>
+        <strong>{counted(group.length, 'exchange')}</strong>
+        {' of '}
+        {visibleText(words)}
+      </summary>
+      {newest !== undefined && (
+        <div class="pair">
+          {body('V2 body by the rule book in force', newest.before)}
+          {body('V2 body by this one', newest.now)}
+        </div>
+      )}
+      <p class="actions">
+        {'Open: '}
+        {group.map(({ seq, requestId, time }) => (
+          <Button
+            key={seq}
+            aria-label={`Open the exchange of ${clockTime(time)}`}
+            onClick={() => go({ view: 'traffic', filter: '', entry: { id: requestId, seq } })}
+          >
+            {clockTime(time)}
+          </Button>
+        ))}
+      </p>
+    </details>
+  );
+}

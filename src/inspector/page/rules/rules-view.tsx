@@ -1,0 +1,159 @@
+import type { VNode } from 'preact';
+import type { ChangeView, Hits, OperationView, RulesView as Rules } from '../../api.ts';
+import type { Asked } from '../admin-client.ts';
+import { ago, count, counted, dayTime, type HueOf } from '../format.ts';
+import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
+import {
+  Card,
+  type Column,
+  Fact,
+  LinkButton,
+  Loading,
+  type PageTools,
+  ScrollTable,
+  sentence,
+  SentenceList,
+  unbrokenWords,
+} from '../parts.tsx';
+import { Questions } from './questions.tsx';
+import { ExplainForm } from './explain-form.tsx';
+import { RulesTrial, type TrialDraft } from './rules-trial.tsx';
+
+/** Properties of the rule book. */
+interface RulesViewProps extends TrialDraft, Pick<PageTools, 'hueOf' | 'summaryOf'> {
+  readonly asked: Asked<Rules>;
+  /** The exchange whose request is tried; undefined for one that the operator writes. */
+  readonly link: EntryLink | undefined;
+}
+
+/** The rule book in force: a request and an edited book to try, then its changes, operations and assumptions, with their hits. */
+export function RulesView(props: RulesViewProps): VNode {
+  const { asked, link, go, hueOf, summaryOf, announce, draft, setDraft } = props;
+  const { response: rules, failure } = asked;
+  if (rules === undefined) return <Loading failure={failure} subject="the rule book" />;
+  return (
+    <div class="view rules">
+      <h2>Rules</h2>
+      {rules.isDraft === true && <Questions go={go} announce={announce} />}
+      <p class="lead">
+        {rules.version === undefined ? [] : ['Targets V2 release ', <strong>{rules.version}</strong>, '. ']}
+        {'In force since '}
+        <time dateTime={rules.loadedAt}>{dayTime(rules.loadedAt)}</time>
+        {', hash '}
+        <code>{rules.hash}</code>.
+      </p>
+      <section class="try" aria-label="Try">
+        <ExplainForm rules={rules} link={link} hueOf={hueOf} summaryOf={summaryOf} announce={announce} />
+        <RulesTrial text={rules.text} go={go} announce={announce} draft={draft} setDraft={setDraft} />
+      </section>
+      <p class="coverage">{sentence(rules.counts)}</p>
+      <h3>{counted(rules.changes.length, 'change')}</h3>
+      <ol class="changes">{rules.changes.map((change) => changeCard(change, hueOf, go))}</ol>
+      <h3>{counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')}</h3>
+      {operationTable(rules.operations, hueOf, go)}
+      {rules.assumptions.length > 0 && (
+        <div class="assumptions">
+          <Card heading="Assumptions">
+            <p class="lead">
+              Neither the specification nor the documentation shows these. Confirm them with the owners of the
+              service.
+            </p>
+            <SentenceList sentences={rules.assumptions} shown={(one) => one} />
+          </Card>
+        </div>
+      )}
+      <Card heading="Policies">
+        <dl class="facts">
+          {Object.entries(rules.policies).map(([name, value]) => (
+            <Fact name={name}>{value}</Fact>
+          ))}
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
+  const rules = [...change.request, ...change.response.map((rule) => ({ ...rule, hits: undefined }))];
+  return (
+    <li key={change.id} class={`card change hue-${hueOf(change.id)}`}>
+      <h4>
+        {change.id}
+        {change.assumed && assumedSign()}
+      </h4>
+      <p>{change.summary}</p>
+      <p class="hits">{hits(change, toExchanges(go, `change:${change.id}`))}</p>
+      <ul class="rule-list">
+        {rules.map((rule, index) => (
+          <li key={index}>
+            <code>{unbrokenWords(rule.text)}</code>
+            <span>{rule.hits === undefined ? 'on responses' : count(rule.hits)}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="on">
+        {change.on === 'every' ? 'Every POST and PATCH with a JSON body' : `On ${change.on.join(', ')}`}
+      </p>
+    </li>
+  );
+}
+
+function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
+  if (times === 0) return ['No hits'];
+  return [
+    <LinkButton onClick={show}>{counted(times, 'hit')}</LinkButton>,
+    ', last ',
+    <time dateTime={lastHit ?? ''}>{ago(lastHit)}</time>,
+  ];
+}
+
+/** The operations of the rule book, with their use through V1. */
+function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: Go): VNode {
+  const columns: readonly Column<OperationView>[] = [
+    { name: 'Operation', kind: 'head', cell: ({ id, assumed }) => [id, assumed && assumedSign()] },
+    {
+      name: 'V1 request',
+      cell: ({ method, template, gone }) => [
+        <code>{`${method} ${template}`}</code>,
+        gone !== undefined && ` gone: ${gone}`,
+      ],
+    },
+    {
+      name: 'Changes',
+      cellClass: 'change-dots',
+      cell: ({ changes }) =>
+        changes.map((change) => (
+          <span key={change} class="change-name">
+            <i class={`dot hue-${hueOf(change)}`} />
+            {change}
+          </span>
+        )),
+    },
+    {
+      name: 'Hits',
+      kind: 'number',
+      cell: ({ id, hits: times }) =>
+        times === 0 ? (
+          '0'
+        ) : (
+          <LinkButton
+            onClick={toExchanges(go, id === '(other)' ? 'op:- route:v1' : `op:${id}`)}
+            label={`Show the ${counted(times, 'exchange')} of ${id}`}
+          >
+            {count(times)}
+          </LinkButton>
+        ),
+    },
+    { name: 'Last hit', cell: ({ lastHit }) => <time dateTime={lastHit ?? ''}>{ago(lastHit)}</time> },
+  ];
+  return <ScrollTable label="Operations" columns={columns} rows={operations} keyOf={({ id }) => id} isWide />;
+}
+
+/** Marks an assumption, which neither the specification nor the documentation confirms. */
+function assumedSign(): VNode {
+  return (
+    <span class="assumed" title="Neither the specification nor the documentation shows this.">
+      assumed
+    </span>
+  );
+}
