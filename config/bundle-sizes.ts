@@ -27,23 +27,23 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: 'engine alone: request rules on bytes (`capture-gateway/rewrite/plan`)',
     source: `export { compilePlans } from './rewrite/plan.ts';`,
-    limit: 23_000,
+    limit: 24_000,
   },
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 91_000,
+    limit: 92_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 93_000,
+    limit: 94_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 94_000,
+    limit: 95_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -58,13 +58,13 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker before its first request, with the rule book that ships',
     source: EDGE_WORKER,
     modules: 'first',
-    limit: 149_000,
+    limit: 150_000,
   },
   {
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 185_000,
+    limit: 186_000,
   },
 ];
 

@@ -2,7 +2,7 @@ import { concatBytes } from '../http/byte-collector.ts';
 import type { Edit } from '../json/edit.ts';
 import { decodeString, memberName, type NameTable, printString } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
-import { ARRAY, type Mark, OBJECT, type Tape, type WorkMemory } from '../json/tape.ts';
+import { ARRAY, type Mark, OBJECT, STRING, type Tape, type WorkMemory } from '../json/tape.ts';
 
 /** Members and elements of a draft whose memory is not counted. */
 const FREE_PARTS = 1024;
@@ -22,6 +22,9 @@ const COLON = Uint8Array.of(0x3a);
 
 const EMPTY = new Uint8Array();
 
+/** The segment of a path for an object at any depth, itself included. */
+export const ANYWHERE = -2;
+
 /** The V1 body while rules apply: the parts that rules use, in their state after the rules so far. */
 export class Draft {
   readonly bytes: Uint8Array;
@@ -33,17 +36,20 @@ export class Draft {
   readonly list: DraftArray | undefined;
   /** True when there was not enough memory for the parts that rules use: it cannot be printed. */
   isIncomplete = false;
-  private readonly isGrouped: boolean;
+  private readonly isGrouped: boolean | 'scalars';
   private readonly memory: WorkMemory | undefined;
   /** Parts that may still be added with the memory taken so far. */
   private freeParts = FREE_PARTS;
 
-  /** With `isGrouped`, consecutive members that no rule uses are grouped into one; large ones take memory from `memory`. */
+  /**
+   * With `isGrouped`, consecutive members that no rule uses are grouped into one, or those that are strings and scalars; large ones take
+   * memory from `memory`.
+   */
   constructor(
     bytes: Uint8Array,
     tape: Tape,
     names: NameTable,
-    isGrouped: boolean,
+    isGrouped: boolean | 'scalars',
     memory: WorkMemory | undefined,
   ) {
     this.bytes = bytes;
@@ -56,7 +62,8 @@ export class Draft {
   }
 
   /**
-   * Calls `visit` with each object at `path`, whose segments are ids of names and -1 for `*`; stops when `visit` returns a value.
+   * Calls `visit` with each object at `path`, whose segments are ids of names, -1 for `*` and {@link ANYWHERE}; stops when `visit`
+   * returns a value.
    */
   each<T>(
     path: readonly number[],
@@ -85,6 +92,16 @@ export class Draft {
     if (value === undefined) return undefined;
     if (at === path.length) return value instanceof DraftObject ? visit(value) : undefined;
     const id = path[at] ?? 0;
+    if (id === ANYWHERE) {
+      // The body may be an array, but what is named on the way here is an object: the elements of an array have a path of their own.
+      if (at > 0 && value instanceof DraftArray) return undefined;
+      // An object comes after those in it, so that none is met again where a rule puts it into another.
+      for (const object of this.objectsIn(value).reverse()) {
+        const outcome = this.walk(object, path, at + 1, visit, ambiguous);
+        if (outcome !== undefined) return outcome;
+      }
+      return undefined;
+    }
     if (value instanceof DraftArray) {
       if (id !== -1) return undefined;
       this.enter(value);
@@ -104,20 +121,40 @@ export class Draft {
     return this.walk(this.open(member, member.node), path, at + 1, visit, ambiguous);
   }
 
+  /** All objects in a value, and itself: each behind those around it, in the reverse order of the text otherwise. */
+  private objectsIn(value: DraftObject | DraftArray): DraftObject[] {
+    const found: DraftObject[] = [];
+    const waiting = [value];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (next instanceof DraftObject) {
+        found.push(next);
+        for (const member of next.members) {
+          const inner = member.last === member.node ? this.open(member, member.node) : undefined;
+          if (inner !== undefined) waiting.push(inner);
+        }
+      } else {
+        this.enter(next);
+        for (const { value: inner } of next.elements) if (inner !== undefined) waiting.push(inner);
+      }
+    }
+    return found;
+  }
+
   private object(node: number, up: DraftMember | DraftElement | undefined): DraftObject {
     const object = new DraftObject(node, up);
     const { tape } = this;
     let group: DraftMember | undefined;
     for (let child = tape.firstChild(node); child > 0; child = tape.next(child)) {
       const id = tape.id(child);
-      if (id === 0 && group !== undefined) {
+      const isSimple = this.isGrouped !== 'scalars' || tape.kind(child) >= STRING;
+      if (id === 0 && isSimple && group !== undefined) {
         group.last = child;
         continue;
       }
       if (!this.hasRoom()) break;
       const member = new DraftMember(id, child, child, !tape.isFirst(child), object);
       object.members.push(member);
-      group = id === 0 && this.isGrouped ? member : undefined;
+      group = id === 0 && isSimple && this.isGrouped !== false ? member : undefined;
     }
     return object;
   }
@@ -444,6 +481,27 @@ export function eachMember({ tape }: Draft, object: DraftObject): readonly Draft
       group.push(new DraftMember(member.id, node, node, true, member.home));
     return [...group, new DraftMember(member.id, member.last, member.last, true, member.home)];
   });
+}
+
+/** Whether two members of an object have the same name. */
+export function hasRepeatedNames(draft: Draft, object: DraftObject): boolean {
+  const names = new Set<string>();
+  let count = 0;
+  for (const member of object.members) {
+    for (let { node } = member; ; node = draft.tape.next(node)) {
+      names.add(nameOf(draft, member, node));
+      count += 1;
+      if (node === member.last) break;
+    }
+  }
+  return names.size < count;
+}
+
+/** The object around an object, past lists. */
+export function objectAround(object: DraftObject): DraftObject | undefined {
+  let { up } = object;
+  while (up instanceof DraftElement) up = up.array.up;
+  return up?.holder;
 }
 
 /** Copies `source` into `object`, formatted like `like`; `id` renames the copy, 0 keeps its own name. */

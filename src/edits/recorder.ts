@@ -5,6 +5,8 @@ import {
   type Draft,
   type DraftMember,
   type DraftObject,
+  hasRepeatedNames,
+  objectAround,
   objectPointer,
   originObjectPointer,
   originPointer,
@@ -75,6 +77,8 @@ export class Recorder<Rule extends string = string> {
   private omittedCount = 0;
   /** True after a value that the patch cannot have: a number beyond those of JavaScript, or one of V2. */
   private isUnsayable = false;
+  /** Objects with names of their own, and all around them. */
+  private readonly plain = new Set<DraftObject>();
   /** The objects of the record before: most records are about members of one object. */
   private lastHome: { readonly object: DraftObject; readonly pointer: string } | undefined;
   private lastHolder: { readonly object: DraftObject; readonly pointer: string | undefined } | undefined;
@@ -89,6 +93,25 @@ export class Recorder<Rule extends string = string> {
   /** True if nothing was changed or kept. */
   get isIdle(): boolean {
     return this.records.length === 0;
+  }
+
+  /** Number of records. */
+  get length(): number {
+    return this.records.length;
+  }
+
+  /** Called after edits of an object that no rule names: a patch cannot lead to it past a name that occurs twice. */
+  reached(object: DraftObject): void {
+    if (!this.makesPatch) return;
+    for (
+      let at: DraftObject | undefined = object;
+      at !== undefined && !this.isUnsayable;
+      at = objectAround(at)
+    ) {
+      if (this.plain.has(at)) return;
+      this.plain.add(at);
+      this.isUnsayable = hasRepeatedNames(this.draft, at);
+    }
   }
 
   /** Number of edits beyond those that are recorded. */

@@ -1,6 +1,7 @@
 import type { NameTable } from '../json/names.ts';
 import type { OpenedMembers } from '../json/scanner.ts';
 import {
+  ANYWHERE,
   currentPointer,
   type Draft,
   type DraftMember,
@@ -15,7 +16,10 @@ import type { Lookup } from './mapped-values.ts';
 import type { DeprecatedAttribute, Refusal, RuleName } from './records.ts';
 import type { Recorder } from './recorder.ts';
 
-/** Member names from the body's root downwards; `*` is any element of an array. Empty means the body itself. */
+/**
+ * Member names from the body's root downwards; `*` is any element of an array, and `**` an object at any depth. Empty means the body
+ * itself.
+ */
 export type Path = readonly string[];
 
 /** Why the rules stop: the request is refused, or a policy forwards it unchanged. */
@@ -69,7 +73,7 @@ export interface CompiledRule extends RuleBase, RuleReads {
 
 /** What a compiled rule reads of a body. */
 export interface RuleReads {
-  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`. */
+  /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`, and `ANYWHERE`. */
   readonly path: readonly number[];
   /** Levels below the body that it may read; when absent, those of the path and the members there. */
   readonly reach?: number;
@@ -94,19 +98,47 @@ export interface MembersToOpen extends OpenedMembers {
 
 /** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
 export function levelsRead(rules: readonly RuleReads[], least = 0): number {
+  if (rules.some(goesAnywhere)) return Number.POSITIVE_INFINITY;
   const deepest = rules.reduce((most, { reach, path }) => Math.max(most, reach ?? path.length + 1), least);
   return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
 }
 
-/** True for a rule whose path begins with `*`: it is about the elements of a body that is an array. */
+/** True for a rule whose path begins with `*` or `**`: it is about a body that is an array, too. */
 export function isOfList({ path }: RuleReads): boolean {
-  return path[0] === -1;
+  return path[0] === -1 || path[0] === ANYWHERE;
+}
+
+/** Applies a rule to each of its objects; `ambiguous` is asked where a member on the way there is repeated. */
+export function applyRule(
+  rule: CompiledRule,
+  run: Run,
+  ambiguous: (id: number, member: DraftMember) => Stop | undefined,
+): Stop | undefined {
+  const { draft, recorder } = run;
+  if (recorder === undefined || !goesAnywhere(rule))
+    return draft.each(rule.path, (object) => rule.apply(run, object), ambiguous);
+  return draft.each(
+    rule.path,
+    (object) => {
+      const before = recorder.length;
+      const stop = rule.apply(run, object);
+      if (recorder.length > before) recorder.reached(object);
+      return stop;
+    },
+    ambiguous,
+  );
+}
+
+/** True for a rule about objects at any depth. */
+export function goesAnywhere({ path }: RuleReads): boolean {
+  return path.includes(ANYWHERE);
 }
 
 /** Opens the members on the path to an object, whose segments are ids of names and -1 for `*`. */
 export function openPath(opened: MembersToOpen, path: readonly number[]): void {
   const { objects, arrays } = opened;
   if (path[0] === -1) opened.list = true;
+  if (path.includes(ANYWHERE)) opened.all = true;
   for (const [at, id] of path.entries()) {
     if (id >= 0) (path[at + 1] === -1 ? arrays : objects)[id] = true;
   }
@@ -246,7 +278,10 @@ export class Run {
 
   /** The current pointer of a member, for a patch; empty in a run that makes none. */
   pointerOf(member: DraftMember): string {
-    return this.recorder?.makesPatch === true ? (currentPointer(this.draft, member) ?? '') : '';
+    // A patch that cannot say all is dropped: then no pointer is worth its time, least of all deep in a body.
+    return this.recorder?.makesPatch === true && this.recorder.isPatchable
+      ? (currentPointer(this.draft, member) ?? '')
+      : '';
   }
 
   /** An empty set of names that rules use; emptied again by the next call. */
@@ -385,9 +420,9 @@ export function placesOf(members: readonly string[], names: NameTable): readonly
   return places;
 }
 
-/** Compiles a path into ids of names; `*` is -1. */
+/** Compiles a path into ids of names; `*` is -1, and `**` is `ANYWHERE`. */
 export function pathIds(path: Path, names: NameTable): readonly number[] {
-  return path.map((segment) => (segment === '*' ? -1 : names.add(segment)));
+  return path.map((segment) => (segment === '*' ? -1 : segment === '**' ? ANYWHERE : names.add(segment)));
 }
 
 /** Compiles a rule about one member of each object: `apply` is called where it is there, in a request there once. */

@@ -241,9 +241,10 @@ function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
 /** Returns the members that a rule reads, except for conversions, which need strings of a certain form. */
 function placesOf(rule: RequestRule): readonly Path[] {
   if (rule.rule === 'unwrap' || 'conversion' in rule) return [];
-  if ('from' in rule) return [[...rule.in, ...rule.from]];
+  const objects = rule.in.filter((name) => name !== '**');
+  if ('from' in rule) return [[...objects, ...rule.from]];
   const members = 'members' in rule ? rule.members : [rule.member];
-  return members.map((member) => [...rule.in, member]);
+  return members.map((member) => [...objects, member]);
 }
 
 /** Puts a string at a path, and creates objects and lists on the way there. */

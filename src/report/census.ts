@@ -1,7 +1,8 @@
 import { generalPointer, tokenName } from '../json/pointer.ts';
 import { MovedMembers, memberOf } from '../rewrite-log/response-findings.ts';
 import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
-import type { RequestRuleName } from '../rules/rule.ts';
+import { namedMembers } from '../rules/kinds/words.ts';
+import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
 import { nameIn, terminalText } from './text.ts';
 
@@ -262,8 +263,9 @@ function handlerOf(
   for (const { id, request } of changes)
     for (const rule of request) {
       if (rule.rule === 'unwrap' || rule.rule === 'default') continue;
-      if (rule.in.some((name, at) => name !== path[at])) continue;
-      const [name, ...below] = path.slice(rule.in.length);
+      const objects = rule.in[0] === '**' ? placeOf(rule, path) : rule.in;
+      if (objects.some((name, at) => name !== path[at])) continue;
+      const [name, ...below] = path.slice(objects.length);
       if (name === undefined) continue;
       const handled = { change: id, rule: rule.rule };
       if (rule.rule === 'only') {
@@ -276,10 +278,17 @@ function handlerOf(
       const rest = [name, ...below].slice(from.length);
       if (rest.length === 0 || rule.rule === 'strip') return handled;
       if (rule.rule === 'copy') continue;
-      if (rule.rule === 'nest') path = [...rule.in, rule.under, name, ...rest];
-      else if ('to' in rule) path = [...rule.in, ...[rule.to].flat(), ...rest];
+      if (rule.rule === 'nest') path = [...objects, rule.under, name, ...rest];
+      else if ('to' in rule) path = [...objects, ...[rule.to].flat(), ...rest];
     }
   return undefined;
+}
+
+/** The objects on a path that a rule for any depth is about: those around the first member that it names. */
+function placeOf(rule: RequestRule, path: Path): Path {
+  const first = new Set(namedMembers(rule).map(([name]) => name));
+  const at = path.findIndex((name) => first.has(name));
+  return path.slice(0, Math.max(0, at));
 }
 
 function censusRow(

@@ -374,6 +374,9 @@ export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] 
   });
 }
 
+/** Tokens in front of a place at any depth: errors are about members that people know. */
+const MAX_LEVELS_ANYWHERE = 32;
+
 /** Converts pointers and names in a V2 body back to V1's, by applying the request rules of an operation in reverse. */
 export class V1Names {
   /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
@@ -395,7 +398,9 @@ export class V1Names {
     const moved = rules.map(({ moves }) =>
       Math.max(0, ...moves.map(({ from, to }) => to.length - from.length)),
     );
+    const isAnywhere = rules.some(({ in: objects }) => objects[0] === '**');
     this.depth =
+      (isAnywhere ? MAX_LEVELS_ANYWHERE : 0) +
       Math.max(0, ...places.map(({ objects, to }) => objects.length + to.length)) +
       moved.reduce((sum, tokens) => sum + tokens, 0);
     const named = places.flatMap(({ objects, to }) => [...objects, ...to]);
@@ -455,7 +460,9 @@ export class V1Names {
 /** The places in V2's body of members that V1 has elsewhere or under another name; an index stands for any element. */
 export function placesInV2(rules: readonly NamedRule[]): readonly Path[] {
   return rules.flatMap(({ in: objects, moves }) =>
-    moves.map(({ to }) => [...objects, ...to].map((step) => (step === '*' ? '0' : step))),
+    moves.map(({ to }) =>
+      [...objects.filter((step) => step !== '**'), ...to].map((step) => (step === '*' ? '0' : step)),
+    ),
   );
 }
 
@@ -468,6 +475,7 @@ function reverseRule(
   tokens: readonly string[],
   loose: boolean,
 ): readonly string[] {
+  if (objects[0] === '**') return reverseAnywhere(moves, tokens);
   for (const { from, to, isInside } of moves) {
     const at = tokens.findIndex(
       (_, index) =>
@@ -488,6 +496,19 @@ function reverseRule(
       return tokens.slice(0, length + parted);
   }
   return tokens;
+}
+
+/** Reverses a rule for any depth wherever one of its moves is on a path, the last first. */
+function reverseAnywhere(moves: NamedRule['moves'], tokens: readonly string[]): readonly string[] {
+  let path = tokens;
+  for (let at = tokens.length - 1; at >= 0; at -= 1) {
+    const move = moves.find(({ to }) => to.every((name, step) => isStep(name, path[at + step])));
+    if (move === undefined) continue;
+    const { from, to } = move;
+    const element = path[at + to.indexOf('*')] ?? '';
+    path = path.toSpliced(at, to.length, ...from.map((name) => (name === '*' ? element : name)));
+  }
+  return path;
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */

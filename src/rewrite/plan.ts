@@ -26,7 +26,9 @@ import { kindOf } from '../rules/kinds/kinds.ts';
 import { type Lookup, lookUp } from '../edits/mapped-values.ts';
 import { Recorder, REQUEST_RECORDS } from '../edits/recorder.ts';
 import {
+  applyRule,
   type CompiledRule,
+  goesAnywhere,
   isOfList,
   levelsRead,
   openedBy,
@@ -100,6 +102,8 @@ export class Plan {
   /** Those for a body that is an array; any other rule names a member of an object. */
   private readonly listRules: readonly CompiledRule[];
   private readonly scanner: Scanner;
+  /** How members that no rule uses are grouped: a rule for any depth goes into those that are objects or lists. */
+  private readonly grouping: true | 'scalars';
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
   private readonly shapes = new ShapeCache<ShapeResult | ShapeResults>(MAX_CACHED_NODES);
@@ -115,6 +119,7 @@ export class Plan {
     this.depth = book.limits.depth;
     this.rules = this.compile(book.policies, changes);
     this.listRules = this.rules.filter(isOfList);
+    this.grouping = this.rules.some(goesAnywhere) ? 'scalars' : true;
     this.scanner = new Scanner({
       depth: book.limits.depth,
       record: levelsRead(this.rules),
@@ -248,7 +253,7 @@ export class Plan {
   }
 
   private draft(body: Uint8Array, memory: WorkMemory | undefined): Draft {
-    return new Draft(body, this.scanner.tape, this.names, true, memory);
+    return new Draft(body, this.scanner.tape, this.names, this.grouping, memory);
   }
 
   private recordedRun(
@@ -263,7 +268,7 @@ export class Plan {
   private applyRules(run: Run): Stop | undefined {
     const kind = this.scanner.tape.kind(0);
     for (const rule of kind === OBJECT ? this.rules : kind === ARRAY ? this.listRules : []) {
-      const stop = applyRule(rule, run);
+      const stop = applyNoted(rule, run);
       if (stop !== undefined) return stop;
     }
     return undefined;
@@ -309,16 +314,14 @@ function withoutBodies(change: Change): Change {
   return { ...change, on: 'every', request: change.request.filter(({ rule }) => rule !== 'unwrap') };
 }
 
-function applyRule(rule: CompiledRule, run: Run): Stop | undefined {
+function applyNoted(rule: CompiledRule, run: Run): Stop | undefined {
   if (rule.path.length === 0) return rule.apply(run, run.draft.root);
   const before = run.codes.length;
-  const stop = run.draft.each(
-    rule.path,
-    (object) => rule.apply(run, object),
-    (id, member) => run.settleRepeated(rule, id, member),
-  );
+  const stop = applyRule(rule, run, (id, member) => run.settleRepeated(rule, id, member));
   // The records contain the index of an array, but the steps do not.
   if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
+  // And names on the way that no rule lists.
+  if (run.codes.length > before && goesAnywhere(rule)) run.readsValues();
   return stop;
 }
 

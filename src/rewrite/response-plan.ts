@@ -27,7 +27,16 @@ import type { Records } from '../edits/records.ts';
 import type { PatchOperation } from './records.ts';
 import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from '../edits/recorder.ts';
 import { isAbout, type ResponseRecord, type ResponseRewrite } from './response-rules.ts';
-import { type Asked, isOfList, levelsRead, openedBy, Run, SeenIds } from '../edits/run.ts';
+import {
+  applyRule,
+  type Asked,
+  goesAnywhere,
+  isOfList,
+  levelsRead,
+  openedBy,
+  Run,
+  SeenIds,
+} from '../edits/run.ts';
 import type { CompiledResponseRule } from '../rules/kinds/kinds.ts';
 import type { ResponseContext } from './response-rules.ts';
 
@@ -81,7 +90,7 @@ export class ResponsePlan {
   private readonly seen = new SeenIds();
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
   /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
-  private readonly isGrouped: boolean;
+  private readonly isGrouped: boolean | 'scalars';
   /** True if a rule looks something up at V2. */
   private readonly hasLookups: boolean;
   /** The ids on the path to the resource; undefined where nothing is undone. */
@@ -92,7 +101,9 @@ export class ResponsePlan {
     this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
     this.hasLookups = this.rules.some((rule) => rule.looksUp);
-    this.isGrouped = !this.rules.some(({ readsAnyName }) => readsAnyName === true);
+    const isAnywhere = this.rules.some(goesAnywhere);
+    this.isGrouped =
+      !this.rules.some(({ readsAnyName }) => readsAnyName === true) && (isAnywhere ? 'scalars' : true);
     this.resource = resource?.map((name) => this.names.add(name));
     this.scanner = new Scanner({
       depth,
@@ -287,7 +298,7 @@ export class ResponsePlan {
 
   /** Whether the effect of the rules depends on nothing but the shape: not on names that they do not list, nor on texts. */
   private isCacheable({ status, deprecated }: ResponseContext): boolean {
-    return this.isGrouped && deprecated.length === 0 && !this.readsTexts(status);
+    return this.isGrouped === true && deprecated.length === 0 && !this.readsTexts(status);
   }
 
   private readsTexts(status: number): boolean {
@@ -306,12 +317,7 @@ export class ResponsePlan {
     const isList = draft.list !== undefined;
     const applied = isList ? this.listRulesFor(context.status) : this.rulesFor(context.status);
     // Of a repeated name on the way, the last is used, as parsers do; no rule for responses stops.
-    for (const rule of applied)
-      draft.each(
-        rule.path,
-        (object) => rule.apply(run, object),
-        () => undefined,
-      );
+    for (const rule of applied) applyRule(rule, run, () => undefined);
     return { run, recorder };
   }
 

@@ -124,7 +124,10 @@ export class BodyKnowledge implements BodyFacts {
     const holder = reach(this.root, inside);
     const members = new Map<string, Facts>();
     for (const [name, facts] of holder.members)
-      members.set(name, name === '*' || kept.includes(name) || facts.loss !== undefined ? facts : lost(loss));
+      members.set(
+        name,
+        isElsewhere(name) || kept.includes(name) || facts.loss !== undefined ? facts : lost(loss),
+      );
     for (const member of kept)
       if (!members.has(member)) members.set(member, factsOf(holder, member) ?? unknown());
     this.put(inside, { ...holder, closed: holder.closed ?? loss, members });
@@ -249,10 +252,15 @@ function lost(loss: Loss): Facts {
   return { ...unknown(), loss };
 }
 
+/** True for an element of an array, or any depth: what is certain of the members of an object says nothing of them. */
+function isElsewhere(name: string): boolean {
+  return name === '*' || name === '**';
+}
+
 /** The facts of the member `name`. A closed object does not rule out an element of an array, `*`. */
 function factsOf(holder: Facts, name: string): Facts | undefined {
   const known = holder.members.get(name);
-  if (known !== undefined || holder.closed === undefined || name === '*') return known;
+  if (known !== undefined || holder.closed === undefined || isElsewhere(name)) return known;
   return lost(holder.closed);
 }
 

@@ -32,6 +32,7 @@ import {
   type RuleBook,
   versionPlace,
   WEBHOOK_PATH,
+  type RuleBookLimits,
 } from './rule-book.ts';
 import {
   type Path,
@@ -44,8 +45,26 @@ import {
 } from './rule.ts';
 import { lensOf, placedMembers } from './kinds/kinds.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
-import { beginsWith, isSamePath } from './kinds/paths.ts';
+import { beginsWith, isSamePath, mayBeSame } from './kinds/paths.ts';
 import { keepsMember, namedMembers, whyWords } from './kinds/words.ts';
+
+/** Levels of nesting that a body may have where a rule is for any depth: what it changes is printed level by level. */
+const MAX_LEVELS_ANYWHERE = 1000;
+
+/** Rules for any depth need a limit of it. */
+export function depthFaults(
+  changes: readonly DeclaredChange[],
+  { depth }: RuleBookLimits,
+): readonly SourceFault[] {
+  const isAnywhere = changes.some(
+    ({ change }) =>
+      change.request.some((rule) => 'in' in rule && rule.in[0] === '**') ||
+      change.response.some((rule) => 'path' in rule && rule.path[0] === '**'),
+  );
+  if (!isAnywhere || depth <= MAX_LEVELS_ANYWHERE) return [];
+  const message = `limits.depth must be at most ${MAX_LEVELS_ANYWHERE} beside a rule with in: '**'`;
+  return [{ path: ['limits', 'depth'], message }];
+}
 
 /** Checks each change on its own; the checks of stale rules cover how rules fit together. */
 export function checkChanges(
@@ -644,7 +663,7 @@ function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge)
   const [from = []] = named;
   if (named.every((path) => knowledge.isEmptyAt(path))) return [];
   return pathsIn(rule, placedMembers(rule))
-    .filter((to) => !named.some((path) => isSamePath(path, to)) && !knowledge.isEmptyAt(to))
+    .filter((to) => !named.some((path) => mayBeSame(path, to)) && !knowledge.isEmptyAt(to))
     .map((to) => ({ change, how, from, to, at: to }));
 }
 
@@ -658,16 +677,16 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
   if (!('in' in rule)) return undefined;
   const { fate, gives, keepsNamed } = requestBookOf(rule);
   const named = pathsIn(rule, namedMembers(rule));
-  const isNamed = named.some((one) => isSamePath(one, path));
+  const isNamed = named.some((one) => mayBeSame(one, path));
   if (keepsNamed === true)
     return isNamed || !isSamePath(rule.in, path.slice(0, -1)) ? undefined : fate?.(rule);
   const placed = pathsIn(rule, placedMembers(rule));
   const [to] = placed;
   if (isNamed && !keepsMember(rule.rule)) {
     if (fate !== undefined) return fate(rule);
-    if (to !== undefined && !isSamePath(to, path)) return `then moves to ${printPath(to)}`;
+    if (to !== undefined && !mayBeSame(to, path)) return `then moves to ${printPath(to)}`;
   }
-  const isGiven = gives !== undefined && !isNamed && placed.some((one) => isSamePath(one, path));
+  const isGiven = gives !== undefined && !isNamed && placed.some((one) => mayBeSame(one, path));
   return isGiven ? `also gives to ${printPath(named[0] ?? [])}` : undefined;
 }
 

@@ -149,7 +149,7 @@ function hasNulls({ response }: Change): boolean {
 
 function placeIn(wrapper: string | undefined, hasNulls: boolean): ResponsePlace {
   const inside = (path: Path): Path | undefined => {
-    if (wrapper === undefined) return path;
+    if (wrapper === undefined || path[0] === '**') return path;
     return path[0] === wrapper ? path.slice(1) : undefined;
   };
   return { inside, hasNulls };

@@ -7,6 +7,7 @@ import { hashRuleBook } from './hash.ts';
 import { templateFaults } from './refusal-form.ts';
 import type { RuleBookFault, SourceFault } from './rule-book-fault.ts';
 import {
+  depthFaults,
   checkChanges,
   checkOperations,
   clientFieldFaults,
@@ -134,6 +135,7 @@ function check(source: RuleBookSource, subset: ValidSubset | undefined, written:
   const field = versionField === undefined ? {} : { versionField };
   const { rollout, faults: ofRollout } = declareRollout(source, ids, subset?.indexes);
   const all = [...faults, ...checkChanges(declared, byId, ids), ...ofVersion, ...ofRollout];
+  all.push(...depthFaults(declared, limits));
   all.push(...clientFieldFaults(source.client), ...corsFaults(source.cors));
   all.push(...prefixFaults(source, prefixes), ...webhookFaults(source, prefixes, byId, ids));
   all.push(...lookupFaults(source, declared, byId, to));

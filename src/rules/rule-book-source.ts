@@ -216,22 +216,31 @@ const rolloutSource = {
   ),
 };
 
+/** What is wrong with a path for any depth in another place. */
+const ANY_DEPTH =
+  "has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there";
+
 const name = z
   .string()
-  .regex(
-    NAME_PATTERN,
-    'must be the name of one member; in a name, a dot is written \\. and a backslash \\\\',
-  );
+  .regex(NAME_PATTERN, 'must be the name of one member; in a name, a dot is written \\. and a backslash \\\\')
+  .refine((text) => text !== '**', ANY_DEPTH);
 
-const path = z
+const anyPath = z
   .string()
   .regex(PATH_PATTERN, 'must be a path: names joined by dots, with * for any element of an array');
+
+const path = anyPath.refine((text) => !readPath(text).includes('**'), ANY_DEPTH);
 
 const memberPath = path
   .refine((text) => !/(?:^|[^\\]\.)\*$/.test(text), 'ends with *, an element; name a member of it')
   .describe('A path from the body to a member: names joined by dots, * for any element of an array.');
 
-const inside = optional(path, 'The path of the object with the member; the body itself when absent.');
+const inside = optional(
+  anyPath.refine((text) => text === '**' || !readPath(text).includes('**'), ANY_DEPTH),
+  'The path of the object with the member; ** is each object with it at any depth, and the body itself is meant when absent.',
+);
+
+const insideOne = optional(path, 'The path of the object with the member; the body itself when absent.');
 
 /** No query can contain half of a surrogate pair. */
 const wellFormed = z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
@@ -430,6 +439,7 @@ const BLOCKS: Blocks = {
   name,
   memberPath,
   inside,
+  insideOne,
   text,
   wellFormed,
   scalar,
@@ -477,10 +487,38 @@ export function ruleBookForm(books: Books): RuleBookForm {
     query: formsIn(books, ({ query }) => query),
     headers: formsIn(books, ({ headers }) => headers),
     responseHeaders: formsIn(books, ({ headers }) => (headers?.isOfRequests === true ? undefined : headers)),
-    response: formsIn(books, ({ response }) => response),
+    response: formsIn(
+      books,
+      ({ response }) =>
+        response && {
+          ...response,
+          form: (blocks) => anywhere(response.form(blocks), response.mayBeAnywhere === true),
+        },
+    ),
   };
   made = { schema: ruleBookSchema(changeSchema(forms)), forms };
   return made;
+}
+
+/** The form of a response rule, which names paths from the body, with a key for members at any depth. */
+function anywhere(
+  form: Form<DeclaredBack<ExplicitResponseRule>>,
+  mayBe: boolean,
+): Form<DeclaredBack<ExplicitResponseRule>> {
+  if (!mayBe) return form;
+  const schema = form.schema.safeExtend({
+    in: optional(z.literal('**'), 'Each object with the member, at any depth.'),
+  });
+  return {
+    schema,
+    read: (source, place) => {
+      const declared = form.read(source, place);
+      if (Reflect.get(source, 'in') !== '**') return declared;
+      return declared.map(({ rule, ...rest }) => {
+        return { ...rest, rule: 'path' in rule ? { ...rule, path: ['**', ...rule.path] } : rule };
+      });
+    },
+  };
 }
 
 function formsIn<Rule>(

@@ -307,8 +307,8 @@ function unseenParts(
 function outside(rule: RequestRule, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rulePath(rule);
   const names = namedMembers(rule).map(([name = '']) => name);
-  // A body that is an array has no wrapper.
-  if (first === '*') return [];
+  // A body that is an array has no wrapper, and any depth is in it as well.
+  if (first === '*' || first === '**') return [];
   if (first !== undefined) return feeding.has(first) ? [] : [0];
   if (placedMembers(rule).some(([name = '']) => feeding.has(name))) return [];
   return [...names.keys()].filter((at) => !feeding.has(names[at] ?? ''));

@@ -304,6 +304,45 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
     '{"f":[{"k":"a","v":[1]}]}',
     '{"f":[{"n":"a","w":[1]}]}',
   ],
+  // at any depth
+  [
+    "{ rename: a, to: b, in: '**' }",
+    '{ "a" : {"a":[{"a":1},2,[{"x":{"a":null}}]]}, "a.b":{"\\u0061":2},"y":3}',
+    '{ "b" : {"b":[{"b":1},2,[{"x":{"b":null}}]]}, "a.b":{"b":2},"y":3}',
+  ],
+  ["{ rename: a, to: b, in: '**' }", '[{"a":1},[{"a":2}],3]', '[{"b":1},[{"b":2}],3]'],
+  ["{ rename: a, to: b, in: '**' }", '{"x":{"a":1,"b":2},"b":0}', '{"x":{"b":1},"b":0}'],
+  ["{ rename: a, to: b, in: '**' }", '{"x":{"y":{"a":1,"a":2}}}', 'refused 400 duplicate-member /x/y/a'],
+  ["{ rename: a, to: b, in: '**' }", '{"x":1,"y":[{"z":[]}]}', '{"x":1,"y":[{"z":[]}]}'],
+  ["{ rename: x.a, to: b, in: '**' }", '{"x":{"a":1,"x":{"a":2}},"a":3}', '{"x":{"b":1,"x":{"b":2}},"a":3}'],
+  [
+    "{ strip: [a, x.c], in: '**' }",
+    '{"a":{"a":1},"x":{"c":1,"d":{"a":2}},"l":[{"a":3}]}',
+    '{"x":{"d":{}},"l":[{}]}',
+  ],
+  [
+    "{ map: { p: q }, of: a, in: '**' }",
+    '{"a":"p","x":[{"a":"p"},{"a":"r"}]}',
+    '{"a":"q","x":[{"a":"q"},{"a":"r"}]}',
+  ],
+  ["{ quote: a, in: '**' }", '{"a":1,"x":{"a":{"a":2}}}', 'refused 422 unconvertible-value /x/a'],
+  ["{ quote: a, in: '**' }", '{"a":1,"x":[{"a":2.50}]}', '{"a":"1","x":[{"a":"2.50"}]}'],
+  ["{ nest: [a], under: n, in: '**' }", '{"a":{"a":1},"x":{"y":2}}', '{"n":{"a":{"n":{"a":1}}},"x":{"y":2}}'],
+  ["{ move: a, to: n.a, in: '**' }", '{"a":1,"x":{"a":2}}', '{"n":{"a":1},"x":{"n":{"a":2}}}'],
+  ["{ copy: a, to: b, in: '**' }", '{"x":{"a":{"a":1}}}', '{"x":{"a":{"a":1,"b":1},"b":{"a":1,"b":1}}}'],
+  ["{ list: a, with: ',', in: '**' }", '{"a":"p,q","x":[{"a":"r"}]}', '{"a":["p","q"],"x":[{"a":["r"]}]}'],
+  [
+    "{ entries: f, name: k, value: v, in: '**' }",
+    '{"f":{"f":{"a":1}}}',
+    '{"f":[{"k":"f","v":[{"k":"a","v":1}]}]}',
+  ],
+  [
+    "{ rename: a, to: b, in: '**' }, { rename: b, to: c, in: x }",
+    '{"a":1,"x":{"a":2}}',
+    '{"b":1,"x":{"c":2}}',
+  ],
+  ["{ unwrap: data }, { rename: a, to: b, in: '**' }", '{"data":{"x":{"a":1}}}', '{"x":{"b":1}}'],
+  ["{ join: [f, l], to: n, with: ' ', in: '**' }", '{"x":{"f":"F","l":"L"}}', '{"x":{"n":"F L"}}'],
   // join, split
   ['{ join: [f, l], to: n, with: " " }', '{"x":0, "l" : "L","f":"\\u0046"}', '{"x":0, "n" : "\\u0046 L"}'],
   ['{ join: [f, l], to: n, with: " " }', '{"f":"F","l":null}', '{"n":"F"}'],
@@ -319,6 +358,7 @@ const there: readonly (readonly [rules: string, v1: string, v2: string])[] = [
 ];
 
 const unsaid: typeof there = [
+  ["{ rename: a, to: b, in: '**' }", '{"x":{"a":1},"x":{"a":2}}', '{"x":{"b":1},"x":{"b":2}}'],
   ['{ entries: f, name: k, value: v }', '{"f":{"a":1,"a":2}}', '{"f":[{"k":"a","v":1},{"k":"a","v":2}]}'],
   [
     '{ entries: f, name: k, value: v }',
@@ -399,6 +439,7 @@ describe('requests', () => {
 
 const back: readonly (readonly [rules: string, v2: string, v1: string])[] = [
   ["{ list: a, with: ',' }", '{"x":1,"a": [ "p" , "q" ]}', '{"x":1,"a": "p,q"}'],
+  ["{ move: a, to: n.a, in: '**' }", '{"n":{"a":1},"x":[{"n":{"a":2}}]}', '{"x":[{"a":2}],"a":1}'],
   ["{ list: a, with: ',', to: b }", '{"b":[]}', '{"a":""}'],
   ["{ list: a, with: ',', to: b }", '{"b":null}', '{"a":null}'],
   ["{ list: a, with: ',', to: b }", '{"b":[""]}', '{"a":""}'],
@@ -502,6 +543,11 @@ test.each([
   ['{ move: a, to: b }, { move: b, to: c }', /"a" is moved to "b", which change "change" then moves to "c"/],
   ['{ copy: a.b, to: c }, { copy: a.b, to: d }', undefined],
   ["{ rename: b, to: a }, { list: a, with: ',' }", undefined],
+  [
+    "{ rename: a, to: b, in: '**' }, { rename: b, to: c, in: x }",
+    /"\*\*\.a" is renamed to "\*\*\.b", which change "change" then renames to "c"/,
+  ],
+  ["{ rename: a, to: b, in: '**' }, { only: [x], in: y }, { rename: d, to: e, in: '**' }", undefined],
   ['{ list: a, of: v }, { unlist: b, of: v }, { entries: c, name: k, value: v }', undefined],
   [
     '{ entries: a, name: k, value: v, to: b }, { strip: b }',
@@ -532,6 +578,53 @@ changes: [{ id: c, summary: s, on: ${on}, request: [ { join: [a, b], to: c, with
   const lost =
     /a PATCH of "update" with only some of a and b replaces the whole of "c", so V2 loses the others/;
   expect(ruleBookWarnings(book).some((text) => lost.test(text))).toBe(isWarned);
+});
+
+test.each([
+  [
+    "{ rename: a, to: b, in: '**' }",
+    'inverse',
+    '{"b":{"b":1},"l":[{"x":{"b":2}}],"a":0}',
+    '{"a":{"a":1},"l":[{"x":{"a":2}}]}',
+  ],
+  ["{ nest: [a], under: n, in: '**' }", 'inverse', '{"n":{"a":{"n":{"a":1}}}}', '{"a":{"a":1}}'],
+  ["{ scale: a, by: 10, in: '**' }", 'inverse', '{"a":10,"l":[{"a":20}]}', '{"a":1,"l":[{"a":2}]}'],
+  ["{ rename: a, to: b, in: '**' }, { unwrap: p }", 'inverse', '{"x":{"b":1}}', '{"x":{"a":1}}'],
+  ['', "[{ rename: b, in: '**', to: a }]", '{"b":[{"b":1}]}', '{"a":[{"a":1}]}'],
+  ['', "[{ map: { p: q }, of: a, in: '**' }]", '{"x":{"a":"p"}}', '{"x":{"a":"q"}}'],
+  ['', "[{ strip: [a, x.b], in: '**' }]", '{"a":1,"y":{"x":{"b":1,"a":2}}}', '{"y":{"x":{}}}'],
+  ['', "[{ move: a.b, to: b, in: '**' }]", '{"x":{"a":{"b":1}}}', '{"x":{"b":1}}'],
+  ['', "[{ unlist: a, of: v, in: '**' }]", '{"x":{"a":[{"v":1}]}}', '{"x":{"a":[1]}}'],
+  ['', "[{ alias: b, as: a, in: '**' }]", '{"x":{"b":1}}', '{"x":{"b":1,"a":1}}'],
+  ['', "[{ unnest: n, in: '**' }]", '{"n":{"a":{"n":{"b":1}}}}', '{"a":{"b":1}}'],
+  ['', "[{ first: a, in: '**' }]", '{"x":{"a":[1]}}', '{"x":{"a":1}}'],
+])('responses at any depth: %s, %s: %s', async (request, response, v2, v1) => {
+  const of = response === 'inverse' ? undefined : response;
+  expect(await read(request, v2, of)).toBe(v1);
+  expect(await read(request, `[${v2}]`, of)).toBe(`[${v1}]`);
+});
+
+test('a rule for any depth takes time in proportion to the body, and no stack for its levels', async () => {
+  const book = await bookIn(`version: 2025-01-01
+operations: { write: POST /things }
+limits: { depth: 1000 }
+changes:
+  - { id: c, summary: s, on: [write], request: [{ rename: a, to: b, in: '**' }], response: inverse }
+`);
+  const deep = (name: string): string => `${`{"${name}":`.repeat(990)}1${'}'.repeat(990)}`;
+  const wide = (name: string): string =>
+    `{"x":[${Array(20_000).fill(`{"y":1,"z":"t","${name}":2}`).join(',')}]}`;
+  for (const body of [deep, wide]) {
+    const operation = book.operations[0];
+    const sent = compilePlans(book)
+      .of(operation)
+      .rewrite(bytesOf(body('a')));
+    expect(sent.verdict === 'rewritten' && textOf(sent.body) === body('b')).toBe(true);
+    const text = `{"data":${body('b')}}`;
+    const context = { status: 200, deprecated: [], isWrapped: false };
+    const { body: back } = compileResponsePlans(book).of(operation, 'POST').rewrite(bytesOf(text), context);
+    expect(textOf(back) === `{"data":${body('a')}}`).toBe(true);
+  }
 });
 
 test.each([

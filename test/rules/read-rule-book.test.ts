@@ -667,6 +667,20 @@ limits: { depth: 0 }
       change "c": copy needs two places of which none is in the other, and both are in "p.a"; write another path
     on: every, request: [ { copy: "lines.*.a", to: a } ]
       change "c": each * of to must be that of copy, at the same place
+    on: every, request: [ { rename: a, to: b, in: "**.x" } ]
+      changes[0].request[0].in "**.x" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, request: [ { rename: "**.a", to: b } ]
+      changes[0].request[0].rename "**.a" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, request: [ { rename: a, to: "**" } ]
+      changes[0].request[0].to "**" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, request: [ { move: a, to: "**.b", in: "**" } ]
+      changes[0].request[0].to "**.b" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, request: [ { set: { a: 1 }, in: "**" } ]
+      changes[0].request[0].in "**" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, response: [ { rename: "**.a", to: b } ]
+      changes[0].response[0].rename "**.a" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+    on: every, response: [ { rename: a, in: x, to: b } ]
+      changes[0].response[0].in must be **, not "x"
     on: every, request: [ { list: a, with: ",", of: b } ]
       changes[0].request[0] has with and of; write the one that the elements need
     on: every, request: [ { unlist: a } ]

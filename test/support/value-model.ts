@@ -89,6 +89,12 @@ type Members = ReadonlyMap<string, Value>;
 
 function at(value: Value, path: readonly string[], change: (object: Members) => Members): Value {
   const [name, ...rest] = path;
+  if (name === '**') {
+    if (Array.isArray(value)) return value.map((inner: Value) => at(inner, path, change));
+    if (!(value instanceof Map)) return value;
+    const members = [...(value as Members)].map(([key, inner]) => [key, at(inner, path, change)] as const);
+    return at(new Map(members), rest, change);
+  }
   if (name === '*')
     return Array.isArray(value) ? value.map((inner: Value) => at(inner, rest, change)) : value;
   if (!(value instanceof Map)) return value;

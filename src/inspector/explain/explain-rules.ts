@@ -280,9 +280,11 @@ function whyNot(
     return 'Not known: the body has more edits than can be listed.';
   const names = seen();
   if (names === undefined) return 'The body is empty.';
-  const isOfList = rule.rule !== 'unwrap' && rule.in[0] === '*';
+  const isAnywhere = 'in' in rule && rule.in[0] === '**';
+  const isOfList = isAnywhere || ('in' in rule && rule.in[0] === '*');
   if (!isObject(read) && !isOfList) return 'The body is not an object.';
   if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is already flat.`;
+  if (isAnywhere) return noEffectWords(rule, 'Each object of the body');
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   const pointer = rule.in.map((step) => `/${step}`).join('');
   if (rule.in.length > 0 && !names.members.has(pointer) && !isThere(rule.in, names))

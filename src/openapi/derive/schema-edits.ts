@@ -570,6 +570,10 @@ function editOwn(schema: JsonObject, path: Path, edit: SchemaEdit, components: C
 function editBelow(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
   const [name = '', ...rest] = path;
   const inside = (value: unknown): unknown => editSchema(value, rest, edit, components);
+  if (name === '**') {
+    const edited = editAllBelow(schema, (value) => editSchema(value, path, edit, components));
+    return rest.length === 0 ? edit.schema(edited, components) : editBelow(edited, rest, edit, components);
+  }
   if (name !== '*') {
     const { properties } = schema;
     if (!isObject(properties) || !Object.hasOwn(properties, name)) return schema;
@@ -578,6 +582,20 @@ function editBelow(schema: JsonObject, path: Path, edit: SchemaEdit, components:
   const { items, prefixItems } = schema;
   const edited = replaced(schema, 'items', inside(items));
   return Array.isArray(prefixItems) ? replaced(edited, 'prefixItems', editAll(prefixItems, inside)) : edited;
+}
+
+/** Edits what a schema says of its members and elements. */
+function editAllBelow(schema: JsonObject, edit: (schema: unknown) => unknown): JsonObject {
+  let edited = schema;
+  const { properties, prefixItems } = schema;
+  if (isObject(properties)) {
+    let inner = properties;
+    for (const [name, value] of Object.entries(properties)) inner = replaced(inner, name, edit(value));
+    edited = replaced(edited, 'properties', inner);
+  }
+  for (const word of ['items', 'additionalProperties'])
+    if (isObject(schema[word])) edited = replaced(edited, word, edit(schema[word]));
+  return Array.isArray(prefixItems) ? replaced(edited, 'prefixItems', editAll(prefixItems, edit)) : edited;
 }
 
 function editParts(schema: JsonObject, path: Path, edit: SchemaEdit, components: Components): JsonObject {
@@ -656,6 +674,14 @@ function editExamples(schema: JsonObject, path: Path, edit: SchemaEdit): JsonObj
 /** Applies the edit to the objects at `path` of a value; returns the same value if nothing changes. */
 export function editValue(value: unknown, path: Path, edit: SchemaEdit): unknown {
   const [name, ...rest] = path;
+  if (name === '**') {
+    if (Array.isArray(value)) return editAll(value, (element) => editValue(element, path, edit));
+    if (!isObject(value)) return value;
+    let edited = value;
+    for (const [member, inner] of Object.entries(value))
+      edited = replaced(edited, member, editValue(inner, path, edit));
+    return editValue(edited, rest, edit);
+  }
   if (name === '*' && Array.isArray(value))
     return editAll(value, (element) => editValue(element, rest, edit));
   if (!isObject(value)) return value;

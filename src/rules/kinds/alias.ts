@@ -25,6 +25,7 @@ export const words: ResponseWords<AliasRule> = {
 /** How a rule book has it. */
 export const book: Book<never, AliasRule> = {
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, name, status }) =>
       formOf(
         strict({ alias: memberPath, as: name.describe('The V1 name.'), status }).describe(

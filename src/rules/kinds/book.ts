@@ -85,6 +85,8 @@ export interface Blocks {
   readonly memberPath: zod.ZodString;
   /** The path of the object with the member. */
   readonly inside: zod.ZodExactOptional<zod.ZodString>;
+  /** The same, which is no object at any depth. */
+  readonly insideOne: zod.ZodExactOptional<zod.ZodString>;
   readonly text: zod.ZodString;
   readonly wellFormed: zod.ZodString;
   readonly scalar: zod.ZodType<Scalar>;
@@ -162,6 +164,8 @@ export interface ResponseBook<Rule> {
   isRepeatable?(this: void, rule: Rule): boolean;
   /** True if they add what they name. */
   readonly adds?: true;
+  /** True if they may be about members at any depth. */
+  readonly mayBeAnywhere?: true;
   /** True if a member at `path` is no longer there after the rule; `members` are those inside of it that are meant. */
   takes?(this: void, rule: Rule, path: Path, members: readonly string[] | undefined): boolean;
 }

@@ -154,6 +154,7 @@ function bookOfConversion(
       },
     },
     response: {
+      mayBeAnywhere: true,
       form: (blocks) => ({
         schema: schemaOf(blocks, { [word]: blocks.memberPath }, { status: blocks.status }),
         read: (source, { status }) => {

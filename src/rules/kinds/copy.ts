@@ -78,6 +78,7 @@ export const book: Book<CopyRule, ResponseCopyRule> = {
     gives: 'copied',
   },
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, status }) =>
       formOf(
         strict({ copy: memberPath, to: memberPath.describe(COPIED_TO), status }).describe(

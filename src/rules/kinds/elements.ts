@@ -151,6 +151,7 @@ export function bookOf(
       },
     },
     response: {
+      mayBeAnywhere: true,
       form: (blocks) => ({
         schema: schemaOf(word, blocks, { to: blocks.name.exactOptional() }, { status: blocks.status }),
         read: (source, { status }) => {

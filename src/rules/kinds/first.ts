@@ -28,6 +28,7 @@ export const words: ResponseWords<ResponseListRule> = {
 /** How a rule book has it. */
 export const book: Book<never, ResponseListRule> = {
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, name, status }) =>
       formOf(
         strict({ first: memberPath, to: name.exactOptional(), status }).describe(

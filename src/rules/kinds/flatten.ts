@@ -25,6 +25,7 @@ export const words: ResponseWords<FlattenRule> = {
 /** How a rule book has it. */
 export const book: Book<never, FlattenRule> = {
   response: {
+    mayBeAnywhere: true,
     form: ({ z, strict, optional, memberPath, name, status }) =>
       formOf(
         strict({

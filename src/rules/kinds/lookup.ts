@@ -42,11 +42,11 @@ export const words: ResponseWords<LookupRule> = {
 /** How a rule book has it. */
 export const book: Book<never, LookupRule> = {
   response: {
-    form: ({ z, strict, optional, memberPath, inside, name, resource, status }) =>
+    form: ({ z, strict, optional, memberPath, insideOne, name, resource, status }) =>
       formOf(
         strict({
           lookup: memberPath.describe('The path to the member with the key of what is looked up.'),
-          in: inside,
+          in: insideOne,
           get: optional(
             z.string(),
             "The address of one object, below V2's prefix: /users/{owner_id}. The member of lookup is in braces, or {} stands for it.",

@@ -168,6 +168,7 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
     },
   },
   response: {
+    mayBeAnywhere: true,
     form: (blocks) =>
       formOf(
         blocks

@@ -114,6 +114,7 @@ export const book: Book<MoveRule, ResponseMoveRule> = {
     gives: 'moved',
   },
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, status }) =>
       formOf(
         strict({ move: memberPath, to: memberPath.describe(MOVES_TO), status }).describe(
@@ -151,7 +152,7 @@ export function placesOf(
   inside?: string,
 ): { readonly path: Path; readonly from: Path; readonly to: Path } {
   const [one, other] = [from, to].map((text) => [...objectsAt(inside), ...readPath(text)]);
-  const path = one?.slice(0, one.lastIndexOf('*') + 1) ?? [];
+  const path = one?.slice(0, Math.max(one.lastIndexOf('*'), one.lastIndexOf('**')) + 1) ?? [];
   const length = beginsWith(other ?? [], path) ? path.length : 0;
   return {
     path: path.slice(0, length),

@@ -36,6 +36,16 @@ export function isSamePath(one: Path, other: Path): boolean {
   return one.length === other.length && beginsWith(one, other);
 }
 
+/** True for two paths that may lead to the same place: any depth may be that of the other. */
+export function mayBeSame(one: Path, other: Path): boolean {
+  if (one[0] === '**') return endsWith(other, one.slice(1));
+  return other[0] === '**' ? endsWith(one, other.slice(1)) : isSamePath(one, other);
+}
+
+function endsWith(path: Path, end: Path): boolean {
+  return end.length <= path.length && beginsWith(path.slice(path.length - end.length), end);
+}
+
 /** True for the name of a parameter whose value may list members of a resource, or say by which of them a list is sorted. */
 export function mayListMembers(parameter: string): boolean {
   return /^(?:sort|order|fields?|select|include|expand|only|except|columns?|group|attributes|properties)/i.test(

@@ -118,6 +118,7 @@ export const book: Book<RenameRule, RenameBackRule, QueryRenameRule, HeaderRenam
     fate: ({ to }) => `then renames to "${to}"`,
   },
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, name, status }) =>
       formOf(
         strict({

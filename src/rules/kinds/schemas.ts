@@ -162,8 +162,13 @@ const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => [
   { in: [], edit: make.wrap(member), of: undefined },
 ];
 
+/** Where V1 had a member at any depth, nobody knows. */
 const UNDONE_STRIP: SchemaKind<StripRule> = ({ in: objects, members }, make) =>
-  members.map((member) => ({ in: objects, edit: make.add(member, { deprecated: true }), of: undefined }));
+  (objects[0] === '**' ? [] : members).map((member) => ({
+    in: objects,
+    edit: make.add(member, { deprecated: true }),
+    of: undefined,
+  }));
 
 /** V1 read other members, or ignored them. */
 const UNDONE_ONLY: SchemaKind<OnlyRule> = ({ in: objects }, make) => [

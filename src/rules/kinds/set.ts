@@ -235,7 +235,7 @@ type Word = SetRule['rule'];
 
 function requestForm(word: Word, blocks: Blocks, description: string): Form<Declared<SetRule>> {
   return {
-    schema: blocks.strict({ [word]: valuesByPath(blocks), in: blocks.inside }).describe(description),
+    schema: blocks.strict({ [word]: valuesByPath(blocks), in: blocks.insideOne }).describe(description),
     read: (source, { path, json }) =>
       entriesOf(source, word).map(([key, value]) => {
         const at = [...path, word, key];

@@ -68,6 +68,7 @@ export const book: Book<SplitRule, ResponseSplitRule> = {
     gives: 'split',
   },
   response: {
+    mayBeAnywhere: true,
     form: (blocks) =>
       formOf(
         blocks

@@ -151,6 +151,7 @@ export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStri
     },
   },
   response: {
+    mayBeAnywhere: true,
     form: ({ strict, memberPath, oneOrMore, status }) =>
       formOf(
         strict({ strip: oneOrMore(memberPath, 'a path or a list of paths'), status }).describe(
@@ -197,9 +198,9 @@ export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStri
 /** How a rule book has `only`. */
 export const bookOfOnly: Book<OnlyRule> = {
   request: {
-    form: ({ z, strict, name, inside }) =>
+    form: ({ z, strict, name, insideOne }) =>
       formOf(
-        strict({ only: z.array(name).min(1).describe('The members that stay.'), in: inside }).describe(
+        strict({ only: z.array(name).min(1).describe('The members that stay.'), in: insideOne }).describe(
           'Removes from an object every member that is not listed.',
         ),
         (source, place) =>

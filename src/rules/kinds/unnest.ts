@@ -45,6 +45,7 @@ export const words: ResponseWords<UnnestRule> = {
 /** How a rule book has it. */
 export const book: Book<never, UnnestRule> = {
   response: {
+    mayBeAnywhere: true,
     form: ({ z, strict, optional, memberPath, name, status }) =>
       formOf(
         strict({

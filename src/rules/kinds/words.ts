@@ -140,11 +140,15 @@ export function responseRuleWords(rule: ExplicitResponseRule): string {
   const words: ResponseWords<RequestRule | ExplicitResponseRule> =
     'elements' in rule ? elements.words : 'conversion' in rule ? CONVERT_WORDS : WORDS[rule.rule];
   const path = 'path' in rule ? rule.path : [];
-  return words.say(rule, path.join('.'), 'members' in rule ? within(path) : '');
+  const isAnywhere = path[0] === '**' && !('members' in rule);
+  const name = `${(isAnywhere ? path.slice(1) : path).join('.')}${isAnywhere ? ' at any depth' : ''}`;
+  return words.say(rule, name, 'members' in rule ? within(path) : '');
 }
 
 function within(path: Path): string {
-  return path.length === 0 ? '' : ` in ${path.join('.')}`;
+  const names = path.filter((name) => name !== '**');
+  const place = names.length === 0 ? '' : ` in ${names.join('.')}`;
+  return names.length < path.length ? `${place} at any depth` : place;
 }
 
 /** Why a rule had no effect on the objects that are called `place`. */

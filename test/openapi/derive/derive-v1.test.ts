@@ -613,6 +613,27 @@ test('the values that a discriminator chooses by are those of V1', async () => {
   expect(discriminator.mapping).toEqual({ cat: '#/components/schemas/Cat' });
 });
 
+test('a rule for any depth is undone at every depth, and in what refers to itself', async () => {
+  const node = (name: string): object => ({
+    type: 'object',
+    properties: { [name]: text, children: { type: 'array', items: ref('Node') } },
+    example: { [name]: 'x', children: [{ [name]: 'y' }] },
+  });
+  const body = {
+    type: 'object',
+    properties: { b: text, tree: ref('Node'), x: { type: 'object', properties: { b: text } } },
+  };
+  const description = await derived(v2(body, { Node: node('b') }), on("{ rename: a, to: b, in: '**' }"));
+  const v1 = requestOf(description);
+  const mark = { 'x-change': ['c'] };
+  expect(v1.properties.a).toEqual({ ...text, ...mark });
+  expect(v1.properties.x.properties).toEqual({ a: { ...text, ...mark } });
+  const name = v1.properties.tree.$ref.split('/').at(-1);
+  const tree = description.components.schemas[name];
+  expect(tree.properties).toEqual({ a: { ...text, ...mark }, children: { type: 'array', items: ref(name) } });
+  expect(tree.example).toEqual({ a: 'x', children: [{ a: 'y' }] });
+});
+
 test('a list is what V1 has for it, in both directions', async () => {
   const email = { type: 'object', required: ['address'], properties: { address: text, id: text } };
   const pair = { type: 'object', properties: { key: text, value: ref('Value') } };
