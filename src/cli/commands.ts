@@ -77,6 +77,7 @@ export function check(command: Command): void {
     .optionsGroup('Coverage:')
     .option('--v1 <description>', "V1's description: a file or a URL")
     .option('--v2 <description>', "V2's description: a file or a URL")
+    .option('--all', 'each place of a gap, and not one line for what one decision closes')
     .optionsGroup('End of V1:')
     .option(
       '--log <files...>',
@@ -90,11 +91,17 @@ export function check(command: Command): void {
       v2,
       log,
       zone,
+      all,
       ...options
-    }: Record<string, string | undefined> & { readonly log?: readonly string[] }) => {
+    }: Record<string, string | undefined> & { readonly log?: readonly string[]; readonly all?: true }) => {
       const { runCheck } = await import('./serve/check.ts');
       endWith(
-        await runCheck(flagsOf(allSettings, options), format === 'json', { v1, v2 }, log && { log, zone }),
+        await runCheck(
+          flagsOf(allSettings, options),
+          format === 'json',
+          { v1, v2, isWhole: all === true },
+          log && { log, zone },
+        ),
       );
     },
   );

@@ -24,6 +24,8 @@ export interface Shape {
   readonly isNullable: boolean;
   /** Why the value may have members that are not listed, as the end of a sentence; empty when it has none. */
   readonly further: string;
+  /** True where the description says that no other members may be there. */
+  readonly isClosed: boolean;
   /** References of its schema that lead nowhere, or into another document: what is there is not known. */
   readonly unread: readonly string[];
 }
@@ -32,7 +34,12 @@ export interface Shape {
 export interface MemberShape {
   readonly shape: Shape;
   readonly required: boolean;
+  /** The only direction in which it is described: `answered` for one that is read-only, `sent` for one that is write-only. */
+  readonly only?: OneDirection | undefined;
 }
+
+/** Where a member is that is not in both requests and responses. */
+export type OneDirection = 'answered' | 'sent';
 
 /** The shape of a value about which nothing is known. */
 export const ANY_SHAPE: Shape = {
@@ -48,6 +55,7 @@ export const ANY_SHAPE: Shape = {
   limits: '',
   isDeprecated: false,
   further: '',
+  isClosed: false,
   unread: [],
 };
 
@@ -166,6 +174,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     limits: listed(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
     isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
     further: furtherIn(schemas),
+    isClosed: isClosedBy(schemas),
     unread,
   };
 }
@@ -175,7 +184,7 @@ export function withRemarks(
   shape: Shape,
   remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'isNullable' | 'constraints'>>,
 ): Shape {
-  const { types, values, text, constraints, format, limits, isDeprecated, further, unread } = shape;
+  const { types, values, text, constraints, format, limits, isDeprecated, further, isClosed, unread } = shape;
   return {
     get members() {
       return shape.members;
@@ -195,6 +204,7 @@ export function withRemarks(
     limits,
     isDeprecated,
     further,
+    isClosed,
     unread,
     ...remarks,
   };
@@ -303,9 +313,28 @@ function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<
           return (shape ??= shapeOf(memoryOf(components).oneOf(all), components));
         },
         required: required.has(name),
+        only: onlyIn(all, components),
       };
       return [name, member];
     }),
+  );
+}
+
+/** The only direction in which one of the schemas of a member puts it. */
+function onlyIn(schemas: readonly JsonObject[], components: Components): OneDirection | undefined {
+  const isSaid = (word: string): boolean =>
+    schemas.some((schema) =>
+      [schema, components.followed(schema), ...elementsOf(schema['allOf'])].some(
+        (part) => memberOf(part, word) === true,
+      ),
+    );
+  if (isSaid('readOnly')) return 'answered';
+  return isSaid('writeOnly') ? 'sent' : undefined;
+}
+
+function isClosedBy(schemas: readonly JsonObject[]): boolean {
+  return schemas.some((schema) =>
+    ['additionalProperties', 'unevaluatedProperties'].some((word) => schema[word] === false),
   );
 }
 

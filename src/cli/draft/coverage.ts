@@ -5,24 +5,28 @@ import type { MigratedRequest } from '../../library/verdicts.ts';
 import { Components } from '../../openapi/components.ts';
 import {
   type Description,
+  isJsonMedia,
   isObject,
   memberOf,
   objectIn,
   operationsBelow,
+  readJsonText,
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import type { Shape } from '../../openapi/shape.ts';
+import type { OneDirection, Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
-import { counted, terminalText } from '../../report/text.ts';
+import { count, counted, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
+  contentOf,
   type DescribedSide,
   errorDifferences,
+  errorTypes,
   fieldDifferences,
   keysOf,
   mediaDifferences,
@@ -121,6 +125,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
       { operation: partner, components: components.v2 },
     ];
     const rule = ruleBook.operations.find((one) => one.id === id);
+    const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
     const told = new Set<string>();
     const addOnce = (kind: Gap['kind'], text: string): void => {
       if (!told.has(text)) add(kind, text);
@@ -132,20 +137,20 @@ export function coverageOf(sources: CoverageSources): Coverage {
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
       for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
-      for (const missing of missingInResponse(migration, outcome, sides, pick)) addOnce('response', missing);
+      for (const missing of missingInResponse(migration, outcome, answersOf(sides, status), pick))
+        addOnce('response', missing);
     }
     for (const text of leastDifferences(migration, sides, rest, ruleBook, told)) addOnce(...text);
     for (const text of requestDifferences(sent, sides)) addOnce('request', text);
-    const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
     for (const text of [
       ...responseDifferences(...sides, status),
       ...fieldDifferences(...sides),
       ...errorDifferences(...sides, status),
       ...errorMembers(migration, sent, sides),
+      ...errorMedia(migration, sent, sides),
     ])
       addOnce('response', text);
-    const [expected, given] = sides.map(({ operation: one, components }) => successShape(one, components));
-    if (expected !== undefined && given !== undefined)
+    for (const { expected, given } of answersOf(sides, status))
       for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
   }
   const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
@@ -245,6 +250,8 @@ function missingInRequest(
       return [
         `V2 takes ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
       ];
+    if (typeof value === 'string' && contentOf(parameter) !== undefined)
+      return contentFaults(shape, value, name);
     const wrong = typeof value === 'string' ? wrongText(shape, value) : undefined;
     if (wrong !== undefined) return [`V2 takes ${wrong} in ${name} and gets ${JSON.stringify(value)}`];
     if (memberOf(parameter, 'required') !== true) return [];
@@ -264,9 +271,26 @@ function missingInRequest(
   const value: unknown = isForm ? formValue(text) : JSON.parse(text);
   return [
     ...parameters,
-    ...missingMembers(shape, value, '', true).map((path) => `V2 requires ${path}, which is never set`),
+    ...missingMembers(shape, value, '', true, 'answered').map(
+      (path) => `V2 requires ${path}, which is never set`,
+    ),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
     ...(isForm ? [] : wrongTypes(shape, value, '')).map(
+      ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
+    ),
+  ];
+}
+
+/** What V2 has against a parameter that is written as a body is. */
+function contentFaults(shape: Shape, text: string, name: string): readonly string[] {
+  const value = readJsonText(text);
+  if (value === undefined) return [`V2 takes JSON in ${name}, and gets ${JSON.stringify(text)}`];
+  return [
+    ...missingMembers(shape, value, name, true, 'answered').map(
+      (path) => `V2 requires ${path}, which is never set`,
+    ),
+    ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
+    ...wrongTypes(shape, value, name).map(
       ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
     ),
   ];
@@ -300,8 +324,8 @@ function leastDifferences(
     .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;
-  const value = migratedBody(migration, sent, successStatus(v2), sampleOf(given, 0, new Map(), true));
-  const lacking = missingMembers(expected, value, '', true).map(
+  const value = migratedBody(migration, sent, successStatus(v2), sampleOf(given, 0, new Map(), true, 'sent'));
+  const lacking = missingMembers(expected, value, '', true, 'sent').map(
     (path) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const,
   );
   return [...missing, ...lacking];
@@ -333,9 +357,27 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
     if (given === undefined || given.members.size === 0) return [];
     const code = /^\d+$/.test(status) ? Number(status) : 400;
     const value = migratedBody(migration, sent, code, sampleOf(given));
-    return missingMembers(expected, value, '', false)
+    return missingMembers(expected, value, '', false, 'sent')
       .filter((path) => path.split('/').length <= MAX_ERROR_LEVELS)
       .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never brings`);
+  });
+}
+
+/** Sentences about errors of V1 that clients get in another media type. */
+function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
+  const young = errorTypes(v2);
+  return [...errorTypes(v1)].flatMap(([status, types]) => {
+    const given = young.get(status) ?? young.get(`${status.slice(0, 1)}XX`) ?? young.get('DEFAULT') ?? [];
+    if (types.length === 0 || given.length === 0) return [];
+    const code = /^\d+$/.test(status) ? Number(status) : 400;
+    const got = given.map((type) => {
+      const outcome = migration.response(sent, code, ['Content-Type', type], isJsonMedia(type) ? '{}' : '');
+      return (headerValue(outcome.headers.flat(), 'content-type') ?? type).split(';', 1)[0] ?? type;
+    });
+    const [first = ''] = got;
+    return got.some((type) => types.includes(type))
+      ? []
+      : [`V1's error ${status.toLowerCase()} is ${types.join(' or ')}, and clients get ${first}`];
   });
 }
 
@@ -352,6 +394,9 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
       .filter((_, at) => at % 2 === 0)
       .map((name) => name.toLowerCase()),
   );
+  // A rule may give JSON another type.
+  const own = headerValue(headers.flat(), 'content-type')?.split(';', 1)[0];
+  const sentType = (type: string): string => (type === 'application/json' ? (own ?? type) : type);
   const wanted = keysOf(v2);
   const hasKey = wanted.some(({ in: place, name }) =>
     place === 'query' ? query.has(name) : fields.has(name),
@@ -359,7 +404,7 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   const [old, young] = sides.map(({ operation, components }) => requestBody(operation, components)?.shape);
   return [
     ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
-    ...(body === null ? [] : mediaDifferences(v1, v2)),
+    ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
     ...schemeDifferences(v1, v2),
     ...(wanted.length > 0 && !hasKey
@@ -368,45 +413,74 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   ];
 }
 
-/** Sentences about members that V1's clients expect in a response, and V2's response lacks. */
-function missingInResponse(
-  migration: Migration,
-  sent: MigratedRequest,
-  [v1, v2]: Sides,
-  pick: number,
-): readonly string[] {
+/** A successful response in both versions; `status` is V2's. */
+interface Answer {
+  readonly status: number;
+  readonly expected: Shape;
+  readonly given: Shape;
+}
+
+/** The successful responses that are in JSON in both versions: the first ones, and the others by their status. */
+function answersOf([v1, v2]: Sides, statusOf: (status: number) => number): readonly Answer[] {
   const [expected, given] = [
     successShape(v1.operation, v1.components),
     successShape(v2.operation, v2.components),
   ];
   if (expected === undefined || given === undefined) return [];
-  const status = successStatus(v2);
-  const value = migratedBody(migration, sent, status, sampleOf(given, pick));
-  return [
-    ...missingMembers(expected, value, '', false).map(
-      (path) => `V1's response ${status} has ${path}, which V2's never brings`,
-    ),
-    ...wrongTypes(expected, value, '').map(
-      ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
-    ),
-  ];
+  const isSuccess = (status: string): boolean => /^2\d\d$/.test(status);
+  const [old, young] = [v1, v2].map(({ operation, components }) =>
+    responsesIn(operation, components, isSuccess),
+  );
+  const further = (young ?? []).slice(1).flatMap((answer): readonly Answer[] => {
+    const status = Number(answer.status);
+    const before = old?.find((one) => Number(one.status) === statusOf(status));
+    return before === undefined ? [] : [{ status, expected: before.shape, given: answer.shape }];
+  });
+  return [{ status: successStatus(v2), expected, given }, ...further];
 }
 
-/** The paths of the members that a value lacks, or of the required ones. */
-function missingMembers(shape: Shape, value: unknown, path: string, isRequired: boolean): readonly string[] {
+/** Sentences about members that V1's clients expect in a response, and V2's response lacks. */
+function missingInResponse(
+  migration: Migration,
+  sent: MigratedRequest,
+  answers: readonly Answer[],
+  pick: number,
+): readonly string[] {
+  return answers.flatMap(({ status, expected, given }) => {
+    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), false, 'sent'));
+    return [
+      ...missingMembers(expected, value, '', false, 'sent').map(
+        (path) => `V1's response ${status} has ${path}, which V2's never brings`,
+      ),
+      ...wrongTypes(expected, value, '').map(
+        ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
+      ),
+    ];
+  });
+}
+
+/** The paths of the members that a value lacks, or of the required ones; those that are only in the other direction it need not have. */
+function missingMembers(
+  shape: Shape,
+  value: unknown,
+  path: string,
+  isRequired: boolean,
+  hidden: OneDirection,
+): readonly string[] {
   if (Array.isArray(value)) {
     const { element } = shape;
     return element === undefined
       ? []
-      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`, isRequired));
+      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`, isRequired, hidden));
   }
   if (typeof value !== 'object' || value === null) return [];
   const members = new Map<string, unknown>(Object.entries(value));
-  return [...shape.members].flatMap(([name, { shape: inner, required }]) => {
+  return [...shape.members].flatMap(([name, { shape: inner, required, only }]) => {
     const at = `${path}/${name}`;
+    if (only === hidden) return [];
     // A sample has no members where a schema is within itself.
     if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
-    return missingMembers(inner, members.get(name), at, isRequired);
+    return missingMembers(inner, members.get(name), at, isRequired, hidden);
   });
 }
 
@@ -479,22 +553,52 @@ const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
   ['inverse', 'Inverses that meet no response'],
 ];
 
-/** Prints coverage for people; `file` is the rule book. */
-export function printCoverage({ operations, gaps }: Coverage, file: string): string {
+/** Operations and places that a line names before the rest is a number. */
+const MAX_NAMED = 3;
+
+/** Gaps that one decision closes: they say the same of one member, wherever it is. */
+function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
+  const groups = Map.groupBy(gaps, ({ text }) => {
+    const path = PLACE.exec(text)?.[0] ?? '';
+    const said = text.replace(/(?<=^V1's (?:response|error) )\w+/, '');
+    return path === '' ? said : said.replace(path, () => path.slice(path.lastIndexOf('/')));
+  });
+  return [...groups.values()];
+}
+
+/** The path of a member in a sentence. */
+const PLACE = /(?<![^ ])[^ /,:]{0,80}\/[^ ,:]{1,4000}/;
+
+function named(names: readonly string[]): string {
+  const more = names.length - MAX_NAMED;
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** One line for gaps that say the same. */
+function gapLine(gaps: readonly Gap[], file: string): string {
+  const [first] = gaps;
+  if (first === undefined) return '';
+  const operations = [...new Set(gaps.map(({ operation }) => operation))];
+  const places = new Set(gaps.map(({ text }) => PLACE.exec(text)?.[0] ?? ''));
+  const more =
+    places.size > 1 ? `, and at ${places.size - 1} more ${places.size === 2 ? 'place' : 'places'}` : '';
+  const sentence = terminalText(`${named(operations)}: ${first.text}${more}`);
+  const { line, column } = first;
+  return line === undefined || column === undefined
+    ? `  ${sentence}`
+    : `  ${printFault({ file, line, column, message: sentence })}`;
+}
+
+/** Prints coverage for people: one line for what one decision closes, or for each place; `file` is the rule book. */
+export function printCoverage({ operations, gaps }: Coverage, file: string, isWhole = false): string {
   const { all, covered } = operations;
   const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 lead${covered === 1 ? 's' : ''} somewhere${gaps.length === 0 ? ', and nothing is missing' : ''}`;
   const parts = TITLES.flatMap(([kind, title]) => {
     const found = gaps.filter((gap) => gap.kind === kind);
     if (found.length === 0) return [];
-    return [
-      `${title} (${found.length})`,
-      ...found.map(({ operation, line, column, text }) => {
-        const sentence = terminalText(`${operation}: ${text}`);
-        return line === undefined || column === undefined
-          ? `  ${sentence}`
-          : `  ${printFault({ file, line, column, message: sentence })}`;
-      }),
-    ];
+    const groups = isWhole ? found.map((gap) => [gap]) : sameGaps(found);
+    const places = groups.length === found.length ? '' : `, at ${count(found.length)} places`;
+    return [`${title} (${groups.length}${places})`, ...groups.map((same) => gapLine(same, file))];
   });
   return `${[head, ...parts].join('\n')}\n`;
 }

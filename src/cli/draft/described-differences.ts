@@ -4,7 +4,6 @@ import {
   type Description,
   elementsOf,
   followed,
-  isJsonMedia,
   isObject,
   type JsonObject,
   memberOf,
@@ -13,7 +12,7 @@ import {
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
-import { type Shape, shapeOf } from '../../openapi/shape.ts';
+import { type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
 
 /** An operation in one version, with what its references lead to. */
 export interface DescribedSide {
@@ -97,11 +96,16 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
     seen.add(key);
     for (const [name, member] of old.members) {
       const partner = young.members.get(name);
-      if (partner !== undefined) visit(member.shape, partner.shape, `${path}/${name}`, level + 1);
+      if (partner === undefined) continue;
+      const gone = directionDifference(member.only, partner.only, direction);
+      if (gone !== undefined) found.push(`${path}/${name}: ${gone}`);
+      visit(member.shape, partner.shape, `${path}/${name}`, level + 1);
     }
     if (old.element !== undefined && young.element !== undefined)
       visit(old.element, young.element, `${path}/*`, level + 1);
     const [rest, other] = [old.rest, young.rest];
+    if (rest === undefined && old.further !== '' && young.isClosed && young.further === '')
+      found.push(`${path || 'the body'}: ${NO_OTHERS}`);
     if (rest !== undefined)
       for (const text of restDifferences(rest, other, young)) found.push(`${path || 'the body'}: ${text}`);
     if (rest !== undefined && other !== undefined) visit(rest, other, `${path}/{any}`, level + 1);
@@ -110,12 +114,24 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
   return [...new Set(found)];
 }
 
+/** What V2 does not take or answer any more of a member that both versions describe. */
+function directionDifference(
+  old: OneDirection | undefined,
+  young: OneDirection | undefined,
+  direction: 'request' | 'response',
+): string | undefined {
+  if (young === undefined || young === old) return undefined;
+  if (direction === 'request')
+    return young === 'answered' ? 'V1 takes it, and V2 only answers it' : undefined;
+  return young === 'sent' ? 'V1 answers it, and V2 only takes it' : undefined;
+}
+
+const NO_OTHERS = 'V1 has members of any name there, and V2 does not';
+
 /** What differs in members of any name (`additionalProperties`). */
 function restDifferences(old: Shape, young: Shape | undefined, around: Shape): readonly string[] {
   if (young === undefined)
-    return around.members.size > 0 && around.further === ''
-      ? ['V1 has members of any name there, and V2 does not']
-      : [];
+    return around.isClosed || (around.members.size > 0 && around.further === '') ? [NO_OTHERS] : [];
   const [one, other] = [old, young].map(({ types }) => [...types].join(' or '));
   if (one !== other && old.types.size > 0 && young.types.size > 0)
     return [`members of any name are ${one} in V1, and ${other} in V2`];
@@ -156,9 +172,13 @@ export function parameterDifferences(
     const what = `the ${place === 'header' ? 'header field' : place === 'cookie' ? 'cookie' : 'query parameter'} ${name}`;
     if (partner === undefined) return [`V2 does not describe ${what}, which clients send`];
     const forms = [parameter, partner].map((one) => formOf(one, place));
+    const medias = [parameter, partner].map((one) => contentOf(one)?.[0]);
     const shapes = [shapeIn(parameter, v1.components), shapeIn(partner, v2.components)] as const;
     return [
-      ...(forms[0] === forms[1]
+      ...(medias[0] === medias[1]
+        ? []
+        : [`${what} is ${medias[0] ?? 'plain text'} in V1, and ${medias[1] ?? 'plain text'} in V2`]),
+      ...(forms[0] === forms[1] || medias[0] !== medias[1]
         ? []
         : [
             `lists in ${what} are written as ${forms[0] || 'one value'} in V1, and as ${forms[1] || 'one value'} in V2`,
@@ -172,6 +192,11 @@ export function parameterDifferences(
         .map((value) => `${what}: V1 took ${JSON.stringify(value)}, and V2 does not`),
     ];
   });
+}
+
+/** The media type of a parameter that is written as a body is, and what it describes. */
+export function contentOf(parameter: unknown): readonly [type: string, media: unknown] | undefined {
+  return Object.entries(objectIn(parameter, 'content'))[0];
 }
 
 /** How a parameter writes a list or an object: its style, and whether its name stands before each element. */
@@ -191,19 +216,28 @@ function contentTypes(value: unknown, description: Description): readonly string
   );
 }
 
-/** True when a type is one of `types`, or in one of their ranges; any JSON is JSON. */
+/** True when a type is one of `types`, or in one of their ranges. */
 function isAmong(type: string, types: readonly string[]): boolean {
   return types.some(
     (other) =>
       other === type ||
       other === '*/*' ||
       (other.endsWith('/*') && type.startsWith(other.slice(0, -1))) ||
-      (isJsonMedia(type) && isJsonMedia(other)),
+      (isPlainJson(type) && isPlainJson(other)),
   );
 }
 
+/** True for JSON without more words: other types in JSON have a meaning that clients and servers go by. */
+function isPlainJson(type: string): boolean {
+  return type === 'application/json' || type === 'text/json';
+}
+
 /** Sentences about the media types of requests that V2 does not take. */
-export function mediaDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+export function mediaDifferences(
+  v1: DescribedSide,
+  v2: DescribedSide,
+  sentType: (type: string) => string,
+): readonly string[] {
   const [old, young] = [v1, v2].map(({ operation, components }) =>
     contentTypes(operation.operation['requestBody'], components.description),
   );
@@ -215,7 +249,7 @@ export function mediaDifferences(v1: DescribedSide, v2: DescribedSide): readonly
   return [
     ...(mayLack ? ['V1 takes requests without a body, and V2 requires one'] : []),
     ...old
-      .filter((type) => !isAmong(type, young))
+      .filter((type) => !isAmong(sentType(type), young))
       .map((type) => `V1 takes a body of ${type}, and V2 does not`),
   ];
 }
@@ -250,6 +284,14 @@ export function responseDifferences(
     const now = /^\d+$/.test(status) ? String(statusOf(Number(status))) : status.toUpperCase();
     return statuses.includes(now) || statuses.includes('2XX') ? [] : [now];
   });
+  const kept = young.map(([status]) =>
+    /^\d+$/.test(status) ? String(statusOf(Number(status))) : status.toUpperCase(),
+  );
+  // One that V2 never answers, where it answers others that V1 has as well.
+  const never =
+    other.length > 0 || kept.includes('2XX')
+      ? []
+      : statuses.filter((status) => /^\d+$/.test(status) && !kept.includes(status));
   const types = (all: typeof old, { description }: Components): readonly string[] =>
     all.flatMap(([, response]) => contentTypes(response, description));
   const [before, after] = [types(old, v1.components), types(young, v2.components)];
@@ -260,6 +302,7 @@ export function responseDifferences(
   const gone = [...new Set(fields(old))].filter((name) => !named.has(name.toLowerCase()));
   return [
     ...other.map((status) => `V2 answers ${status}, and V1 ${statuses.join(' or ')}`),
+    ...never.map((status) => `V1 answers ${status} as well, and V2 only ${kept.join(' or ')}`),
     ...(lost ? [`V1 answers with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
     ...gone.map((name) => `V1's response has the header field ${name}, which V2 does not describe`),
   ];
@@ -290,6 +333,15 @@ export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly
 function errorStatuses({ operation }: DescribedSide): readonly string[] {
   return Object.keys(objectIn(operation.operation, 'responses')).filter((key) =>
     /^(?:[45]..|default)$/i.test(key),
+  );
+}
+
+/** The media types of the errors of an operation, by their status as the description writes it. */
+export function errorTypes(side: DescribedSide): ReadonlyMap<string, readonly string[]> {
+  const { description } = side.components;
+  const responses = objectIn(side.operation.operation, 'responses');
+  return new Map(
+    errorStatuses(side).map((status) => [status.toUpperCase(), contentTypes(responses[status], description)]),
   );
 }
 

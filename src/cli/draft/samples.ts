@@ -3,15 +3,16 @@ import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
   type Description,
+  isJsonMedia,
   memberOf,
   templateOf,
 } from '../../openapi/description.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { ANY_SHAPE, type Shape, shapeOf } from '../../openapi/shape.ts';
+import { ANY_SHAPE, type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { keysOf } from './described-differences.ts';
+import { contentOf, keysOf } from './described-differences.ts';
 
 /** An operation's path with a value for each parameter. */
 export function pathOf(described: DescribedOperation, description: Description): string {
@@ -33,8 +34,15 @@ export interface SampleRequest {
 
 /** What a parameter may be. */
 export function parameterShapeOf(parameter: unknown, components: Components): Shape {
-  const schema = memberOf(parameter, 'schema');
+  const schema = memberOf(parameter, 'schema') ?? memberOf(contentOf(parameter)?.[1], 'schema');
   return schema === undefined ? ANY_SHAPE : shapeOf(schema, components);
+}
+
+/** The text of a parameter: in JSON where its media type says so. */
+function parameterText(parameter: unknown, shape: Shape, pick: number): string {
+  const [type] = contentOf(parameter) ?? [];
+  if (type !== undefined && isJsonMedia(type)) return JSON.stringify(sampleOf(shape, pick));
+  return String(sampleOf(shape.element ?? shape, pick));
 }
 
 /** A request with every header field, parameter and member that V1 describes, with its key; of each enumeration it has another value. */
@@ -56,7 +64,7 @@ export function sampleRequest(
     if (typeof name !== 'string') continue;
     if (isLeast && memberOf(parameter, 'required') !== true) continue;
     const shape = parameterShapeOf(parameter, components);
-    const value = String(sampleOf(shape.element ?? shape, pick));
+    const value = parameterText(parameter, shape, pick);
     if (place === 'header') headers.push(name, value);
     if (place === 'query') query.push(pair(name, value));
     if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
@@ -72,7 +80,7 @@ export function sampleRequest(
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick, new Map(), isLeast);
+  const value = sampleOf(body.shape, pick, new Map(), isLeast, 'answered');
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
@@ -127,12 +135,16 @@ const PATTERN_TEXTS = [
 /** Objects of one schema within a sample: a schema can be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
-/** A value that a shape describes, with all members, or the required ones only; of schemas within each other the first ones. */
+/**
+ * A value that a shape describes, with all members, or the required ones only, and without those that are only in the other direction;
+ * of schemas within each other the first ones.
+ */
 export function sampleOf(
   shape: Shape,
   pick = 0,
   seen: Map<object, number> = new Map(),
   isLeast = false,
+  hidden?: OneDirection,
 ): unknown {
   const first = shape.values[pick % Math.max(1, shape.values.length)];
   if (first !== undefined) return first;
@@ -142,8 +154,8 @@ export function sampleOf(
     const members = times > MAX_REPEATED ? [] : [...shape.members];
     return Object.fromEntries(
       members
-        .filter(([, { required }]) => required || !isLeast)
-        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, isLeast)]),
+        .filter(([, { required, only }]) => (required || !isLeast) && (only === undefined || only !== hidden))
+        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, isLeast, hidden)]),
     );
   }
   const { element } = shape;
@@ -152,7 +164,7 @@ export function sampleOf(
     seen.set(shape, times);
     return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
       ? []
-      : [sampleOf(element, pick, seen, isLeast)];
+      : [sampleOf(element, pick, seen, isLeast, hidden)];
   }
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');

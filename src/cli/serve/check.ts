@@ -18,7 +18,12 @@ import { terminalOf, wrapLines } from '../terminal.ts';
 export async function runCheck(
   flags: Readonly<Record<string, string | undefined>>,
   isJson: boolean,
-  descriptions: { readonly v1?: string | undefined; readonly v2?: string | undefined } = {},
+  descriptions: {
+    readonly v1?: string | undefined;
+    readonly v2?: string | undefined;
+    /** True to print each place of a gap. */
+    readonly isWhole?: boolean;
+  } = {},
   end?: { readonly log: readonly string[]; readonly zone: string | undefined },
 ): Promise<CommandFault | undefined> {
   const sound = await preflight(await givenSettings(flags, process.env));
@@ -53,7 +58,7 @@ export async function runCheck(
   const covered =
     coverage === undefined
       ? ''
-      : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath)}`;
+      : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath, descriptions.isWhole)}`;
   const outcome = outcomeWords(questions.length, coverage?.gaps.length ?? 0);
   const text = `${shipped === undefined ? sound.rulesPath : `${shipped} It`} ${outcome}\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { coverageOf } from '../../../src/cli/draft/coverage.ts';
+import { coverageOf, printCoverage } from '../../../src/cli/draft/coverage.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 type Json = Record<string, unknown>;
@@ -33,6 +33,9 @@ const parameter = (place: string, more: Json, name = 'filter'): Json => ({
 const security = (scheme: Json): Json => ({
   components: { securitySchemes: { key: scheme } },
   security: [{ key: [] }],
+});
+const contentParameter = (schema: Json): Json => ({
+  parameters: [{ name: 'filter', in: 'query', content: { 'application/json': { schema } } }],
 });
 const failing = (status: string, schema: Json): Json => ({
   responses: {
@@ -295,6 +298,150 @@ const ROWS: readonly Case[] = [
     { responses: { 201: { description: 'ok', headers: { 'X-Total': { schema: text } } } } },
     'x-total',
   ],
+  [
+    'whether members of any name may be there',
+    bodyOf(objectOf({ a: text }, { additionalProperties: true })),
+    bodyOf(objectOf({ a: text }, { additionalProperties: false })),
+    'the body: V1 has members of any name',
+  ],
+  [
+    'whether members of any name are answered',
+    answerOf(objectOf({ a: objectOf({}, { additionalProperties: true }) })),
+    answerOf(objectOf({ a: objectOf({}, { additionalProperties: false }) })),
+    '/a: V1 has members of any name',
+  ],
+  [
+    'members of any name that have a type in V1',
+    bodyOf(objectOf({}, { additionalProperties: text })),
+    bodyOf(objectOf({}, { additionalProperties: false })),
+    'the body: V1 has members of any name',
+  ],
+  [
+    'the media type of errors',
+    failing('422', objectOf({ a: text })),
+    {
+      responses: {
+        201: { description: 'ok' },
+        422: {
+          description: 'no',
+          content: { 'application/problem+json': { schema: objectOf({ a: text }) } },
+        },
+      },
+    },
+    "V1's error 422 is application/json, and clients get application/problem+json",
+  ],
+  [
+    'the media type of any error',
+    failing('default', objectOf({ a: text })),
+    {
+      responses: {
+        201: { description: 'ok' },
+        default: {
+          description: 'no',
+          content: { 'application/problem+json': { schema: objectOf({ a: text }) } },
+        },
+      },
+    },
+    "V1's error default is application/json",
+  ],
+  [
+    'the type of JSON in a response',
+    answerOf(objectOf({ a: text })),
+    {
+      responses: {
+        201: { description: 'ok', content: { 'application/hal+json': { schema: objectOf({ a: text }) } } },
+      },
+    },
+    'V1 answers with application/json, and V2 with application/hal+json',
+  ],
+  [
+    'the type of JSON in a request',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: text }), 'application/merge-patch+json'),
+    'V1 takes a body of application/json, and V2 does not',
+  ],
+  [
+    'a member of a second success',
+    {
+      responses: {
+        ...(answerOf(objectOf({ a: text }))['responses'] as Json),
+        ...(answerOf(objectOf({ b: text }), {}, '202')['responses'] as Json),
+      },
+    },
+    {
+      responses: {
+        ...(answerOf(objectOf({ a: text }))['responses'] as Json),
+        ...(answerOf(objectOf({ c: text }), {}, '202')['responses'] as Json),
+      },
+    },
+    "V1's response 202 has /b",
+  ],
+  [
+    'a second success that never comes',
+    { responses: { 201: { description: 'ok' }, 202: { description: 'later' } } },
+    { responses: { 201: { description: 'ok' } } },
+    'V1 answers 202 as well, and V2 only 201',
+  ],
+  [
+    'a second success that is new',
+    { responses: { 201: { description: 'ok' } } },
+    { responses: { 201: { description: 'ok' }, 202: { description: 'later' } } },
+    'V2 answers 202, and V1 201',
+  ],
+  [
+    'a member that is read-only',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: { ...text, readOnly: true } })),
+    '/a: V1 takes it, and V2 only answers it',
+  ],
+  [
+    'a member that is required and was read-only',
+    bodyOf(objectOf({ a: { ...text, readOnly: true } }, { required: ['a'] })),
+    bodyOf(objectOf({ a: text }, { required: ['a'] })),
+    'V2 requires /a, which is never set',
+  ],
+  [
+    'a member that is write-only',
+    answerOf(objectOf({ a: text })),
+    answerOf(objectOf({ a: { ...text, writeOnly: true } })),
+    '/a: V1 answers it, and V2 only takes it',
+  ],
+  [
+    'a member in an object that is read-only',
+    bodyOf(objectOf({ o: objectOf({ a: text }) })),
+    bodyOf(objectOf({ o: objectOf({ a: { readOnly: true, allOf: [text] } }) })),
+    '/o/a: V1 takes it, and V2 only answers it',
+  ],
+  [
+    'a parameter that becomes JSON',
+    parameter('query', { schema: objectOf({ a: text }) }),
+    contentParameter(objectOf({ a: text })),
+    'the query parameter filter is plain text in V1, and application/json in V2',
+  ],
+  [
+    'a member of a parameter in JSON',
+    contentParameter(objectOf({ a: text })),
+    contentParameter(objectOf({ b: text }, { additionalProperties: false })),
+    'filter/a, which clients send',
+  ],
+  [
+    'a required member of a parameter in JSON',
+    contentParameter(objectOf({ a: text })),
+    contentParameter(objectOf({ a: text, b: text }, { required: ['b'] })),
+    'V2 requires filter/b',
+  ],
+  [
+    'a type in a parameter in JSON',
+    contentParameter(objectOf({ a: text })),
+    contentParameter(objectOf({ a: integer })),
+    'V2 takes integer in filter/a',
+  ],
+  [
+    'a limit in a parameter in JSON',
+    contentParameter(objectOf({ a: text })),
+    contentParameter(objectOf({ a: { ...text, maxLength: 5 } })),
+    'at most 5 characters',
+  ],
 ];
 
 const CASES = ROWS.map(
@@ -319,4 +466,36 @@ test('an operation that is gone is covered, and V2 need not have it', async () =
   const text = "operations: { old: { match: 'GET /old', gone: No. } }\nchanges: []\n";
   const coverage = coverageOf({ ruleBook: await bookIn(text), text, v1: of('/old'), v2: of('/young') });
   expect(coverage).toEqual({ operations: { all: 1, covered: 1 }, gaps: [] });
+});
+
+test('a line is what one decision closes, wherever it stands; each place has one with --all', async () => {
+  const item = (name: string): Json => objectOf({ id: text, [name]: text });
+  const of = (version: string, name: string): Json => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: Object.fromEntries(
+      ['/a', '/b', '/c', '/d', '/e'].map((path) => [
+        path,
+        {
+          get: answerOf(objectOf({ one: item(name), list: { type: 'array', items: item(name) } }), {}, '200'),
+        },
+      ]),
+    ),
+  });
+  const book = "resource: ''\noperations: {}\nchanges: []\n";
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: of('v1', 'old'),
+    v2: of('v2', 'young'),
+  });
+  expect(coverage.gaps).toHaveLength(10);
+  expect(printCoverage(coverage, 'rules.yaml')).toBe(
+    `coverage: 5 of 5 operations of V1 lead somewhere
+Expected by V1's clients and never returned (1, at 10 places)
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never brings, and at 1 more place
+`,
+  );
+  expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
 });
