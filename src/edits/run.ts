@@ -79,6 +79,10 @@ export interface RuleReads {
   readonly reach?: number;
   /** Levels by which it may lift a value; none when absent. */
   readonly lift?: number;
+  /** True if it does nothing to the response to a request without deprecated attributes. */
+  readonly readsDeprecated?: true;
+  /** True if its effect depends on texts. */
+  readonly readsTexts?: true;
   /** True if it compares names that it does not list. */
   readonly readsAnyName?: boolean;
   /** True if it looks objects up at V2. */

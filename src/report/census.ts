@@ -1,7 +1,8 @@
 import { generalPointer, tokenName } from '../json/pointer.ts';
 import { MovedMembers, memberOf } from '../rewrite-log/response-findings.ts';
 import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
-import { namedMembers } from '../rules/kinds/words.ts';
+import { isUnwrapping, lensNamed, lensOf, placedMembers } from '../rules/kinds/kinds.ts';
+import { keepsMember, namedMembers } from '../rules/kinds/words.ts';
 import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
 import { nameIn, terminalText } from './text.ts';
@@ -160,7 +161,7 @@ export class CensusTally {
       else place.rows.push({ row, v1: attribute, v2: moved.of(attribute) });
     }
     for (const { from, change, rule } of edits) {
-      if (from === undefined || rule === 'unwrap' || rule === 'transform') continue;
+      if (from === undefined || isUnwrapping(rule) || rule === 'transform') continue;
       const row = rows.get(generalPointer(from.slice(wrapper.length)));
       if (row === undefined) continue;
       row.change = change;
@@ -259,27 +260,25 @@ function handlerOf(
   pointer: string,
   changes: readonly Change[],
 ): { readonly change: string; readonly rule: RequestRuleName } | undefined {
-  let path = pointer.split('/').slice(1).map(tokenName);
+  let path: Path = pointer.split('/').slice(1).map(tokenName);
   for (const { id, request } of changes)
     for (const rule of request) {
-      if (rule.rule === 'unwrap' || rule.rule === 'default') continue;
+      const lens = lensOf(rule);
+      if (!('in' in rule) || lens.isForAbsent?.(rule) === true) continue;
       const objects = rule.in[0] === '**' ? placeOf(rule, path) : rule.in;
-      if (objects.some((name, at) => name !== path[at])) continue;
-      const [name, ...below] = path.slice(objects.length);
+      if (!beginsWith(path, objects)) continue;
+      const within = path.slice(objects.length);
+      const [name] = within;
       if (name === undefined) continue;
       const handled = { change: id, rule: rule.rule };
-      if (rule.rule === 'only') {
-        if (!rule.members.includes(name)) return handled;
-        continue;
-      }
-      const from = 'from' in rule ? rule.from : [name];
-      const members = 'members' in rule ? rule.members : 'member' in rule ? [rule.member] : [name];
-      if (!members.includes(name) || from.some((step, at) => step !== [name, ...below][at])) continue;
-      const rest = [name, ...below].slice(from.length);
-      if (rest.length === 0 || rule.rule === 'strip') return handled;
-      if (rule.rule === 'copy') continue;
-      if (rule.rule === 'nest') path = [...objects, rule.under, name, ...rest];
-      else if ('to' in rule) path = [...objects, ...[rule.to].flat(), ...rest];
+      if (lens.drops?.(rule, name) === true) return handled;
+      const named = lens.drops === undefined ? namedMembers(rule) : [];
+      const at = named.findIndex((member) => beginsWith(within, member));
+      const rest = within.slice(named[at]?.length ?? 0);
+      if (at !== -1 && rest.length === 0) return handled;
+      const placed = placedMembers(rule);
+      const to = placed[at] ?? placed[0];
+      if (at !== -1 && to !== undefined && !keepsMember(rule.rule)) path = [...objects, ...to, ...rest];
     }
   return undefined;
 }
@@ -289,6 +288,10 @@ function placeOf(rule: RequestRule, path: Path): Path {
   const first = new Set(namedMembers(rule).map(([name]) => name));
   const at = path.findIndex((name) => first.has(name));
   return path.slice(0, Math.max(0, at));
+}
+
+function beginsWith(path: Path, start: Path): boolean {
+  return start.every((step, at) => step === path[at]);
 }
 
 function censusRow(
@@ -471,7 +474,7 @@ function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   const moves = new Map<string, CensusRow>();
   const accepted = new Set<string>();
   for (const row of rows) {
-    if (row.rule === 'nest' || row.rule === 'rename') moves.set(lastName(row.pointer), row);
+    if (row.rule !== undefined && isMoving(row.rule)) moves.set(lastName(row.pointer), row);
     if (row.accepted === 0) continue;
     accepted.add(evidencePlace(row.operation, ''));
     accepted.add(evidencePlace(row.operation, row.pointer));
@@ -482,6 +485,12 @@ function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
     const judgement = judge(row, moves.get(lastName(row.pointer)), isDispensable);
     return judgement === undefined ? [] : [{ row, ...judgement }];
   });
+}
+
+/** True for a kind that gives members another name or place, and leaves their values. */
+function isMoving(rule: string): boolean {
+  const lens = lensNamed(rule);
+  return lens?.became !== undefined && lens.drops === undefined;
 }
 
 /** `isDispensable`: V2 accepted requests with the object around the attribute, and never one with the attribute in it. */

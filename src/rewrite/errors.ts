@@ -278,6 +278,7 @@ export function compileErrors(
       ...base,
       status: rule.status,
       path,
+      readsTexts: true,
       reach: path.length + Math.max(1, pointer.length),
       open: ({ objects }) => {
         for (const id of pointer.slice(0, -1)) objects[id] = true;

@@ -4,6 +4,7 @@ import { decodeString, scalarValue } from '../json/names.ts';
 import { pointerOf, pointerSteps } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import { kindOf, lensNamed } from '../rules/kinds/kinds.ts';
 import type { RequestRule } from '../rules/rule.ts';
 import { BUFFER_FULL, Plan } from './plan.ts';
 import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
@@ -210,7 +211,11 @@ export class JsonPatchPlan {
       ({ change, rule, from }) =>
         this.reshaping.has(`${change} ${rule}`) && from !== undefined && pointer.startsWith(`${from}/`),
     );
-    if (isInside || found === 'several' || outcome.records.some(({ rule }) => rule === 'join'))
+    if (
+      isInside ||
+      found === 'several' ||
+      outcome.records.some(({ rule }) => lensNamed(rule)?.joins === true)
+    )
       return { refusal: ofAnotherSize(pointer) };
     return found === 'none' ? undefined : { pointer: found, records: outcome.records };
   }
@@ -261,8 +266,8 @@ export function compileJsonPatches(book: RuleBook): JsonPatchPlans {
   };
 }
 
-function saysNothingOfAbsent({ rule }: RequestRule): boolean {
-  return rule !== 'set' && rule !== 'default';
+function saysNothingOfAbsent(rule: RequestRule): boolean {
+  return kindOf(rule).makesBody === undefined;
 }
 
 /** V2 spreads a member that an operation names over several, or joins it with others: no pointer can express that. */

@@ -1,5 +1,5 @@
 import { spelledText } from '../json/names.ts';
-import { lensOf } from '../rules/kinds/kinds.ts';
+import { kindOf, lensOf } from '../rules/kinds/kinds.ts';
 import type { RequestRule, Path } from '../rules/rule.ts';
 
 const BACKSLASH = 0x5c;
@@ -370,7 +370,7 @@ export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] 
       })),
       { from, to, isInside: false },
     ]);
-    return { wrapper: lens.unwraps?.(rule), in: 'in' in rule ? rule.in : [], moves };
+    return { wrapper: kindOf(rule).unwraps?.(rule), in: 'in' in rule ? rule.in : [], moves };
   });
 }
 

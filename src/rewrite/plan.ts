@@ -311,7 +311,11 @@ function makesBody(rule: RequestRule): boolean {
 
 /** The change for a request without a body, whose plan makes none again. */
 function withoutBodies(change: Change): Change {
-  return { ...change, on: 'every', request: change.request.filter(({ rule }) => rule !== 'unwrap') };
+  return {
+    ...change,
+    on: 'every',
+    request: change.request.filter((rule) => kindOf(rule).unwraps === undefined),
+  };
 }
 
 function applyNoted(rule: CompiledRule, run: Run): Stop | undefined {

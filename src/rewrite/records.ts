@@ -3,6 +3,7 @@ import type { DeprecatedAttribute, PatchOperation, Refusal } from '../edits/reco
 import type { Edit } from '../json/edit.ts';
 import { pointerSteps, tokenName } from '../json/pointer.ts';
 import type { JsonFault } from '../json/scanner.ts';
+import { isUnwrapping, lensNamed } from '../rules/kinds/kinds.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
 export type { DeprecatedAttribute, PatchOperation, Refusal } from '../edits/records.ts';
@@ -173,7 +174,7 @@ function listedOnce(
 }
 
 function isStripped(record: EditRecord): boolean {
-  return record.rule === 'strip' && isAttribute(record);
+  return lensNamed(record.rule)?.isDeprecating === true && isAttribute(record);
 }
 
 /** The name of another method in a form is none of V1's attributes. */
@@ -198,20 +199,16 @@ function listOf(
 }
 
 function wrapperOf(records: readonly EditRecord[]): string {
-  const unwrapped = records.find(({ rule, note }) => rule === 'unwrap' && note !== 'already-flat');
+  const unwrapped = records.find(({ rule, note }) => isUnwrapping(rule) && note !== 'already-flat');
   return unwrapped?.from ?? '';
 }
 
 /** How the member changed; undefined for records that do not concern a deprecated attribute, such as those of the query. */
 function changeOf(record: EditRecord): string | undefined {
   const { rule, path, note } = record;
-  if (!isOfBody(record)) return undefined;
-  if (rule === 'strip' || rule === 'only') return note === undefined ? 'is gone' : undefined;
-  const tokens = path?.split('/') ?? [];
-  if (rule === 'rename' && path !== undefined) return `is called ${tokenName(tokens.at(-1) ?? '')}`;
-  if (rule === 'move' && path !== undefined) return `is ${tokens.slice(1).map(tokenName).join('.')}`;
-  if (rule === 'nest' && path !== undefined) return `belongs in the ${tokenName(tokens.at(-2) ?? '')} object`;
-  return undefined;
+  // What is dropped for a reason of its own was not in its place.
+  if (!isOfBody(record) || (path === undefined && note !== undefined)) return undefined;
+  return lensNamed(rule)?.became?.(path?.split('/').slice(1).map(tokenName));
 }
 
 function dottedName(pointer: string): string {

@@ -16,7 +16,7 @@ import {
 import type { Path, ResponseRuleName } from '../rules/rule.ts';
 import { placedMembers } from '../rules/kinds/kinds.ts';
 import { ListPieces } from './list-pieces.ts';
-import type { ErrorForm, ErrorsRule } from '../rules/kinds/errors.ts';
+import { isOfErrors, type ErrorForm, type ErrorsRule } from '../rules/kinds/errors.ts';
 import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
 import { compileErrors } from './errors.ts';
@@ -127,7 +127,7 @@ export class ResponsePlan {
   appliesTo(status: number, deprecated: boolean): boolean {
     if (this.restoreLinks !== undefined) return true;
     const applied = this.rulesFor(status);
-    return deprecated ? applied.length > 0 : applied.some(({ rule }) => rule !== 'deprecations');
+    return deprecated ? applied.length > 0 : applied.some(({ readsDeprecated }) => readsDeprecated !== true);
   }
 
   /** True if a rule looks something up for responses with this status, which then are rewritten whole. */
@@ -208,7 +208,7 @@ export class ResponsePlan {
   private listFor({ status, deprecated, links }: ResponseContext): readonly number[] | undefined {
     if (links !== undefined && this.restoreLinks !== undefined) return undefined;
     const applied = this.rulesFor(status);
-    const rules = applied.filter(({ rule }) => rule !== 'deprecations');
+    const rules = applied.filter(({ readsDeprecated }) => readsDeprecated !== true);
     if (deprecated.length > 0 && rules.length < applied.length) return undefined;
     const known = this.lists.get(status);
     if (known !== undefined) return known === 'none' ? undefined : known;
@@ -302,7 +302,7 @@ export class ResponsePlan {
   }
 
   private readsTexts(status: number): boolean {
-    return this.rulesFor(status).some(({ rule }) => rule === 'errors');
+    return this.rulesFor(status).some(({ readsTexts }) => readsTexts === true);
   }
 
   private run(
@@ -355,7 +355,7 @@ function sourcesOf(
   const request = changes.flatMap((change) => change.request);
   const query = queryPlanOf(changes);
   const renaming = changes.find((change) => change.request.length > 0 || change.query !== undefined);
-  const hasErrors = changes.some(({ response }) => response.some(({ rule }) => rule === 'errors'));
+  const hasErrors = changes.some(({ response }) => response.some((rule) => isOfErrors(rule)));
   const declared = form === undefined || hasErrors ? undefined : renaming;
   return [
     ...inverted.map(({ rule, change }): RuleSource => {
@@ -364,7 +364,7 @@ function sourcesOf(
     ...changes.flatMap(({ id, response }) =>
       response.flatMap((rule): readonly RuleSource[] => {
         if (rule.rule === 'inverse') return [];
-        if (rule.rule === 'errors') return [(names) => compileErrors(rule, id, names, request, query, form)];
+        if (isOfErrors(rule)) return [(names) => compileErrors(rule, id, names, request, query, form)];
         return [(names) => [compileResponseRule(rule, id, names)]];
       }),
     ),
@@ -525,6 +525,6 @@ function changesOfRead(named: readonly Change[], writing: readonly Change[]): re
   if (!isRenamed) return named;
   return writing.map((change) => {
     if (named.includes(change)) return change;
-    return { ...change, query: [], response: change.response.filter(({ rule }) => rule === 'errors') };
+    return { ...change, query: [], response: change.response.filter((rule) => isOfErrors(rule)) };
   });
 }

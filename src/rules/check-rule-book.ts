@@ -43,7 +43,7 @@ import {
   templateFault,
   templateShape,
 } from './rule.ts';
-import { lensOf, placedMembers } from './kinds/kinds.ts';
+import { kindOf, placedMembers } from './kinds/kinds.ts';
 import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
 import { beginsWith, isSamePath, mayBeSame } from './kinds/paths.ts';
 import { keepsMember, namedMembers, whyWords } from './kinds/words.ts';
@@ -569,7 +569,7 @@ export interface Undoing {
  * of its own. An exact one undoes all that V1 bodies can have: V2's new names and values are none of V1's.
  */
 export function undoingOf(change: Change): Undoing | undefined {
-  if (change.request.every((rule) => lensOf(rule).unwraps !== undefined)) return undefined;
+  if (change.request.every((rule) => kindOf(rule).unwraps !== undefined)) return undefined;
   if (!isInverse(change))
     return change.response.length > 0 ? undefined : { inverse: 'one-way', losses: withoutInverse(change) };
   const losses = [...withoutInverse(change), ...inexactInverses(change)];
@@ -700,7 +700,7 @@ function lossWords({ change, how, from: old, to: given }: GivenName, fate: strin
 
 /** Lets the names move with the objects that they are in. */
 function follow(rule: RequestRule, given: readonly GivenName[]): void {
-  const wrapper = lensOf(rule).unwraps?.(rule);
+  const wrapper = kindOf(rule).unwraps?.(rule);
   const placed = pathsIn(rule, placedMembers(rule));
   for (const name of given) {
     const { at } = name;

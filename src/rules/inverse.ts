@@ -1,5 +1,5 @@
 import type { NoInverse, ResponsePlace, StatusPattern } from './kinds/kind.ts';
-import { type KindOfResponseRule, lensOf } from './kinds/kinds.ts';
+import { kindOf, type KindOfResponseRule, lensOf } from './kinds/kinds.ts';
 import { inverseValues } from './kinds/map.ts';
 import { shapeAtV2 } from './move.ts';
 import type { Change, Operation } from './rule-book.ts';
@@ -132,7 +132,7 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
   let wrapper: string | undefined;
   for (const change of changes.toReversed()) {
     for (const rule of change.request.toReversed()) {
-      wrapper = lensOf(rule).unwraps?.(rule) ?? wrapper;
+      wrapper = kindOf(rule).unwraps?.(rule) ?? wrapper;
       if (!isInverse(change)) continue;
       const inverse = inverseOf(rule, base, placeIn(wrapper, hasNulls(change)));
       if (typeof inverse === 'string') continue;

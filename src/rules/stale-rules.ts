@@ -9,7 +9,7 @@ import {
 import { InverseIndex, type InvertedRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
 import type { StalePart } from './kinds/book.ts';
 import { requestBookOf, responseBookOf } from './kinds/books.ts';
-import { lensOf, placedMembers } from './kinds/kinds.ts';
+import { kindOf, placedMembers } from './kinds/kinds.ts';
 import { beginsWith } from './kinds/paths.ts';
 import { keepsMember, namedMembers } from './kinds/words.ts';
 import type { SourceFault } from './rule-book-fault.ts';
@@ -281,7 +281,7 @@ function unseenParts(
     const { siblings } = { ...policies, ...change.policies };
     for (const declared of request.toReversed()) {
       const { rule } = declared;
-      const unwrapped = lensOf(rule).unwraps?.(rule);
+      const unwrapped = kindOf(rule).unwraps?.(rule);
       if (unwrapped !== undefined) {
         nextUnwrap =
           siblings === 'drop'

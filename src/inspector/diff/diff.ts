@@ -1,3 +1,4 @@
+import { isUnwrapping, lensNamed } from '../../rules/kinds/kinds.ts';
 import {
   type EditRecord,
   type PatchOperation,
@@ -55,7 +56,7 @@ function mark(record: EditRecord, index: number, { before, after, changes, seen 
   const places = from === undefined ? undefined : before.places.get(from);
   const source = places?.[nth] ?? places?.at(-1);
   const target = path === undefined ? undefined : after.places.get(path)?.at(-1);
-  const isWrapper = record.rule === 'unwrap';
+  const isWrapper = isUnwrapping(record.rule);
   return {
     index,
     change: record.change,
@@ -68,8 +69,8 @@ function mark(record: EditRecord, index: number, { before, after, changes, seen 
 }
 
 function spansOf({ rule }: EditRecord, place: Place): TextSpan[] {
-  if (rule === 'unwrap') return bracketsOf(place);
-  if (rule === 'rename' && place.key.end > place.key.start) return [place.key];
+  if (isUnwrapping(rule)) return bracketsOf(place);
+  if (lensNamed(rule)?.isOfName === true && place.key.end > place.key.start) return [place.key];
   return [{ start: place.key.start, end: place.value.end }];
 }
 
@@ -92,7 +93,7 @@ function withCreatedObjects(
   const all = [...marks];
   for (const { path } of created) {
     const first = records.findIndex(
-      (record) => record.path?.startsWith(`${path}/`) === true && record.rule === 'nest',
+      ({ from, path: to }) => from !== undefined && to?.startsWith(`${path}/`) === true,
     );
     const place = after.places.get(path)?.at(-1);
     const found = all[first];

@@ -36,6 +36,7 @@ import {
   requestEdits,
   responseEdits,
 } from './schema-edits.ts';
+import { headerKindOf, queryKindOf } from '../../rules/kinds/kinds.ts';
 import { parametersIn, shapeAtV2 } from '../../rules/move.ts';
 
 /** V1's description, as derived from V2's. */
@@ -488,19 +489,14 @@ function fieldOfV1(
   rule: HeaderRule,
 ): JsonObject | undefined {
   const is = (other: string): boolean => name.toLowerCase() === other.toLowerCase();
-  switch (rule.rule) {
-    case 'rename':
-      return is(rule.to) ? marked({ ...parameter, name: rule.field }, change) : parameter;
-    case 'set':
-    case 'default':
-      return is(rule.field) ? undefined : parameter;
-    case 'query':
-      return is(rule.to) ? marked({ ...parameter, name: rule.parameter, in: 'query' }, change) : parameter;
-    case 'map':
-      return is(rule.field) ? withValues(parameter, change, rule.values) : parameter;
-    case 'strip':
-      return parameter;
+  const moves = headerKindOf(rule).moves?.(rule) ?? [];
+  for (const { from, to } of moves) {
+    if (to === undefined || !is(to)) continue;
+    const place = 'query' in from ? { name: from.query, in: 'query' } : { name: from.header };
+    return marked({ ...parameter, ...place }, change);
   }
+  if (moves.length > 0 || !('field' in rule) || !is(rule.field)) return parameter;
+  return 'values' in rule ? withValues(parameter, change, rule.values) : undefined;
 }
 
 function editParameters(
@@ -510,7 +506,7 @@ function editParameters(
   description: Description,
 ): readonly unknown[] {
   const names = new Set(parameters.map((parameter) => queryName(followed(description, parameter))));
-  if (rule.rule === 'strip') {
+  if ('parameters' in rule) {
     const gone = rule.parameters.filter((name) => !names.has(name));
     if (gone.length === 0) return parameters;
     return [
@@ -518,15 +514,17 @@ function editParameters(
       ...gone.map((name) => marked({ name, in: 'query', deprecated: true, schema: {} }, change)),
     ];
   }
-  if (rule.rule === 'set' || rule.rule === 'default')
-    return withoutNeed(parameters, change, rule, description);
-  const affected = rule.rule === 'rename' ? rule.to : rule.parameter;
+  const kind = queryKindOf(rule);
+  if (kind.adds === true)
+    return withoutNeed(parameters, change, rule.parameter, kind.keepsPresent?.(rule) === true, description);
+  const renamed = kind.renames?.(rule);
+  const affected = renamed?.to ?? rule.parameter;
   if (!names.has(affected)) return parameters;
   return parameters.map((declared) => {
     const parameter = followed(description, declared);
     if (!isObject(parameter) || queryName(parameter) !== affected) return declared;
-    if (rule.rule === 'rename') return marked({ ...parameter, name: rule.parameter }, change);
-    if (rule.rule === 'map') return withValues(parameter, change, rule.values);
+    if (renamed !== undefined) return marked({ ...parameter, name: renamed.from }, change);
+    if ('values' in rule) return withValues(parameter, change, rule.values);
     if (!('conversion' in rule)) return declared;
     const follow = (part: unknown): unknown => followed(description, part);
     const back = inverseConversion(rule.conversion);
@@ -540,12 +538,13 @@ function editParameters(
 function withoutNeed(
   parameters: readonly unknown[],
   change: string,
-  rule: Extract<QueryRule, { rule: 'set' | 'default' }>,
+  name: string,
+  isForAbsent: boolean,
   description: Description,
 ): readonly unknown[] {
-  const isIt = (declared: unknown): boolean => queryName(followed(description, declared)) === rule.parameter;
+  const isIt = (declared: unknown): boolean => queryName(followed(description, declared)) === name;
   if (!parameters.some(isIt)) return parameters;
-  if (rule.rule === 'set') return parameters.filter((declared) => !isIt(declared));
+  if (!isForAbsent) return parameters.filter((declared) => !isIt(declared));
   return parameters.map((declared) => {
     const parameter = followed(description, declared);
     return isIt(declared) && isObject(parameter)

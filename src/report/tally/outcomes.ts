@@ -1,7 +1,8 @@
 import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
-import { changesValue } from '../../rules/kinds/kinds.ts';
+import { isOfErrors } from '../../rules/kinds/errors.ts';
+import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
 import { counted } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
@@ -248,7 +249,7 @@ export class ResponseChanges {
     const members = new Map<string, ListedMember>();
     for (const { change, rule, from, path } of list) {
       // Errors follow from the names in the request. Without a path, a second spelling or an empty container was dropped.
-      if (rule === 'errors' || path === undefined) continue;
+      if (isOfErrors({ rule }) || path === undefined) continue;
       const v1 = generalPointer(path);
       const member: DifferingMember =
         rule !== undefined && changesValue(rule)
@@ -406,7 +407,7 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
     if (edit.note === 'already-flat') continue;
     const known = rules.get(edit.change) ?? new Set();
     rules.set(edit.change, known.add(edit.rule));
-    if (!isUnwrapping(edit)) work = 'field-work';
+    if (!isFreeOfFields(edit)) work = 'field-work';
     if (work === 'url-only') work = 'unwrap-only';
   }
   const changes = [...rules].map(([change, names]) => ({
@@ -418,6 +419,6 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
 }
 
 /** Members that V1 ignored (siblings of the wrapper, a byte order mark) are no field work. */
-function isUnwrapping(edit: EditRecord): boolean {
-  return edit.rule === 'unwrap' || edit.note === 'sibling' || edit.note === 'byte-order-mark';
+function isFreeOfFields(edit: EditRecord): boolean {
+  return isUnwrapping(edit.rule) || edit.note === 'sibling' || edit.note === 'byte-order-mark';
 }

@@ -57,6 +57,7 @@ function compile(rule: DeprecationsRule, base: RuleBase, names: NameTable): Comp
     ...base,
     path: [],
     reach: path.length,
+    readsDeprecated: true,
     open: (opened) => openPath(opened, path),
     apply: (run) => {
       const deprecated = run.response?.deprecated ?? [];

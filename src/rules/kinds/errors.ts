@@ -36,6 +36,13 @@ export const ERROR_FORMS = {
   rails: { list: ['errors'], pointer: [], text: [], about: ['error', 'message'], isKeyed: true },
 } as const satisfies Record<string, ErrorForm>;
 
+/** True for a rule for errors: what it does follows from the names that the other rules gave. */
+export function isOfErrors<Rule extends { readonly rule?: string | undefined }>(
+  rule: Rule,
+): rule is Extract<Rule, ErrorsRule> {
+  return rule.rule === 'errors';
+}
+
 /** What people read of it. */
 export const words: ResponseWords<ErrorsRule> = {
   of: 'responses',

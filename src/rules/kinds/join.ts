@@ -46,6 +46,7 @@ export const kind: Kind<JoinRule> = { compile };
 /** The string is split again. */
 export const lens: Lens<JoinRule, ResponseSplitRule> = {
   changesValue: true,
+  joins: true,
   moves: ({ members, to }) => members.slice(0, 1).map((member) => ({ from: [member], to: [to] })),
   inverse: ({ members, to, with: separator, at }, objects) => [
     { rule: 'split', path: [...objects, to], to: members, with: separator, at },

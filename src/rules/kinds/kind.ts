@@ -22,6 +22,8 @@ export interface ResponseKind<Rule> extends ChangesValue {
 export interface Kind<Rule> extends ResponseKind<Rule> {
   /** True for a rule that can do nothing. */
   isIdle?(rule: Rule): boolean;
+  /** The member that a rule puts in the place of the body. */
+  unwraps?(rule: Rule): string;
   /** True for a rule that puts a member into a body that has none of its own. */
   makesBody?(rule: Rule): boolean;
 }
@@ -32,6 +34,8 @@ export interface QueryKind<Rule> {
   compile(rule: Rule): CompiledQueryRule;
   /** The parameter that a rule gives another name. */
   renames?(rule: Rule): { readonly from: string; readonly to: string };
+  /** True where a rule is about an absent parameter: one that is there stays. */
+  keepsPresent?(rule: Rule): boolean;
   /** True for rules that add a parameter to a query without any. */
   readonly adds?: true;
 }
@@ -71,8 +75,16 @@ export interface Lens<Rule, Undo> extends ChangesValue {
   readonly isOfName?: true;
   /** True where not only the path to its objects, but the members that a rule names may lead through the wrapper. */
   readonly leadsIn?: true;
-  /** The member that a rule puts in the place of the body. */
-  unwraps?(rule: Rule): string;
+  /** True where a rule is about an absent member: one that is there stays. */
+  isForAbsent?(rule: Rule): boolean;
+  /** True where a rule removes a member of this name from its objects. */
+  drops?(rule: Rule, name: string): boolean;
+  /** True where V1 itself called the members deprecated that a rule removes. */
+  readonly isDeprecating?: true;
+  /** True where a rule makes one member of several. */
+  readonly joins?: true;
+  /** What became of an attribute that V1's clients send, for its place in V2, if it has one: `is called title`. */
+  became?(place: Path | undefined): string | undefined;
 }
 
 /** The place of a member in both versions, as paths from the objects of a rule. */

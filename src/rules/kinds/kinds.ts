@@ -135,7 +135,7 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
   nest: nest.lens,
   rename: rename.lens,
   strip: strip.lens,
-  only: strip.lens,
+  only: strip.lensOfOnly,
   map: map.lens,
   set: set.lens,
   default: set.lens,
@@ -214,6 +214,19 @@ export function headerKindOf({ rule }: HeaderRule): HeaderKind<HeaderRule> {
 /** The name of a header rule in records: a parameter that becomes a field is moved. */
 export function headerRuleName({ rule }: HeaderRule): Exclude<HeaderRule['rule'], 'query'> | 'move' {
   return rule === 'query' ? 'move' : rule;
+}
+
+/** What the kind of this name does to names; undefined for a name that no request rule has. */
+export function lensNamed(rule: string): Lens<RequestRule, KindOfResponseRule> | undefined {
+  if (isConversionName(rule)) return convert.lens;
+  const lenses: Readonly<Record<string, Lens<RequestRule, KindOfResponseRule> | undefined>> = LENSES;
+  return Object.hasOwn(lenses, rule) ? lenses[rule] : undefined;
+}
+
+/** True for the name of the kind that puts a member in the place of the body. */
+export function isUnwrapping(rule: string): boolean {
+  const kinds: Readonly<Record<string, Kind<RequestRule> | undefined>> = REQUEST_KINDS;
+  return Object.hasOwn(kinds, rule) && kinds[rule]?.unwraps !== undefined;
 }
 
 /** True for a rule that gives a member another value, because V2's values differ from V1's. */

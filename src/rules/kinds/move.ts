@@ -58,6 +58,7 @@ export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
 /** The member moves back. Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
 export const lens: Lens<MoveRule, ResponseMoveRule> = {
+  became: (place) => place && `is ${place.join('.')}`,
   moves: ({ from, to }) => [{ from, to }],
   inverse: (rule, path, { inside }) => {
     const from = inside([...rule.in, ...rule.to]);

@@ -32,6 +32,7 @@ export const kind: Kind<NestRule> = { compile };
 
 /** The members come back to where they were, with null for those that V2 has not, where V1 had them all. */
 export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
+  became: (place) => place && `belongs in the ${place.at(-2)} object`,
   moves: ({ members, under }) => members.map((member) => ({ from: [member], to: [under, member] })),
   inverse: ({ members, under }, objects, { hasNulls }) => {
     const nulls = hasNulls ? members : [];

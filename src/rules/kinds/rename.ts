@@ -46,6 +46,7 @@ export const kind: Kind<RenameRule> = { compile };
 export const lens: Lens<RenameRule, RenameBackRule> = {
   moves: ({ member, to }) => [{ from: [member], to: [to] }],
   isOfName: true,
+  became: (place) => place && `is called ${place.at(-1)}`,
   inverse: ({ member, to }, objects) => [{ rule: 'rename', path: [...objects, to], to: member }],
 };
 

@@ -73,6 +73,7 @@ export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.lengt
 /** V1 had no such member: it goes. Of a `default`, only where it has the value that the rule gives it, as a client may have sent another. */
 export const lens: Lens<SetRule, ResponseStripRule> = {
   changesValue: true,
+  isForAbsent: ({ rule }) => rule === 'default',
   moves: () => [],
   inverse: (rule, objects) => {
     const path = [...objects, rule.member];
@@ -97,6 +98,7 @@ export const query: QueryKind<QuerySetRule> = {
     restore: (part) => (part.name === parameter && valueOf(part) === text ? undefined : part),
   }),
   adds: true,
+  keepsPresent: ({ rule }) => rule === 'default',
 };
 
 /** Its work on header fields. */

@@ -76,10 +76,25 @@ export const kind: Kind<StripRule | OnlyRule> = {
 };
 
 /** What is gone is gone. */
-export const lens: Lens<StripRule | OnlyRule, never> = {
+export const lens: Lens<StripRule, never> = {
   moves: () => [],
   inverse: () => 'lost',
+  drops: ({ members }, name) => members.includes(name),
+  isDeprecating: true,
+  became,
 };
+
+/** The same for `only`. */
+export const lensOfOnly: Lens<OnlyRule, never> = {
+  moves: () => [],
+  inverse: () => 'lost',
+  drops: ({ members }, name) => !members.includes(name),
+  became,
+};
+
+function became(place: Path | undefined): string | undefined {
+  return place === undefined ? 'is gone' : undefined;
+}
 
 /** The bytes of responses. */
 export const back: ResponseKind<ResponseStripRule> = {

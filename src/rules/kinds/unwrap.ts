@@ -22,13 +22,12 @@ export interface UnwrapRule {
 }
 
 /** Its work on the bytes of requests. */
-export const kind: Kind<UnwrapRule> = { compile };
+export const kind: Kind<UnwrapRule> = { compile, unwraps: ({ member }) => member };
 
 /** Responses have a wrapper of their own. */
 export const lens: Lens<UnwrapRule, never> = {
   moves: () => [],
   inverse: () => 'wrapped',
-  unwraps: ({ member }) => member,
 };
 
 /** What people read of it. */
