@@ -65,6 +65,8 @@ const READS: readonly (readonly [args: readonly string[], codes: Codes])[] = [
   [['init', '--v2', '?', '--v1', V2], INPUT],
   [['init', '--v2', V2, '--v1', '?'], INPUT],
   [['init', '--v2', V2, '--v1', V2, '--har', '?'], INPUT],
+  [['try', '--v2', '?', '--v1', V2], INPUT],
+  [['try', '--v2', V2, '--v1', '?'], INPUT],
   [['check', '--v2', '?', '--v1', V2], INPUT],
   [['check', '--v2', V2, '--v1', '?'], INPUT],
   [['draft', '--v2', V2, '--v1', '?'], INPUT],
