@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const page = read('docs/architecture.md');
+/** Both pages that name places. */
+const pages = page + read('docs/decisions/where-things-are.md').replaceAll('](../../src/', '](../src/');
 
 describe('docs/architecture.md', () => {
-  const places = [...page.matchAll(/\]\(\.\.\/(src\/[\w./-]+)\), `(\w+)`/g)].map(
+  const places = [...pages.matchAll(/\]\(\.\.\/(src\/[\w./-]+)\), `(\w+)`/g)].map(
     ([, file = '', name = '']) => ({
       file,
       name,
