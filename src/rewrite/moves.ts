@@ -1,4 +1,5 @@
 import { decodeQueryText, queryParts, valueOf, valuesInQuery, withValueInQuery } from '../http/target.ts';
+import { inverseConversion, textConverterOf } from '../rules/kinds/convert.ts';
 import { type Destination, parametersOf, type ParameterStep, type PatternText } from '../rules/move.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { looseSpelling, plainSpelling, readTemplate } from '../rules/rule.ts';
@@ -151,9 +152,9 @@ function convert(named: Map<string, string>, step: ParameterStep, isBack: boolea
     return !/^\.{0,2}$/.test(text);
   };
   const textOf = (name: string): string => decodeQueryText((named.get(name) ?? '').replaceAll('+', '%2B'));
-  const { rule, parameter } = step;
+  const { parameter } = step;
   const text = textOf(parameter);
-  if (rule === 'split') {
+  if ('to' in step) {
     if (isBack) return set(parameter, step.to.map(textOf).join(step.with));
     const parts = text.split(step.with);
     const extra = parts.length - step.to.length;
@@ -163,12 +164,13 @@ function convert(named: Map<string, string>, step: ParameterStep, isBack: boolea
     parts.splice(at, extra + 1, parts.slice(at, at + extra + 1).join(step.with));
     return parts.every((part, index) => set(step.to[index] ?? '', part));
   }
-  if (rule === 'map') {
+  if ('values' in step) {
     const found = step.values.find(({ from, to }) => (isBack ? to : from) === text);
     return found === undefined || set(parameter, isBack ? found.from : found.to);
   }
-  if ((rule === 'prefix') !== isBack) return set(parameter, step.with + text);
-  return !text.startsWith(step.with) || set(parameter, text.slice(step.with.length));
+  const conversion = isBack ? inverseConversion(step) : step;
+  const converted = typeof conversion === 'string' ? undefined : textConverterOf(conversion)(text);
+  return converted === undefined || set(parameter, converted);
 }
 
 function filled(
@@ -254,7 +256,7 @@ function addLink(root: LinkBranch, operation: Operation): void {
   }
   const known = new Set([...names, ...(to?.query ?? []).map(({ value }) => value.parameter)]);
   for (const step of to?.steps?.toReversed() ?? [])
-    if (step.rule === 'split' && step.to.every((name) => known.has(name))) known.add(step.parameter);
+    if ('to' in step && step.to.every((name) => known.has(name))) known.add(step.parameter);
   // A link to it lacks a part of V1's path or query.
   const isWhole = parametersOf(operation).every((name) => known.has(name));
   if (isWhole && namesWhatItReads(operation, segments)) branch.ends.push({ operation, names });

@@ -1,4 +1,3 @@
-import { printScalar } from '../../json/names.ts';
 import { generalPointer, tokenName } from '../../json/pointer.ts';
 import type { ReportTotals } from '../../report/report-totals.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
@@ -17,7 +16,6 @@ import {
   type RuleBook,
 } from '../../rules/rule-book.ts';
 import type {
-  MappedValue,
   Path,
   HeaderRule,
   QueryRule,
@@ -26,12 +24,12 @@ import type {
   ResponseRule,
 } from '../../rules/rule.ts';
 import {
-  conversionWords,
-  doneWords,
-  noEffectWords,
-  requestRuleWords,
-  responseRuleWords,
-} from '../../rules/kinds/words.ts';
+  doneToFieldWords,
+  headerRuleWords,
+  noQueryEffectWords,
+  queryRuleWords,
+} from '../../rules/kinds/head-words.ts';
+import { doneWords, noEffectWords, requestRuleWords, responseRuleWords } from '../../rules/kinds/words.ts';
 import { changesValue, headerRuleName } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,
@@ -205,10 +203,7 @@ const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
 function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {
   if (!isAbout(change, request)) return whyNotAbout(change, request);
   if (outcome.verdict === 'refused') return 'The request was refused.';
-  if (rule.rule === 'map') return `The query has no ${rule.parameter} with one of these values.`;
-  if (rule.rule === 'default') return `The query has ${rule.parameter} already.`;
-  const names = rule.rule === 'strip' ? rule.parameters : [rule.parameter];
-  return `The query has no ${names.join(', ')}.`;
+  return noQueryEffectWords(rule);
 }
 
 function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
@@ -219,23 +214,6 @@ function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
 function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): string {
   const concerned = on === 'every' ? 'every POST and PATCH' : on.join(' and ');
   return `The change concerns ${concerned}, not ${operation?.id ?? `this ${method}`}.`;
-}
-
-/** A query rule in words. */
-function queryRuleWords(rule: QueryRule): string {
-  if ('conversion' in rule) return conversionWords(rule.conversion, `?${rule.parameter}`);
-  switch (rule.rule) {
-    case 'rename':
-      return `rename ?${rule.parameter} to ?${rule.to}`;
-    case 'strip':
-      return `strip ${rule.parameters.map((name) => `?${name}`).join(', ')}`;
-    case 'set':
-      return `set ?${rule.parameter} to ${rule.text}`;
-    case 'default':
-      return `set ?${rule.parameter} to ${rule.text} where it is absent`;
-    case 'map':
-      return `map ${rule.with === undefined ? '' : 'the values in '}?${rule.parameter}: ${rule.values.map(({ from, to }) => `${from.text} to ${to.text}`).join(', ')}`;
-  }
 }
 
 /** Undefined for an empty body. */
@@ -283,7 +261,7 @@ function whyNot(
   const isAnywhere = 'in' in rule && rule.in[0] === '**';
   const isOfList = isAnywhere || ('in' in rule && rule.in[0] === '*');
   if (!isObject(read) && !isOfList) return 'The body is not an object.';
-  if (rule.rule === 'unwrap') return `There is no member ${rule.member}: the body is already flat.`;
+  if (!('in' in rule)) return noEffectWords(rule, 'The body');
   if (isAnywhere) return noEffectWords(rule, 'Each object of the body');
   const place = rule.in.length === 0 ? 'The body' : rule.in.join('.');
   const pointer = rule.in.map((step) => `/${step}`).join('');
@@ -323,10 +301,6 @@ export function policyViews(
     value: ruleBook.policies[policy],
     used: own.some((sign) => signs.has(sign)),
   }));
-}
-
-function valueWords(values: readonly MappedValue[]): string {
-  return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
 }
 
 /** A response rule in words, or the word `inverse`. */
@@ -396,30 +370,7 @@ function doneToField({ rule, from, to, note }: EditRecord, header: string): stri
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   if (to === undefined) return `${name} goes.`;
   const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
-  if (rule === 'move')
-    return `The query parameter ${(from ?? '').slice(1)} moves to the header field ${to}.${conflictNote}`;
-  if (rule === 'set') return `${name} gets the value that V2 needs.`;
-  if (rule === 'default') return `${name} is added, because it is absent.`;
-  if (rule === 'map') return `The value of the header field ${to} becomes the one that V2 has for it.`;
-  return `${name} is now called ${to}.${conflictNote}`;
-}
-
-/** A header rule in words, such as `rename X-Account to X-Tenant-Id`. */
-export function headerRuleWords(rule: HeaderRule): string {
-  switch (rule.rule) {
-    case 'rename':
-      return `rename ${rule.field} to ${rule.to}`;
-    case 'set':
-      return `set ${rule.field}`;
-    case 'default':
-      return `set ${rule.field} where it is absent`;
-    case 'strip':
-      return `strip ${rule.fields.join(', ')}`;
-    case 'map':
-      return `map ${rule.field}: ${valueWords(rule.values)}`;
-    case 'query':
-      return `move the query parameter ${rule.parameter} to ${rule.to}`;
-  }
+  return doneToFieldWords(rule, { name, from: (from ?? '').slice(1), to }) + conflictNote;
 }
 
 function parentOf(pointer: string | undefined): string | undefined {

@@ -1,0 +1,148 @@
+import { printScalar } from '../../json/names.ts';
+import type { HeaderMapRule, QueryMapRule } from './map.ts';
+import { type ByName, type HeaderRule, headerRuleName, type QueryRule } from './kinds.ts';
+import type { HeaderQueryRule } from './query.ts';
+import type { HeaderRenameRule, QueryRenameRule } from './rename.ts';
+import type { HeaderSetRule, QuerySetRule } from './set.ts';
+import type { HeaderStripRule, QueryStripRule } from './strip.ts';
+import { conversionWords } from './words.ts';
+
+/*
+ * What people read of the rules for queries and header fields. It stands here and not in the modules of the kinds, because an edge
+ * worker loads it only for its operators.
+ */
+
+/** What people read of a rule for queries. */
+interface QueryWords<Rule> {
+  say(rule: Rule): string;
+  /** Why it had no effect on a query; when absent, that the query has none of its parameters. */
+  none?(rule: Rule): string;
+}
+
+const RENAME: QueryWords<QueryRenameRule> = {
+  say: ({ parameter, to }) => `rename ?${parameter} to ?${to}`,
+};
+
+const STRIP: QueryWords<QueryStripRule> = {
+  say: ({ parameters }) => `strip ${parameters.map((name) => `?${name}`).join(', ')}`,
+};
+
+const SET: QueryWords<QuerySetRule> = {
+  say: ({ parameter, text }) => `set ?${parameter} to ${text}`,
+};
+
+const DEFAULT: QueryWords<QuerySetRule> = {
+  say: (rule) => `${SET.say(rule)} where it is absent`,
+  none: ({ parameter }) => `The query has ${parameter} already.`,
+};
+
+const MAP: QueryWords<QueryMapRule> = {
+  say: ({ parameter, values, with: separators }) => {
+    const pairs = values.map(({ from, to }) => `${from.text} to ${to.text}`);
+    return `map ${separators === undefined ? '' : 'the values in '}?${parameter}: ${pairs.join(', ')}`;
+  },
+  none: ({ parameter }) => `The query has no ${parameter} with one of these values.`,
+};
+
+const QUERY_WORDS: ByName<Exclude<QueryRule, { conversion: unknown }>, QueryWords<QueryRule>> = {
+  rename: RENAME,
+  strip: STRIP,
+  set: SET,
+  default: DEFAULT,
+  map: MAP,
+};
+
+/** A query rule in words, such as `rename ?sort to ?order`. */
+export function queryRuleWords(rule: QueryRule): string {
+  if ('conversion' in rule) return conversionWords(rule.conversion, `?${rule.parameter}`);
+  return QUERY_WORDS[rule.rule].say(rule);
+}
+
+/** Why a query rule had no effect. */
+export function noQueryEffectWords(rule: QueryRule): string {
+  const words: QueryWords<QueryRule> | undefined = 'conversion' in rule ? undefined : QUERY_WORDS[rule.rule];
+  const names = 'parameters' in rule ? rule.parameters : [rule.parameter];
+  return words?.none?.(rule) ?? `The query has no ${names.join(', ')}.`;
+}
+
+/** The places of an edit of a field, as people read them. */
+interface FieldPlaces {
+  /** The field before: `The header field X-Account`. */
+  readonly name: string;
+  /** The parameter of the query that it comes from. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What people read of a rule for header fields. */
+interface HeaderWords<Rule> {
+  say(rule: Rule): string;
+  /** What an edit did, in one sentence. */
+  done(places: FieldPlaces): string;
+  /** True where V2 gets a field that the client did not send. */
+  readonly adds?: true;
+}
+
+const FIELD_RENAME: HeaderWords<HeaderRenameRule> = {
+  say: ({ field, to }) => `rename ${field} to ${to}`,
+  done: ({ name, to }) => `${name} is now called ${to}.`,
+};
+
+const FIELD_SET: HeaderWords<HeaderSetRule> = {
+  say: ({ field }) => `set ${field}`,
+  done: ({ name }) => `${name} gets the value that V2 needs.`,
+  adds: true,
+};
+
+const FIELD_DEFAULT: HeaderWords<HeaderSetRule> = {
+  say: ({ field }) => `set ${field} where it is absent`,
+  done: ({ name }) => `${name} is added, because it is absent.`,
+  adds: true,
+};
+
+const FIELD_STRIP: HeaderWords<HeaderStripRule> = {
+  say: ({ fields }) => `strip ${fields.join(', ')}`,
+  done: ({ name, to }) => `${name} is now called ${to}.`,
+};
+
+const FIELD_MAP: HeaderWords<HeaderMapRule> = {
+  say: ({ field, values }) =>
+    `map ${field}: ${values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ')}`,
+  done: ({ to }) => `The value of the header field ${to} becomes the one that V2 has for it.`,
+};
+
+const FIELD_MOVE: HeaderWords<HeaderQueryRule> = {
+  say: ({ parameter, to }) => `move the query parameter ${parameter} to ${to}`,
+  done: ({ from, to }) => `The query parameter ${from} moves to the header field ${to}.`,
+  adds: true,
+};
+
+/** By the names that records have. */
+const HEADER_WORDS: Readonly<Record<ReturnType<typeof headerRuleName>, HeaderWords<HeaderRule>>> = {
+  rename: FIELD_RENAME,
+  set: FIELD_SET,
+  default: FIELD_DEFAULT,
+  strip: FIELD_STRIP,
+  map: FIELD_MAP,
+  move: FIELD_MOVE,
+};
+
+function headerWordsNamed(rule: string): HeaderWords<HeaderRule> | undefined {
+  const words: Readonly<Record<string, HeaderWords<HeaderRule> | undefined>> = HEADER_WORDS;
+  return Object.hasOwn(words, rule) ? words[rule] : undefined;
+}
+
+/** A header rule in words, such as `rename X-Account to X-Tenant-Id`. */
+export function headerRuleWords(rule: HeaderRule): string {
+  return HEADER_WORDS[headerRuleName(rule)].say(rule);
+}
+
+/** What an edit of a field did, by the name of the rule in its record. */
+export function doneToFieldWords(rule: string, places: FieldPlaces): string {
+  return headerWordsNamed(rule)?.done(places) ?? `${places.name} is now called ${places.to}.`;
+}
+
+/** True for an edit that gives V2 a field which the client did not send, by the name of the rule in its record. */
+export function addsField(rule: string): boolean {
+  return headerWordsNamed(rule)?.adds === true;
+}
