@@ -178,8 +178,12 @@ function serviceCondition(
     return { about, level: 'note', label: `${name} failed lately`, sentence: since, place };
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
-  if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH))
-    return { about, level: 'note', label: `${name} fails at times`, sentence: share, place };
+  if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH)) {
+    // A few requests that all failed are too few for more than a note, and still no failures at times.
+    const isAlways = failed === requests;
+    const label = isAlways ? `${name} fails` : `${name} fails at times`;
+    return { about, level: 'note', label, sentence: share, place, ...(isAlways ? failingSince : {}) };
+  }
   return { about, level: 'good', label: `${name} responds`, sentence: share };
 }
 

@@ -80,6 +80,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ['V2 that fails half of its requests', v2(10, 5), 'bad: V2 fails'],
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
   ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
+  ['V2 that fails the only three', v2(3, 3, { failed: true, requests: 3, since: 0 }), 'note: V2 fails'],
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
   [
     'V2 that is gone since a moment ago',
