@@ -3,10 +3,9 @@ import { hexValue } from '../http/chunk-size.ts';
 import { looksLikeJson } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonDocument } from '../json/document.ts';
-import { decodeString, scalarOf } from '../json/names.ts';
 import { Slab, type Tape, type WorkMemory } from '../json/tape.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
-import type { RequestRule } from '../rules/rule.ts';
+import { formText, ruleInText } from '../rules/kinds/texts.ts';
 import {
   currentName,
   type Draft,
@@ -38,7 +37,6 @@ const AMPERSAND = 0x26;
 const PERCENT = 0x25;
 const PLUS = 0x2b;
 const EQUALS = 0x3d;
-const QUOTE = 0x22;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
@@ -386,51 +384,6 @@ export function inText(change: Change): Change {
   return { ...change, request: change.request.map(ruleInText) };
 }
 
-function ruleInText(rule: RequestRule): RequestRule {
-  if (rule.rule === 'set' || rule.rule === 'default') {
-    const value = JsonDocument.read(encoder.encode(rule.json));
-    return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
-  }
-  if ('conversion' in rule || 'elements' in rule || rule.rule === 'split')
-    return { ...rule, isOfTexts: true };
-  if (rule.rule !== 'map') return rule;
-  const values = rule.values.map(({ from, to }) => ({
-    from: scalarOf(from.text),
-    to: scalarOf(textOfScalar(to)),
-  }));
-  return { ...rule, values };
-}
-
-/** The same value with texts in the place of numbers, true, false and null: as JSON, and decoded. */
-function inTexts(document: JsonDocument, node: number): { readonly json: string; readonly value: unknown } {
-  const children = [...document.childrenOf(node)].map((child) => ({
-    name: document.nameOf(child),
-    ...inTexts(document, child),
-  }));
-  switch (document.kindOf(node)) {
-    case 'object': {
-      const members = children.map(({ name, json }) => `${JSON.stringify(name)}:${json}`);
-      const value = Object.fromEntries(children.map((child) => [child.name, child.value]));
-      return { json: `{${members.join(',')}}`, value };
-    }
-    case 'array':
-      return {
-        json: `[${children.map(({ json }) => json).join(',')}]`,
-        value: children.map(({ value }) => value),
-      };
-    case 'string':
-    case 'scalar': {
-      const value = textOf(document.valueOf(node));
-      return { json: JSON.stringify(value), value };
-    }
-  }
-}
-
-/** A form says null by an empty value. */
-function textOfScalar({ isString, text }: { readonly isString: boolean; readonly text: string }): string {
-  return !isString && text === 'null' ? '' : text;
-}
-
 /** The place of one field in a form: up to `end`, its name up to `equals`, which is `end` for a field without a value. */
 interface FieldPlace {
   readonly start: number;
@@ -713,7 +666,7 @@ function meaningOf(json: Uint8Array): string | undefined {
 
 function meaningAt(document: JsonDocument, node: number, isRoot: boolean): string | undefined {
   const kind = document.kindOf(node);
-  if (kind === 'string' || kind === 'scalar') return JSON.stringify(textOf(document.valueOf(node)));
+  if (kind === 'string' || kind === 'scalar') return JSON.stringify(formText(document.valueOf(node)));
   const children = [...document.childrenOf(node)];
   const names = children.map((child) => (kind === 'array' ? '' : document.nameOf(child)));
   const inner = children.map((child) => meaningAt(document, child, false));
@@ -973,7 +926,7 @@ class DraftFields {
     const names = field === undefined ? [] : (this.fields[field]?.name ?? []);
     const isField = others.length === 0 && names.length === own + 1;
     if (literal !== undefined && field !== undefined && isField)
-      this.place(field, inside, own, textOf(literal));
+      this.place(field, inside, own, formText(literal));
     else this.add(literal, value, inside);
   }
 
@@ -985,7 +938,7 @@ class DraftFields {
   ): void {
     if (literal !== undefined) {
       const name = steps.map((step) => namePart(step, this.fields[this.last]?.name ?? []));
-      this.added.push({ after: this.last, name, value: textOf(literal) });
+      this.added.push({ after: this.last, name, value: formText(literal) });
     } else if (value !== undefined && value.node >= 0)
       this.value(value, value.node, steps, value.origin === undefined ? -1 : partOfHolder(value.origin));
     else if (value instanceof DraftObject) this.object(value, steps);
@@ -1000,12 +953,6 @@ class DraftFields {
 function namePart({ text, part }: Step, names: readonly NamePart[]): NamePart {
   const own = names[part];
   return own?.text === text ? own : { text, raw: encoded(text) };
-}
-
-/** The text of a JSON string or scalar as a form says it. */
-function textOf(json: Uint8Array): string {
-  if (json[0] === QUOTE) return decodeString(json, 0, json.length);
-  return textOfScalar({ isString: false, text: decoder.decode(json) });
 }
 
 /** The position of a member's name among the parts of the names of its fields. */

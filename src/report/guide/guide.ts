@@ -4,11 +4,13 @@ import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
-import { type Conversion, inverseConversion } from '../../rules/kinds/convert.ts';
+import { inverseConversion } from '../../rules/kinds/convert.ts';
+import { addsField } from '../../rules/kinds/head-words.ts';
+import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
-import type { MappedValue } from '../../rules/rule.ts';
+import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
@@ -334,7 +336,7 @@ class CallGuide {
     const after =
       moved === undefined ? `${this.method} ${v2Target(path, edits, book)}` : (shape.atV2 ?? moved.v2);
     const heads = {
-      before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (isAdding(rule) ? undefined : header)))}`,
+      before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (addsField(rule) ? undefined : header)))}`,
       after: `${after}${fieldLines(edits.map(({ to }) => to))}`,
     };
     const members = v2Members(shape);
@@ -562,29 +564,18 @@ function nameAt(place: string | undefined): string | undefined {
 }
 
 /** Tells whoever changes a client how a rule changes a value; empty where the member's places say all. */
-function valueWords(rule: {
-  readonly rule: string;
-  readonly conversion?: Conversion;
-  readonly values?: readonly MappedValue[];
-  readonly json?: string;
-}): string {
-  const { conversion, values, json } = rule;
-  if (conversion !== undefined) return conversionRemark(conversion);
-  if (values !== undefined) return pairWords(values);
-  if (json === undefined || json.length > MAX_VALUE_CHARACTERS) return '';
-  return rule.rule === 'set'
-    ? `V2 needs the value ${json}`
-    : `V2 needs a value; ${json} is sent for you today`;
+function valueWords(rule: QueryRule | RequestRule): string {
+  if ('conversion' in rule) return conversionRemark(rule.conversion);
+  if ('values' in rule) return pairWords(rule.values);
+  if (!('json' in rule) || rule.json.length > MAX_VALUE_CHARACTERS) return '';
+  return lensOf(rule).isForAbsent?.(rule) === true
+    ? `V2 needs a value; ${rule.json} is sent for you today`
+    : `V2 needs the value ${rule.json}`;
 }
 
 function pairWords(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string {
   const pairs = values.slice(0, MAX_PAIRS).map(({ from, to }) => `${from.text} is ${to.text}`);
   return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
-}
-
-/** Whether V2 gets a field by this rule even if the client did not send it. */
-function isAdding(rule: EditRecord['rule']): boolean {
-  return rule === 'set' || rule === 'default' || rule === 'move';
 }
 
 /** Header lines without their values. */
