@@ -549,6 +549,7 @@ test.each([
   ],
   ["{ rename: a, to: b, in: '**' }, { only: [x], in: y }, { rename: d, to: e, in: '**' }", undefined],
   ['{ list: a, of: v }, { unlist: b, of: v }, { entries: c, name: k, value: v }', undefined],
+  ["{ entries: a, name: k, value: v, in: '**' }", /entries of "\*\*\.a" is not exact/],
   [
     '{ entries: a, name: k, value: v, to: b }, { strip: b }',
     /"a" is put to "b", which change "change" then strips/,

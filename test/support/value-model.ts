@@ -117,7 +117,13 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
     const change = rule.rule === 'unlist' ? unlisted : listed;
     const changed = value === null ? null : change(rule.elements, value, isText);
     if (changed === undefined) return refuse();
-    return new Map([...without(rule.member, rule.to), [rule.to, changed]]);
+    // In its place, because the order of members is that of pairs.
+    return new Map(
+      [...object].flatMap(([name, one]): [string, Value][] => {
+        if (name === rule.member) return [[rule.to, changed]];
+        return name === rule.to ? [] : [[name, one]];
+      }),
+    );
   }
   switch (rule.rule) {
     case 'rename':

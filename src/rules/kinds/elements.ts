@@ -144,6 +144,11 @@ export function bookOf(
       policies: ['conflict', 'value'],
       learn: ({ in: objects, member, to }, facts) => facts.become(objects, [member], [to]),
       gives: 'put',
+      inexact: (rule) => {
+        if (!('elements' in rule) || rule.elements.are !== 'pairs' || rule.in[0] !== '**') return [];
+        const of = printPath([...rule.in, rule.member]);
+        return [`the inverse of ${word} of ${of} is not exact: of one inside of another the name is a value`];
+      },
       patched: (rule) => {
         if (!('elements' in rule) || rule.elements.are !== 'pairs' || !makesList(rule)) return undefined;
         const [of, to] = [printPath([...rule.in, rule.member]), printPath([...rule.in, rule.to])];
