@@ -65,6 +65,20 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     this.byName.set(to, renamed);
   }
 
+  /** Adds each parameter of a name under another name, behind it; returns them. */
+  copy(from: string, to: string): readonly Parameter[] {
+    const copies: Parameter[] = [];
+    const all = this.parameters.splice(0).flatMap((parameter) => {
+      if (parameter.isRemoved || parameter.part.name !== from) return [parameter];
+      const copy = { ...parameter, part: withName(parameter.part, to) };
+      copies.push(copy);
+      return [parameter, copy];
+    });
+    for (const parameter of all) this.parameters.push(parameter);
+    this.byName.set(to, copies);
+    return copies;
+  }
+
   /** Adds a parameter to the end. */
   add(name: string, text: string): void {
     const raw = `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;

@@ -50,7 +50,7 @@ export class QueryPlan {
     this.renames = rules.toReversed().flatMap((rule) => queryKindOf(rule).renames?.(rule) ?? []);
     this.ruled = new Set([
       ...rules.flatMap((rule) => ('parameter' in rule ? rule.parameter : [])),
-      ...this.renames.map(({ to }) => to),
+      ...rules.flatMap((rule) => ('to' in rule ? rule.to : [])),
     ]);
     this.adds = rules.some((rule) => queryKindOf(rule).adds === true);
   }

@@ -33,6 +33,7 @@ type QueryMap = Extract<QueryRule, { rule: 'map' }>;
 
 const RENAME: QueryRule = { rule: 'rename', parameter: 'old', to: 'new' };
 const BRACKETS: QueryRule = { rule: 'rename', parameter: 'filter[type]', to: 'filter[kind of]' };
+const COPY: QueryRule = { rule: 'copy', parameter: 'old', to: 'new one' };
 const STRIP: QueryRule = { rule: 'strip', parameters: ['gone', 'é'] };
 const MAP: QueryRule = {
   rule: 'map',
@@ -58,6 +59,15 @@ describe('a raw query', () => {
     ['keeps the V2 name alone', RENAME, '?new=2', '?new=2'],
     ['gets encoded names', BRACKETS, '?filter%5Btype%5D=1', '?filter%5Bkind%20of%5D=1'],
     ['keeps the brackets of its sender', BRACKETS, '?filter[type]=1', '?filter[kind%20of]=1'],
+    [
+      'has a copy behind each of a name',
+      COPY,
+      '?old=1&x&old=%32',
+      '?old=1&new%20one=1&x&old=%32&new%20one=%32',
+    ],
+    ['has a copy without a value', COPY, '?old', '?old&new%20one'],
+    ['loses what is in the place of a copy', COPY, '?new+one=2&old=1', '?old=1&new%20one=1'],
+    ['keeps the second name alone', COPY, '?new+one=2', '?new+one=2'],
     ['loses a parameter with one ampersand', STRIP, '?a=1&gone=2&b=3', '?a=1&b=3'],
     ['loses all of a name', STRIP, '?gone&%C3%A9=1&a&gone=2', '?a'],
     ['that is emptied goes with its question mark', STRIP, '?gone=1', ''],
@@ -289,6 +299,7 @@ const conversions: fc.Arbitrary<QueryRule> = fc
 type QueryConversion = Extract<QueryRule, { conversion: unknown }>;
 const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
   ruleOf('rename', { parameter: name, to: name }).filter(({ parameter, to }) => parameter !== to),
+  ruleOf('copy', { parameter: name, to: name }).filter(({ parameter, to }) => parameter !== to),
   ruleOf('strip', { parameters: fc.uniqueArray(name, { minLength: 1, maxLength: 2 }) }),
   ruleOf('map', {
     parameter: name,
@@ -329,6 +340,18 @@ function applied(
       return pairs
         .filter(([key]) => key !== rule.to)
         .map(([key, text]) => [key === rule.parameter ? rule.to : key, text]);
+    case 'copy':
+      if (!pairs.some(([key]) => key === rule.parameter)) return [...pairs];
+      return pairs
+        .filter(([key]) => key !== rule.to)
+        .flatMap(([key, text]) =>
+          key === rule.parameter
+            ? [
+                [key, text],
+                [rule.to, text],
+              ]
+            : [[key, text]],
+        );
     case 'map':
       return pairs.map(([key, text]) => [
         key,
@@ -344,6 +367,16 @@ function applied(
       ]);
   }
 }
+
+test('a copy is taken back from links, and logged by both names', () => {
+  const plan = planOf([COPY]);
+  expect(plan.restore('?old=1&new+one=1&x=2')).toBe('?old=1&x=2');
+  expect(plan.restore('?new+one=1')).toBe('');
+  expect(plan.rewrite('?new+one=0&old=1').records).toEqual([
+    { change: 'c', rule: 'copy', from: '?new one', note: 'conflict' },
+    { change: 'c', rule: 'copy', from: '?old', path: '?new one', note: 'conflict' },
+  ]);
+});
 
 test('names and values are those that an independent reader of queries comes to', () => {
   let rewritten = 0;
@@ -368,7 +401,7 @@ test('parts that no rule names keep their characters and their order', () => {
       const named = new Set(
         rules.flatMap((rule) => {
           if (rule.rule === 'strip') return rule.parameters;
-          return rule.rule === 'rename' ? [rule.parameter, rule.to] : [rule.parameter];
+          return 'to' in rule ? [rule.parameter, rule.to] : [rule.parameter];
         }),
       );
       const others = (text: string): readonly string[] =>

@@ -734,7 +734,7 @@ limits: { depth: 0 }
     on: every, response: [ { map: { a: b, '"a"': c }, of: data.x } ]
       change "c": map has the value "a" already; remove one of the two
     on: every, query: [ { nest: [a], under: b } ]
-      changes[0].query[0] is not a rule: it needs rename, strip, map, set, default, scale, prefix, unprefix or date; did you mean "set"?
+      changes[0].query[0] is not a rule: it needs rename, strip, map, set, default, copy, scale, prefix, unprefix or date; did you mean "set"?
     on: every, query: [ { rename: a } ] → changes[0].query[0].to is missing; write to: and the new name
     on: every, query: [ { rename: a, to: a } ]
       change "c": rename gives "a" the name it has; write the V2 name in to

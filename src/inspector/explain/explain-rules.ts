@@ -29,7 +29,13 @@ import {
   noQueryEffectWords,
   queryRuleWords,
 } from '../../rules/kinds/head-words.ts';
-import { doneWords, noEffectWords, requestRuleWords, responseRuleWords } from '../../rules/kinds/words.ts';
+import {
+  doneWords,
+  keepsMember,
+  noEffectWords,
+  requestRuleWords,
+  responseRuleWords,
+} from '../../rules/kinds/words.ts';
 import { changesValue, headerRuleName } from '../../rules/kinds/kinds.ts';
 import type {
   ChangeView,
@@ -357,6 +363,7 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
     return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
   }
   if (path === undefined) return `${name} goes.`;
+  if (keepsMember(rule)) return `${name} is copied to ${path.slice(1)}.`;
   if (rule === 'transform')
     return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
   if (changesValue(rule))

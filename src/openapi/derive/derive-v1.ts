@@ -518,6 +518,11 @@ function editParameters(
   if (kind.adds === true)
     return withoutNeed(parameters, change, rule.parameter, kind.keepsPresent?.(rule) === true, description);
   const renamed = kind.renames?.(rule);
+  // V1 had no second name.
+  if ('to' in rule && renamed === undefined) {
+    const isOther = (declared: unknown): boolean => queryName(followed(description, declared)) !== rule.to;
+    return names.has(rule.to) ? parameters.filter(isOther) : parameters;
+  }
   const affected = renamed?.to ?? rule.parameter;
   if (!names.has(affected)) return parameters;
   return parameters.map((declared) => {

@@ -1,7 +1,7 @@
 import { type Book, formOf } from './book.ts';
 import { beginsWith, isSamePath, printPath } from './paths.ts';
 import type { Path } from '../../edits/run.ts';
-import type { Kind, Lens, StatusPattern, Words } from './kind.ts';
+import type { Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
 import { compilePlaced, placesFault, placesOf } from './move.ts';
 import type { ResponseStripRule } from './strip.ts';
 
@@ -23,6 +23,25 @@ export interface ResponseCopyRule {
   readonly to: Path;
   readonly status: readonly StatusPattern[];
 }
+
+/** Adds every query parameter `parameter` of a V1 request under the name `to` as well. */
+export interface QueryCopyRule {
+  readonly rule: 'copy';
+  readonly parameter: string;
+  readonly to: string;
+}
+
+/** Its work on queries. V1 had no parameter of the second name: one that is there goes, and so does that of a link. */
+export const query: QueryKind<QueryCopyRule> = {
+  compile: ({ parameter, to }) => ({
+    apply: (run) => {
+      if (run.named(parameter) === undefined) return;
+      const isConflict = run.drop(to, 'conflict');
+      run.record(run.copy(parameter, to), isConflict ? 'conflict' : undefined);
+    },
+    restore: (part) => (part.name === to ? undefined : part),
+  }),
+};
 
 /** Its work on the bytes of requests. */
 export const kind: Kind<CopyRule> = { compile: compilePlaced };
@@ -56,7 +75,7 @@ export const words: Words<CopyRule, ResponseCopyRule> = {
 const COPIED_TO = 'The path of the copy; makes objects on the way. Each * is the one in copy.';
 
 /** How a rule book has it. */
-export const book: Book<CopyRule, ResponseCopyRule> = {
+export const book: Book<CopyRule, ResponseCopyRule, QueryCopyRule> = {
   request: {
     form: ({ strict, memberPath, inside }) =>
       formOf(
@@ -95,6 +114,23 @@ export const book: Book<CopyRule, ResponseCopyRule> = {
     effect: ['copies '],
     effectOn: ({ path, from }) => [[...path, ...from]],
     same: ({ from, to }) => [from, to],
+  },
+  query: {
+    form: ({ strict, parameter }) =>
+      formOf(
+        strict({ copy: parameter, to: parameter.describe('The second name.') }).describe(
+          'Adds a query parameter under another name as well, each time it occurs.',
+        ),
+        ({ copy, to }, { path }) => [
+          { rule: { rule: 'copy', parameter: copy, to }, parts: [[...path, 'copy']] },
+        ],
+      ),
+    faults: ({ rule, parts }, fault) => {
+      if (rule.parameter === rule.to)
+        fault(parts[0] ?? [], `copy gives "${rule.to}" the name it has; write another in to`);
+    },
+    looksFor: ({ parameter }) => [parameter],
+    learn: ({ to }, names) => names.add(to),
   },
 };
 

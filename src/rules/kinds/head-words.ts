@@ -1,4 +1,5 @@
 import { printScalar } from '../../json/names.ts';
+import type { QueryCopyRule } from './copy.ts';
 import type { HeaderMapRule, QueryMapRule } from './map.ts';
 import { type ByName, type HeaderRule, headerRuleName, type QueryRule } from './kinds.ts';
 import type { HeaderQueryRule } from './query.ts';
@@ -21,6 +22,10 @@ interface QueryWords<Rule> {
 
 const RENAME: QueryWords<QueryRenameRule> = {
   say: ({ parameter, to }) => `rename ?${parameter} to ?${to}`,
+};
+
+const COPY: QueryWords<QueryCopyRule> = {
+  say: ({ parameter, to }) => `copy ?${parameter} to ?${to}`,
 };
 
 const STRIP: QueryWords<QueryStripRule> = {
@@ -46,6 +51,7 @@ const MAP: QueryWords<QueryMapRule> = {
 
 const QUERY_WORDS: ByName<Exclude<QueryRule, { conversion: unknown }>, QueryWords<QueryRule>> = {
   rename: RENAME,
+  copy: COPY,
   strip: STRIP,
   set: SET,
   default: DEFAULT,

@@ -10,7 +10,7 @@ import {
   type ResponseConvertRule,
 } from './convert.ts';
 import * as copy from './copy.ts';
-import type { CopyRule, ResponseCopyRule } from './copy.ts';
+import type { CopyRule, QueryCopyRule, ResponseCopyRule } from './copy.ts';
 import * as deprecations from './deprecations.ts';
 import type { DeprecationsRule } from './deprecations.ts';
 import type { ErrorsRule } from './errors.ts';
@@ -79,7 +79,13 @@ export type RequestRule =
   | SplitRule;
 
 /** A query rule: one declaration for the query of a V1 request. A closed union. */
-export type QueryRule = QueryRenameRule | QueryStripRule | QueryMapRule | QuerySetRule | QueryConvertRule;
+export type QueryRule =
+  | QueryRenameRule
+  | QueryCopyRule
+  | QueryStripRule
+  | QueryMapRule
+  | QuerySetRule
+  | QueryConvertRule;
 
 /** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
 export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
@@ -151,6 +157,7 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
 /** The kinds of query rules. */
 const QUERY_KINDS: ByName<Exclude<QueryRule, QueryConvertRule>, QueryKind<QueryRule>> = {
   rename: rename.query,
+  copy: copy.query,
   strip: strip.query,
   map: map.query,
   set: set.query,

@@ -634,6 +634,15 @@ test('a rule for any depth is undone at every depth, and in what refers to itsel
   expect(tree.example).toEqual({ a: 'x', children: [{ a: 'y' }] });
 });
 
+test('a copy of a query parameter is in V2 alone', async () => {
+  const description = v2({ type: 'object' });
+  const parameter = (name: string): object => ({ name, in: 'query', schema: text });
+  description.paths['/api/v2/things'].post.parameters = [parameter('a'), parameter('b')];
+  const book = `{ id: c, summary: s, on: [create], query: [{ copy: a, to: b }, { copy: a, to: x }] }`;
+  const { paths } = await derived(description, book);
+  expect(paths['/api/v1/things'].post.parameters).toEqual([parameter('a')]);
+});
+
 test('a list is what V1 has for it, in both directions', async () => {
   const email = { type: 'object', required: ['address'], properties: { address: text, id: text } };
   const pair = { type: 'object', properties: { key: text, value: ref('Value') } };
