@@ -10,7 +10,7 @@ import type {
   SavedDraft,
   ShownMigration,
 } from '../../draft-desk.ts';
-import { postJson, useAsked, useAttempt } from '../admin-client.ts';
+import { getJson, postJson, useAsked, useAttempt } from '../admin-client.ts';
 import { counted } from '../format.ts';
 import type { Go } from '../page-state.ts';
 import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visibleText } from '../parts.tsx';
@@ -20,17 +20,27 @@ type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
 
 /** A draft whose questions are answered one by one: what each answer does to an example request, the examples, and where it is saved. */
 export function Questions({ go, announce }: QuestionsProps): VNode {
-  const [asked, setAsked] = useState('draft');
-  const { response, failure } = useAsked<DraftView>(asked);
-  const [answered, setAnswered] = useState<DraftView | undefined>(undefined);
-  const view = answered ?? response;
+  const { response, failure } = useAsked<DraftView>('draft');
+  const [later, setLater] = useState<DraftView | undefined>(undefined);
+  const [fault, attempt] = useAttempt();
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const view = later ?? response;
   if (view === undefined) return <Loading failure={failure} subject="the draft" />;
-  const open = (question: string): void => {
-    setAnswered(undefined);
-    setAsked(`draft?question=${encodeURIComponent(question)}`);
+  // One after the other: a question that is opened while an answer is on its way is read after it, and stays open.
+  const show = async (load: () => Promise<DraftView>): Promise<DraftView> => {
+    const own = last.current.then(load);
+    last.current = own.catch(() => undefined);
+    const mine = last.current;
+    const next = await own;
+    if (last.current === mine) setLater(next);
+    return next;
   };
-  const take = (next: DraftView): void => {
-    setAnswered(next);
+  const open = (question: string): void =>
+    void attempt(async () => {
+      await show(() => getJson<DraftView>(`draft?question=${encodeURIComponent(question)}`));
+    });
+  const answer = async (command: object): Promise<void> => {
+    const next = await show(() => postJson<DraftView>('draft/answer', command));
     const left = next.questions.filter(({ isAnswered }) => !isAnswered).length;
     announce(left === 0 ? 'All questions are answered.' : `Answered: ${counted(left, 'question')} left.`);
   };
@@ -62,9 +72,14 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
         {view.current === undefined ? (
           <p class="empty">Every question is answered. Try the examples, then save.</p>
         ) : (
-          <Question key={view.current.id} question={view.current} take={take} />
+          <Question key={view.current.id} question={view.current} give={answer} />
         )}
       </div>
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
       <Save view={view} />
       <Examples key={view.folder} examples={view.examples} go={go} />
     </section>
@@ -74,10 +89,10 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
 /** One question, with its answers and what the chosen one does. */
 function Question({
   question,
-  take,
+  give,
 }: {
   readonly question: AskedQuestion;
-  readonly take: (next: DraftView) => void;
+  readonly give: (command: object) => Promise<void>;
 }): VNode {
   const { id, text, operations, parts, isAnswered } = question;
   const likeliest = ({ answers }: AskedQuestion['parts'][number]): string =>
@@ -91,7 +106,7 @@ function Question({
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
   const send = async (command: object): Promise<void> => {
-    await attempt(async () => take(await postJson<DraftView>('draft/answer', { question: id, ...command })));
+    await attempt(() => give({ question: id, ...command }));
   };
   const shown =
     taken[last]?.effect ?? parts[last]?.answers.find(({ effect }) => effect !== undefined)?.effect;
