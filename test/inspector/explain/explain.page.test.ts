@@ -117,7 +117,7 @@ test('the page explains by the first operation of a rule book without the one of
   await page.locator('#explain-operation option', { hasText: 'close_bill' }).waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   await page.getByRole('region', { name: 'Explanation' }).waitFor();
-  expect(await page.getByLabel('Operation').inputValue()).toBe('close_bill');
+  expect(await page.getByLabel('Operation', { exact: true }).inputValue()).toBe('close_bill');
   expect(complaints).toEqual([]);
 });
 

@@ -355,7 +355,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
   await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
   const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
-  expect(await page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
+  await expect.poll(() => page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
   await row(/field work/);
   await row(/2 of 4/);
   // A word narrows the table, a heading sorts it, and a row opens to what its client does.
@@ -418,7 +418,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await expect.poll(() => page.locator('.entry').count()).toBe(4);
   // The guide has its style where it is opened from the page.
   await page.goto(`${gateway.adminOrigin}/report?client=${client}&format=html`);
-  expect(await page.locator('body').evaluate((body) => getComputedStyle(body).maxWidth)).toBe('960px');
+  expect(await page.locator('body').evaluate((body) => getComputedStyle(body).maxWidth)).toBe('672px');
   const reason = 'wrapper-not-object at /data';
   await page.goto(`${gateway.adminOrigin}/?view=traffic&filter=client:${client}%20would:refused`);
   await expect

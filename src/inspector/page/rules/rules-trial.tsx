@@ -87,7 +87,7 @@ function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
   useLayoutEffect(follow, [lines]);
   return (
     <div class="book-editor">
-      <div class="line-numbers" ref={numbers} aria-hidden>
+      <div class="line-numbers" ref={numbers} tabIndex={-1} aria-hidden>
         {Array.from({ length: lines }, (_, index) => (
           <span key={index} class={classes(faulty.has(index + 1) && 'faulty')} title={faulty.get(index + 1)}>
             {index + 1}
