@@ -13,7 +13,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { resourcePath } from '../../rules/inverse.ts';
 import { isRewritten } from '../../rules/rule-book.ts';
-import { changesValue } from '../../rules/kinds/kinds.ts';
+import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
 import type { ResponseCopy } from '../response-copy.ts';
 
 /**
@@ -68,7 +68,7 @@ export function addFindings(
 function differences(records: readonly EditRecord[]): ResponseDifference[] {
   const { wrapper } = new MovedMembers(records);
   return records
-    .filter(({ rule, note }) => rule !== 'unwrap' && note === undefined)
+    .filter(({ rule, note }) => !isUnwrapping(rule) && note === undefined)
     .slice(0, MAX_DIFFERENCES)
     .flatMap(({ change, rule, from, path }) =>
       from === undefined

@@ -14,7 +14,7 @@ import type { RequestRule } from '../../../src/rules/rule.ts';
 
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 
-const FOLDERS = ['edits', 'rules', 'rewrite', 'migrate', 'inspector', 'report', 'openapi/derive'];
+const FOLDERS = ['edits', 'rules', 'rewrite', 'migrate', 'gateway', 'inspector', 'report', 'openapi/derive'];
 
 test('only the modules of kinds know a kind by its name', () => {
   const names = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])].join('|');
