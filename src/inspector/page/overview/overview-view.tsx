@@ -38,7 +38,8 @@ export function OverviewView({ go, nameOf, whose, onCommand }: OverviewViewProps
   // What stands in the table of problems, or is the verdict, is not said again.
   const others = items.filter(
     ({ place, sentence: words }) =>
-      !known.has(place.filter ?? '') && !(verdict.level !== 'good' && verdict.sentence.startsWith(words)),
+      !known.has(place.filter ?? '') &&
+      !(verdict.level !== 'good' && (verdict.sentence.startsWith(words) || words.endsWith(verdict.sentence))),
   );
   const problems = others.filter(({ level }) => level !== 'good');
   const facts = others.filter(({ level }) => level === 'good');
