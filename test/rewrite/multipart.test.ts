@@ -487,9 +487,12 @@ test('however the bytes are cut, the same is sent, and files and their order sta
         const body = bodyOf(...all);
         const whole = outcomeOf(body);
         const [sent, refusal] = streamed(body, cuts, { heldFileBytes });
+        const isFile = ([header]: Part): boolean => header.includes('filename');
+        // What is before a file that is not held back is decided without what follows: a wrapper that comes later saves nothing.
+        const isRefusedBefore = (at: number): boolean =>
+          /^4\d\d /.test(outcomeOf(bodyOf(...all.slice(0, at))));
         if (refusal === undefined) {
           expect(sent).toBe(whole);
-          const isFile = ([header]: Part): boolean => header.includes('filename');
           let at = 0;
           for (const [, content] of all.filter(isFile)) {
             at = sent.indexOf(`\r\n\r\n${content}\r\n--B`, at);
@@ -497,7 +500,8 @@ test('however the bytes are cut, the same is sent, and files and their order sta
             at += 1;
           }
         } else if (heldFileBytes === 1 << 18) expect(whole).toMatch(/^4\d\d /);
-        else expect(`${whole} ${refusal}`).toMatch(/^4\d\d |send all fields before the files/);
+        else if (!all.some((part, at) => at > 0 && isFile(part) && isRefusedBefore(at)))
+          expect(`${whole} ${refusal}`).toMatch(/^4\d\d |send all fields before the files/);
       },
     ),
     { numRuns: fuzzRuns(400) },
