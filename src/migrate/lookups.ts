@@ -210,7 +210,7 @@ export class Lookups {
       node = indexOf(document, node, by).get(key);
     }
     if (node === undefined || document.kindOf(node) !== 'object') return undefined;
-    return document.valueOf(node).slice();
+    return new Uint8Array(document.valueOf(node));
   }
 
   private tell(address: string, { status, body, cause, ms }: LookupResult): void {

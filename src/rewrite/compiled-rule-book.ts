@@ -4,8 +4,6 @@ import { compileJsonPatches } from './json-patch.ts';
 import { type FormatPlans, LoadableRuleBook } from './loadable-rule-book.ts';
 import { MultipartStream } from './multipart.ts';
 
-export type { RequestPlan } from './loadable-rule-book.ts';
-
 /** Compiles the rules for forms, multipart bodies and patches: an isolate at the edge imports this with its first one of them. */
 export function formatPlans(book: RuleBook): FormatPlans {
   return {

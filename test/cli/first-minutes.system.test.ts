@@ -183,7 +183,7 @@ webhooks:
     const helps = await commandRuns(['check', 'serve'].map((name) => [name, '--help']));
     const [ofCheck, ofServe] = helps.map(({ out }) => out.match(/^ +--[\w-]+/gm));
     // What a report prints, of which descriptions, is a choice of `check` alone, and to insist one of `serve`.
-    const own = new Set(['--json', '--format', '--v1', '--v2', '--log', '--zone', '--force']);
+    const own = new Set(['--json', '--format', '--v1', '--v2', '--log', '--zone', '--all', '--force']);
     const shared = (flags: readonly string[] | null | undefined): readonly string[] =>
       (flags ?? []).map((flag) => flag.trim()).filter((flag) => !own.has(flag));
     expect(shared(ofCheck).length).toBeGreaterThan(40);

@@ -141,7 +141,7 @@ describe('report', () => {
   test.each([
     [
       ['--guide', '--client', '42dd', '--format', 'csv'],
-      '--guide cannot be printed as csv; its formats are text, md, html, json, skill.',
+      '--guide cannot be printed as csv; its formats are text, md, html, mail, eml, json, skill.',
     ],
     [['--census', '--format', 'csv'], '--census cannot be printed as csv; its formats are text, md, json.'],
     [['--digest', '--format', 'csv'], '--digest cannot be printed as csv; its formats are text, md, json.'],

@@ -284,7 +284,7 @@ function compareForms(
   if (typeof outcome !== 'string' && expected !== 'refused') {
     // The elements of a list [] cannot always be told apart: better none than other ones.
     expect(outcome.detail).toContain('cannot express the lists');
-    expect(expected).toContain('[');
+    expect(expected).toMatch(/\[|"":/);
     unsaid += 1;
   } else if (typeof outcome === 'string') {
     const found = readForm(outcome);
