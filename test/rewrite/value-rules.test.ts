@@ -550,6 +550,8 @@ test.each([
   ["{ rename: a, to: b, in: '**' }, { only: [x], in: y }, { rename: d, to: e, in: '**' }", undefined],
   ['{ list: a, of: v }, { unlist: b, of: v }, { entries: c, name: k, value: v }', undefined],
   ["{ entries: a, name: k, value: v, in: '**' }", /entries of "\*\*\.a" is not exact/],
+  ["{ move: b.b, to: c, in: '**' }", /move of "\*\*\.b\.b" is not exact/],
+  ["{ move: b, to: c, in: '**' }", undefined],
   [
     '{ entries: a, name: k, value: v, to: b }, { strip: b }',
     /"a" is put to "b", which change "change" then strips/,

@@ -113,6 +113,11 @@ export const book: Book<MoveRule, ResponseMoveRule> = {
     },
     learn: (rule, facts) => facts.move(rule.in, rule.from, rule.to),
     gives: 'moved',
+    inexact: (rule) => {
+      if (rule.in[0] !== '**' || (rule.from.length === 1 && rule.to.length === 1)) return [];
+      const of = printPath([...rule.in, ...rule.from]);
+      return [`the inverse of move of ${of} is not exact: of one inside of another the place is not known`];
+    },
   },
   response: {
     mayBeAnywhere: true,
