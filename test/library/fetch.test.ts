@@ -6,7 +6,7 @@ import { createMigration, type Migration } from '../../src/library/capture-gatew
 import { migrateFetch } from '../../src/library/fetch.ts';
 import { migrateV1 } from '../../src/library/hono.ts';
 import { listening } from '../support/listening.ts';
-import { testRuleBook } from '../support/rule-book.ts';
+import { bookWithLookup, testRuleBook } from '../support/rule-book.ts';
 
 const INVERSE = { rule: 'inverse', status: ['2xx'] } as const;
 
@@ -45,31 +45,7 @@ test('a request that is not under /api/v1 reaches the service as the same object
 });
 
 test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
-  const { changes, ...book } = testRuleBook();
-  const [first] = changes;
-  if (first === undefined) throw new Error('the book has no changes');
-  const migration = createMigration({
-    ...book,
-    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
-    changes: [
-      {
-        ...first,
-        on: ['list'],
-        request: [],
-        response: [
-          {
-            rule: 'lookup',
-            path: ['data', '*', 'owner_id'],
-            address: { before: '/users?ids=', after: '', by: 'id' },
-            take: ['name'],
-            as: 'owner',
-            absent: 'omit',
-            status: ['2xx'],
-          },
-        ],
-      },
-    ],
-  });
+  const migration = createMigration(bookWithLookup({ before: '/users?ids=', after: '', by: 'id' }));
   const seen: string[] = [];
   const serve = migrateFetch(migration, ({ url, headers, method }) => {
     seen.push(`${method} ${url} ${headers.get('authorization')} ${headers.get('host')}`);

@@ -3,7 +3,7 @@ import { createMiddleware } from 'hono/factory';
 import { expect, test } from 'vitest';
 import { createMigration, type Migration } from '../../src/library/capture-gateway.ts';
 import { migrateV1 } from '../../src/library/hono.ts';
-import { testRuleBook } from '../support/rule-book.ts';
+import { bookWithLookup, testRuleBook } from '../support/rule-book.ts';
 
 const INVERSE = { rule: 'inverse', status: ['2xx'] } as const;
 
@@ -132,31 +132,7 @@ test('another application gets V1 whole, and one in a folder of another runs on 
 });
 
 test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
-  const { changes, ...book } = testRuleBook();
-  const [first] = changes;
-  if (first === undefined) throw new Error('the book has no changes');
-  const migration = createMigration({
-    ...book,
-    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
-    changes: [
-      {
-        ...first,
-        on: ['list'],
-        request: [],
-        response: [
-          {
-            rule: 'lookup',
-            path: ['data', '*', 'owner_id'],
-            address: { before: '/users?ids=', after: '', by: 'id' },
-            take: ['name'],
-            as: 'owner',
-            absent: 'omit',
-            status: ['2xx'],
-          },
-        ],
-      },
-    ],
-  });
+  const migration = createMigration(bookWithLookup({ before: '/users?ids=', after: '', by: 'id' }));
   const app = new Hono<Variables>();
   app.use(count);
   app.use(migrateV1(migration, app));

@@ -1,4 +1,6 @@
 import type { Operation, Policies, RuleBook } from '../../src/rules/rule-book.ts';
+import type { LookupAddress } from '../../src/edits/run.ts';
+import type { ResponseRule } from '../../src/rules/rule.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 
 const POLICIES: Policies = {
@@ -79,4 +81,25 @@ export function compiledTestRuleBook(over: Partial<RuleBook> = {}): CompiledRule
 /** The limits of a rule book of tests, with another one for bodies of requests. */
 export function bodyLimit(body: number): Pick<RuleBook, 'limits'> {
   return { limits: { ...testRuleBook().limits, body } };
+}
+
+/** A book whose list of deals has its owners looked up at `address`. */
+export function bookWithLookup(address: LookupAddress): RuleBook {
+  const { changes, ...book } = testRuleBook();
+  const [first] = changes;
+  if (first === undefined) throw new Error('the book has no changes');
+  const lookup: ResponseRule = {
+    rule: 'lookup',
+    path: ['data', '*', 'owner_id'],
+    address,
+    take: ['name'],
+    as: 'owner',
+    absent: 'omit',
+    status: ['2xx'],
+  };
+  return {
+    ...book,
+    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
+    changes: [{ ...first, on: ['list'], request: [], response: [lookup] }],
+  };
 }
