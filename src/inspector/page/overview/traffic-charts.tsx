@@ -169,7 +169,7 @@ function answeredSeries(points: readonly SeriesPoint[]): readonly ChartSeries[] 
     ...(isSome(nobody)
       ? [
           {
-            name: 'nobody in time',
+            name: 'client left',
             kind: 'bar',
             color: '--fault',
             look: 'dotted',
@@ -260,7 +260,7 @@ function figures(points: readonly SeriesPoint[], by: SeriesStep, within: string,
     numberColumn('V2', ({ answered }) => answered.v2),
     numberColumn('V1', ({ answered }) => answered.v1),
     numberColumn('The gateway', ({ answered }) => answered.gateway),
-    numberColumn('Nobody in time', ({ answered }) => answered.nobody),
+    numberColumn('Client left', ({ answered }) => answered.nobody),
     numberColumn('Failed', ({ failed }) => failed),
     numberColumn('On purpose', ({ onPurpose }) => onPurpose),
     timeColumn('Median ms', ({ latency }) => latency?.median),
