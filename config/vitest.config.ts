@@ -63,8 +63,8 @@ function fastTier(): TestProjectInlineConfiguration {
       exclude: ['**/node_modules/**', ...others],
       pool: 'threads',
       isolate: false,
-      // Properties are played at a tenth of their runs here; `npm run test:long` plays them all.
-      env: { FUZZ: process.env['FUZZ'] ?? '0.1' },
+      // Properties are played at a twentieth of their runs here; `npm run test:long` plays them all.
+      env: { FUZZ: process.env['FUZZ'] ?? '0.05' },
     },
   };
 }
