@@ -19,3 +19,11 @@ test('every promise names a test that exists, in words of its title', () => {
   });
   expect(broken).toEqual([]);
 });
+
+test('every suite that decides about a subject exists', () => {
+  const named = [...readFileSync('test/README.md', 'utf8').matchAll(/`([\w/.-]+\.ts)`/g)].map(
+    ([, file = '']) => file,
+  );
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((file) => !existsSync(`test/${file}`))).toEqual([]);
+});
