@@ -20,20 +20,29 @@ export function printSchema(schema: z.ZodType): string {
   return `${JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }), undefined, 2)}\n`;
 }
 
+/** What stands above the fields of the rewrite log. */
+const LOG_FIELDS_HEAD = `# Fields of the rewrite log
+
+Generated from [entry.schema.json](../../config/entry.schema.json) by \`npm run generate\`; [operating.md](../operating.md#the-rewrite-log) has an example.
+
+| field | present | meaning |
+|---|---|---|
+`;
+
 /** The pages with generated tables. */
 const SETTINGS_PAGE = 'docs/settings.md';
-const TABLES_PAGE = 'docs/operating.md';
+const EXIT_CODES_PAGE = 'docs/operating.md';
 
 /** Returns every generated text by path; `read` gives the current text of a file by its path. */
 export async function generatedTexts(
   read: (file: string) => string,
 ): Promise<readonly (readonly [file: string, text: string])[]> {
-  const withExitCodes = replaceTable(read(TABLES_PAGE), 'exit-codes', exitCodesTable());
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
     [SETTINGS_PAGE, replaceTable(read(SETTINGS_PAGE), 'settings', settingsTable())],
-    [TABLES_PAGE, replaceTable(withExitCodes, 'log-fields', logFieldsTable())],
+    [EXIT_CODES_PAGE, replaceTable(read(EXIT_CODES_PAGE), 'exit-codes', exitCodesTable())],
+    ['docs/api/rewrite-log.md', logFieldsPage()],
     ['deploy/kubernetes/monitoring/rules.yaml', prometheusRule(RULE_FILES.map(read))],
   ];
 }
@@ -44,14 +53,14 @@ function replaceTable(page: string, name: string, table: string): string {
   return page.replace(marked, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
 }
 
-/** Returns the fields of a rewrite log entry as a Markdown table, from the schema of the log. */
-function logFieldsTable(): string {
+/** Returns the page with the fields of a rewrite log entry, from the schema of the log. */
+function logFieldsPage(): string {
   const { properties = {}, required = [] } = z.toJSONSchema(entrySchema, { target: 'draft-7', io: 'input' });
   const rows = Object.entries(properties).map(([name, field]) => {
     const presence = required.includes(name) ? 'always' : '';
     return `| \`${name}\` | ${presence} | ${typeof field === 'boolean' ? '' : meaningOf(field)} |`;
   });
-  return ['| field | present | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+  return `${LOG_FIELDS_HEAD}${rows.join('\n')}\n`;
 }
 
 function meaningOf({ type, description, enum: values }: z.core.JSONSchema.BaseSchema): string {

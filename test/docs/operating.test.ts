@@ -64,8 +64,9 @@ describe('docs/operating.md', () => {
     const titles = new Set(panels.map(({ title }) => title));
     const named = (cell: string): readonly string[] =>
       [...cell.matchAll(/\*([^*]+)\*/g)].map(([, title = '']) => title);
-    const rowsOf = (heading: string): readonly (readonly string[])[] => {
-      const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+    const sectionOf = (heading: string): string =>
+      page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+    const rowsIn = (section: string): readonly (readonly string[])[] => {
       const lines = section.split('\n').filter((line) => line.startsWith('| '));
       return lines.slice(1).map((line) => line.slice(2, -2).split(' | '));
     };
@@ -74,7 +75,7 @@ describe('docs/operating.md', () => {
       const alerts = [...read('deploy/prometheus/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
         ([, name = '']) => name,
       );
-      const rows = rowsOf('Alerts');
+      const rows = rowsIn(sectionOf('Alerts'));
       expect(rows.map(([name]) => name)).toEqual(alerts.map((name) => `\`${name}\``));
       for (const row of rows) {
         expect(row).toHaveLength(4);
@@ -88,18 +89,25 @@ describe('docs/operating.md', () => {
     });
 
     test('every symptom of the troubleshooting that a metric shows has a panel, with its codes', () => {
-      const rows = rowsOf('Troubleshooting');
+      // A part names the panel of all its rows above its table; a row may name others.
+      const rows = sectionOf('Troubleshooting')
+        .split('\n### ')
+        .slice(1)
+        .flatMap((part) => {
+          const [above = ''] = part.split('\n| ');
+          return rowsIn(part).map((row) => [row[0] ?? '', named(`${above}${row.join(' ')}`)] as const);
+        });
       expect(rows.length).toBeGreaterThan(20);
-      const without = rows.filter(([, , , cell]) => cell === '–').map(([symptom]) => symptom);
+      const without = rows.filter(([, shown]) => shown.length === 0).map(([symptom]) => symptom);
       expect(without).toEqual([
         'an HTTP/2 connection ends with `ENHANCE_YOUR_CALM`',
         'V2 no longer compresses its responses',
         'the inspector asks for a token',
         'the inspector shows no values',
       ]);
-      for (const [symptom = '', , , cell = ''] of rows.filter((row) => row[3] !== '–')) {
-        const [first = ''] = named(cell);
-        expect([symptom, named(cell).filter((title) => !titles.has(title))]).toEqual([symptom, []]);
+      for (const [symptom, shown] of rows) {
+        const [first = ''] = shown;
+        expect([symptom, shown.filter((title) => !titles.has(title))]).toEqual([symptom, []]);
         if (!/^[45]\d\d `/.test(symptom)) continue;
         const codes = [...symptom.matchAll(/`([a-z0-9-]+)`/g)].map(([, code = '']) => code);
         const expression = panels.find(({ title }) => title === first)?.targets?.[0]?.expr ?? '';
