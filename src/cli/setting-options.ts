@@ -224,17 +224,27 @@ function settingGroup(name: string): string {
   return Object.entries(HELP).find(([, lines]) => name in lines)?.[0] ?? 'Other settings:';
 }
 
-/** Returns the settings as a Markdown table. */
-export function settingsTable(): string {
-  const rows = allSettings.map((setting) => {
-    const unit = unitOf(setting);
-    const initial =
-      setting.initial === undefined || setting.initial === '' ? 'unset' : `\`${setting.initial}\`${unit}`;
-    const words = acceptedWords(setting).map((word) => `\`${word}\``);
-    const meaning = [sentenceOf(setting), ...(words.length === 0 ? [] : [`Values: ${words.join(', ')}.`])];
-    return `| \`${environmentName(setting)}\` | ${initial} | ${meaning.join(' ').replaceAll('|', '\\|')} |`;
+/** Returns the settings with their defaults as Markdown: a table for each heading of `--help`. */
+export function settingsTables(): string {
+  const headings = [...new Set([...Object.keys(HELP), ...allSettings.map(({ name }) => settingGroup(name))])];
+  const tables = headings.map((heading) => {
+    const rows = allSettings.filter(({ name }) => settingGroup(name) === heading).map(settingRow);
+    return [
+      `## ${heading.replace(/:$/, '')}`,
+      '',
+      '| setting | default | meaning |',
+      '|---|---|---|',
+      ...rows,
+    ];
   });
-  return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+  return tables.map((lines) => `${lines.join('\n')}\n`).join('\n');
+}
+
+function settingRow(setting: Setting<unknown>): string {
+  const initial = setting.initial === undefined || setting.initial === '' ? '' : `=${setting.initial}`;
+  const words = acceptedWords(setting).map((word) => `\`${word}\``);
+  const meaning = [sentenceOf(setting), ...(words.length === 0 ? [] : [`Values: ${words.join(', ')}.`])];
+  return `| \`${environmentName(setting)}${initial}\` | ${meaning.join(' ').replaceAll('|', '\\|')} |`;
 }
 
 /** Returns the settings as a file of environment variables, all commented out. */
