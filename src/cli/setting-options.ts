@@ -229,13 +229,7 @@ export function settingsTables(): string {
   const headings = [...new Set([...Object.keys(HELP), ...allSettings.map(({ name }) => settingGroup(name))])];
   const tables = headings.map((heading) => {
     const rows = allSettings.filter(({ name }) => settingGroup(name) === heading).map(settingRow);
-    return [
-      `## ${heading.replace(/:$/, '')}`,
-      '',
-      '| setting | default | meaning |',
-      '|---|---|---|',
-      ...rows,
-    ];
+    return [`## ${heading.replace(/:$/, '')}`, '', '| setting | meaning |', '|---|---|', ...rows];
   });
   return tables.map((lines) => `${lines.join('\n')}\n`).join('\n');
 }

@@ -63,6 +63,18 @@ describe.each(pages)('$file', ({ file, text }) => {
     expect([...named].filter((name) => !known.has(name))).toEqual([]);
   });
 
+  test('every row of a table has as many cells as its head', () => {
+    const tables = text.match(/(?:^\|.*\n)+/gm) ?? [];
+    const ragged = tables.flatMap((table) => {
+      const cells = table
+        .trim()
+        .split('\n')
+        .map((row) => row.split(/(?<!\\)\|/).length);
+      return cells.every((count) => count === cells[0]) ? [] : [table.split('\n')[0]];
+    });
+    expect(ragged).toEqual([]);
+  });
+
   test('has one title', () => {
     const outside = text.replaceAll(/^```[^]*?^```$/gm, '');
     expect(outside.match(/^# /gm)).toHaveLength(1);
