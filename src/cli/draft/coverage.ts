@@ -13,7 +13,7 @@ import {
   readJsonText,
   templateOf,
 } from '../../openapi/description.ts';
-import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
+import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { OneDirection, Shape } from '../../openapi/shape.ts';

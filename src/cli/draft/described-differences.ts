@@ -9,7 +9,7 @@ import {
   memberOf,
   objectIn,
 } from '../../openapi/description.ts';
-import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
+import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';

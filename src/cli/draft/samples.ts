@@ -8,7 +8,7 @@ import {
   templateOf,
 } from '../../openapi/description.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
-import { keywordIn } from '../../openapi/draft/compare-shapes.ts';
+import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { ANY_SHAPE, type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';

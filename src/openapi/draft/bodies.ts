@@ -11,7 +11,7 @@ import {
   templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withRemarks } from '../shape.ts';
-import { singular, wordsOf } from './compare-shapes.ts';
+import { singular, wordsOf } from './names.ts';
 
 /** How a body is written: JSON, or the fields of a form, of which each value is a text. */
 export type BodyForm = 'json' | 'form' | 'multipart';

@@ -1,6 +1,25 @@
 import type { Path } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
+import {
+  type Conversion,
+  conversions,
+  type FoundValue,
+  isListedAlike,
+  keywordIn,
+  type NamedShape,
+  textUnits,
+  unitsIn,
+} from './conversions.ts';
+import {
+  isAlike,
+  isRelatedName,
+  isSameName,
+  nameSimilarity,
+  plainName,
+  singularName,
+  wordsOf,
+} from './names.ts';
 
 /** Words about a version of a shape, which a description shows or recorded traffic. */
 export interface ShapeSource {
@@ -17,21 +36,6 @@ const MARGIN = 0.05;
 
 /** The doubt about members that only their types and places make likely. */
 export const NO_LINK = 'neither name, description nor content says that they are the same';
-
-/** Words that tell a unit or a form of a value, wherever they are. */
-const UNITS: ReadonlySet<string> = new Set(
-  `cent cents pence pennies minor major dollars euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
-  ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
-  epoch unix timestamp iso utc percent percentage pct ratio fraction bps permille
-  bytes kb mb gb kib mib gib kilobytes megabytes bits px pixels pt dpi
-  mm cm km metre metres meter meters millimetres centimetres kilometres kilometers miles mile ft feet foot inch inches yards
-  sqm sqft m2 ft2 acres hectares kg kilograms grams mg lb lbs oz celsius fahrenheit kelvin deg degrees rad radians kmh mph kw kwh`.split(
-    /\s+/,
-  ),
-);
-
-/** Words that tell a unit at the end of a name only. */
-const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
 
 /** Confidence from which a rule is proposed; below, it is a question. */
 export const PROPOSED_FROM = 0.6;
@@ -135,24 +139,6 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'move',
   'nest',
 ];
-
-/** A rule that converts a value, without the path: its word, and the members beside it. */
-export interface Conversion {
-  readonly word:
-    | 'scale'
-    | 'quote'
-    | 'unquote'
-    | 'prefix'
-    | 'unprefix'
-    | 'date'
-    | 'list'
-    | 'entries'
-    | 'unlist';
-  readonly options: readonly (readonly [name: string, value: FoundValue])[];
-}
-
-/** A value of an enumeration. */
-export type FoundValue = string | number | boolean;
 
 /** Places of one object at which its findings are repeated, and objects of one body that are compared: the nearest ones. */
 const MAX_PLACES = 20;
@@ -523,41 +509,6 @@ function nestUnder(
   return { under, members, confidence, evidence };
 }
 
-/** True for names that differ in case and separators only. */
-function isSameName(one: string, other: string): boolean {
-  return wordsOf(one).join('') === wordsOf(other).join('');
-}
-
-/** The words of a name in snake case, kebab case or camel case, in lower case. */
-export function wordsOf(name: string): readonly string[] {
-  const known = wordsByName.get(name);
-  if (known !== undefined) return known;
-  const words = splitWords(name);
-  // Descriptions have some thousand names; their texts are not kept.
-  if (name.length < 100 && wordsByName.size < 50_000) wordsByName.set(name, words);
-  return words;
-}
-
-/** A word in the singular, as far as its ending tells. */
-export function singular(word: string): string {
-  if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
-  if (word.length > 4 && /(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
-  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
-}
-
-const wordsByName = new Map<string, readonly string[]>();
-
-function splitWords(name: string): readonly string[] {
-  return name
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^\p{L}\d]+/u)
-    .filter((word) => word !== '');
-}
-
-/** A member as far as its value is concerned. */
-type NamedShape = Pick<LooseMember, 'name' | 'shape'>;
-
 /** A member that only one version has, with its place among the others. */
 interface LooseMember {
   readonly name: string;
@@ -632,43 +583,6 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
 function typeWords({ types }: Shape): string {
   return [...types].join(' or ');
 }
-
-/** The units that a name or a text tells, sorted: values of another unit are other values. */
-function unitsIn(text: string): string {
-  const words = wordsOf(text);
-  const last = words.at(-1) ?? '';
-  const units = words.filter((word) => UNITS.has(word));
-  if (SHORT_UNITS.has(last)) units.push(last);
-  return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
-}
-
-const knownUnits = new WeakMap<Shape, string>();
-
-/** The units that a description tells. */
-function textUnits(shape: Shape): string {
-  const known = knownUnits.get(shape) ?? unitsIn(shape.text);
-  knownUnits.set(shape, known);
-  return known;
-}
-
-/** The unit that each of these words tells. */
-const SAME_UNITS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    cents: 'cent pence minor',
-    ms: 'millis msec msecs millisecond milliseconds',
-    seconds: 's sec secs',
-    minutes: 'min mins',
-    hours: 'h hrs',
-    days: 'd',
-    pct: 'percent percentage',
-    m: 'metre metres meter meters',
-    epoch: 'unix',
-    lb: 'lbs',
-    ft: 'foot feet',
-    sqm: 'm2',
-    sqft: 'ft2',
-  }).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit] as const)),
-);
 
 /** True when another sub-object explains as many members, and some of the same: either would be a guess. */
 function isRival(nest: FoundNest, other: FoundNest): boolean {
@@ -1036,39 +950,6 @@ function takingMembers(
   });
 }
 
-function singularName(name: string): string {
-  return wordsOf(name).join('').replace(/s$/, '');
-}
-
-/** True for names that have a word in common, or nearly all letters. */
-function isAlike(one: string, other: string): boolean {
-  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
-}
-
-/** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
-function nameSimilarity(one: string, other: string): number {
-  const [words, others] = [wordsOf(one), wordsOf(other)];
-  const common = words.filter((word) => others.includes(word)).length;
-  const byWords = common / Math.max(1, new Set([...words, ...others]).size);
-  return Math.max(byWords, letterSimilarity(words.join(''), others.join('')));
-}
-
-/** 1 minus the Levenshtein distance as a part of the longer name. */
-function letterSimilarity(one: string, other: string): number {
-  const longer = Math.max(one.length, other.length);
-  if (longer === 0 || longer > 200) return 0;
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let at = 1; at <= one.length; at += 1) {
-    const next = [at];
-    for (let to = 1; to <= other.length; to += 1) {
-      const change = one[at - 1] === other[to - 1] ? 0 : 1;
-      next.push(Math.min((row[to - 1] ?? 0) + change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return 1 - (row[other.length] ?? 0) / longer;
-}
-
 /**
  * A nest moves members by V1's names, and renames follow inside: the other way round, the new name could be one that the object
  * around has as well. Members in doubt are a nest of their own.
@@ -1129,74 +1010,11 @@ export function firstValue({ values, constraints }: Shape): FoundValue | undefin
     : undefined;
 }
 
-/** The value of a keyword in the text of constraints. */
-export function keywordIn(constraints: string, name: string): unknown {
-  if (constraints === '') return undefined;
-  const pairs: unknown = JSON.parse(constraints);
-  const found: unknown = Array.isArray(pairs)
-    ? pairs.find((pair) => Array.isArray(pair) && pair[0] === name)
-    : undefined;
-  const value: unknown = Array.isArray(found) ? found[1] : undefined;
-  return value;
-}
-
 /** The conversions that lead from a member of V1 to one of V2, where types, formats and units tell them; none otherwise. */
 function conversionsOf(v1: Shape, from: string, v2: Shape, to: string): readonly Conversion[] {
   const [one, other] = [v1.members.get(from)?.shape, v2.members.get(to)?.shape];
   if (one === undefined || other === undefined) return [];
   return conversions({ name: from, shape: one }, { name: to, shape: other });
-}
-
-const SCALE: Conversion = {
-  word: 'scale',
-  options: [
-    ['by', 100],
-    ['digits', 2],
-  ],
-};
-
-const FORMS: ReadonlyMap<string, string> = new Map([
-  ['date', 'date'],
-  ['date-time', 'datetime'],
-]);
-
-function conversions(old: NamedShape, young: NamedShape): readonly Conversion[] {
-  const [one, other] = [old.shape, young.shape];
-  const written = new Set(one.values.map(String));
-  // A list of other values is mapped.
-  if (isListedAlike(one, other) && !other.values.some((value) => written.has(String(value)))) return [];
-  const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
-  const isWhole = after === 'integer';
-  const [from, to] = [
-    FORMS.get(one.format),
-    FORMS.get(other.format) ?? (isWhole && isTime(young) ? 'epoch' : undefined),
-  ];
-  if (from !== undefined && to !== undefined && from !== to)
-    return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
-  const isMinor = (named: NamedShape): boolean => unitOf(named).split(', ').includes('cents');
-  if (before === 'number' && isWhole && isMinor(young) && !isMinor(old)) return [SCALE];
-  if ((before === 'integer' || before === 'number') && after === 'string') {
-    const prefix = patternPrefix(String(keywordIn(other.constraints, 'pattern')));
-    const quote: Conversion = { word: 'quote', options: [] };
-    return prefix === undefined ? [quote] : [quote, { word: 'prefix', options: [['with', prefix]] }];
-  }
-  if (before !== 'string' || !isWhole || from !== undefined) return [];
-  const unquote: Conversion = { word: 'unquote', options: [] };
-  return isMinor(young) && !isMinor(old) ? [unquote, SCALE] : [unquote];
-}
-
-/** The text that a pattern such as `^inv_[0-9]+$` requires at the start: letters and a separator; undefined for none. */
-export function patternPrefix(pattern: string): string | undefined {
-  return /^\^([A-Za-z]{1,40}[_-])(?![*+?{|])/.exec(pattern)?.[1];
-}
-
-/** The units that the name or the description tells. */
-function unitOf({ name, shape }: NamedShape): string {
-  return [unitsIn(name), textUnits(shape)].filter((unit) => unit !== '').join(', ');
-}
-
-function isTime(named: NamedShape): boolean {
-  return unitOf(named).split(', ').includes('epoch');
 }
 
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
@@ -1569,11 +1387,6 @@ function contentWeight(old: Shape, young: Shape): Weight {
   return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
 }
 
-/** True when both list as many values: another name, and other values. */
-function isListedAlike(old: Shape, young: Shape): boolean {
-  return old.values.length > 1 && old.values.length === young.values.length;
-}
-
 /** True when something tells that two members are the same: their place and type do not. */
 function isKnownAs(old: LooseMember, young: LooseMember): boolean {
   const [one, other] = [old.shape, young.shape];
@@ -1585,15 +1398,6 @@ function isKnownAs(old: LooseMember, young: LooseMember): boolean {
     half(one.values, other.values) ||
     half([...one.members.keys()], [...other.members.keys()])
   );
-}
-
-/** True for names that differ in case and separators only, or of which one has all words of the other and at least as many as it lacks. */
-function isRelatedName(one: string, other: string): boolean {
-  if (isSameName(one, other)) return true;
-  const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
-    .map((name) => new Set(wordsOf(name)))
-    .toSorted((a, b) => a.size - b.size);
-  return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
 }
 
 /** True when another candidate for one of the two names is about as good. */
@@ -1699,11 +1503,6 @@ function pathsIn(shape: Shape, path: Path, limit: number): readonly Path[] {
     level = next;
   }
   return found.slice(0, limit);
-}
-
-/** The letters of a name without separators, in the singular: `tags` may be the list that `tag` has become. */
-function plainName(name: string): string {
-  return wordsOf(name).map(singular).join('') || name;
 }
 
 /** The paths inside a value as letters without separators: whole ones, and the ends of all. */

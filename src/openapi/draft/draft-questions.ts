@@ -1,5 +1,5 @@
-import type { FoundRule, FoundValue } from './compare-shapes.ts';
-import { isProposed } from './compare-shapes.ts';
+import { type FoundRule, isProposed } from './compare-shapes.ts';
+import type { FoundValue } from './conversions.ts';
 import {
   MAX_ANSWERED,
   noteKey,

@@ -2,8 +2,9 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } from '../description.ts';
 import { type Shape, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
-import { pathText, wordsOf } from './compare-shapes.ts';
+import { pathText } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
+import { wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
 
 /** An error as a description has it: its media type and its shape. */

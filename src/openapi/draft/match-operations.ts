@@ -11,7 +11,8 @@ import {
 } from '../description.ts';
 import type { Shape } from '../shape.ts';
 import { requestShape, successShape } from './bodies.ts';
-import { patternPrefix, singular, wordsOf } from './compare-shapes.ts';
+import { patternPrefix } from './conversions.ts';
+import { singular, wordsOf } from './names.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {

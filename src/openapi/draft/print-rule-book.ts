@@ -1,13 +1,6 @@
 import type { Path } from '../../rules/rule.ts';
-import {
-  type Conversion,
-  type Evidence,
-  type FoundRule,
-  type FoundValue,
-  isProposed,
-  pathText,
-  type Question,
-} from './compare-shapes.ts';
+import { type Evidence, type FoundRule, isProposed, pathText, type Question } from './compare-shapes.ts';
+import type { Conversion, FoundValue } from './conversions.ts';
 import type { GoneOperation, MovedOperation } from './match-operations.ts';
 import type { ProposedChange, ProposedText } from './propose-changes.ts';
 

@@ -1,0 +1,78 @@
+/** True for names that differ in case and separators only. */
+export function isSameName(one: string, other: string): boolean {
+  return wordsOf(one).join('') === wordsOf(other).join('');
+}
+
+/** The words of a name in snake case, kebab case or camel case, in lower case. */
+export function wordsOf(name: string): readonly string[] {
+  const known = wordsByName.get(name);
+  if (known !== undefined) return known;
+  const words = splitWords(name);
+  // Descriptions have some thousand names; their texts are not kept.
+  if (name.length < 100 && wordsByName.size < 50_000) wordsByName.set(name, words);
+  return words;
+}
+
+/** A word in the singular, as far as its ending tells. */
+export function singular(word: string): string {
+  if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  if (word.length > 4 && /(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
+  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+}
+
+const wordsByName = new Map<string, readonly string[]>();
+
+function splitWords(name: string): readonly string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\d]+/u)
+    .filter((word) => word !== '');
+}
+
+/** True for names that differ in case and separators only, or of which one has all words of the other and at least as many as it lacks. */
+export function isRelatedName(one: string, other: string): boolean {
+  if (isSameName(one, other)) return true;
+  const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
+    .map((name) => new Set(wordsOf(name)))
+    .toSorted((a, b) => a.size - b.size);
+  return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
+}
+
+export function singularName(name: string): string {
+  return wordsOf(name).join('').replace(/s$/, '');
+}
+
+/** True for names that have a word in common, or nearly all letters. */
+export function isAlike(one: string, other: string): boolean {
+  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
+}
+
+/** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
+export function nameSimilarity(one: string, other: string): number {
+  const [words, others] = [wordsOf(one), wordsOf(other)];
+  const common = words.filter((word) => others.includes(word)).length;
+  const byWords = common / Math.max(1, new Set([...words, ...others]).size);
+  return Math.max(byWords, letterSimilarity(words.join(''), others.join('')));
+}
+
+/** 1 minus the Levenshtein distance as a part of the longer name. */
+function letterSimilarity(one: string, other: string): number {
+  const longer = Math.max(one.length, other.length);
+  if (longer === 0 || longer > 200) return 0;
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let at = 1; at <= one.length; at += 1) {
+    const next = [at];
+    for (let to = 1; to <= other.length; to += 1) {
+      const change = one[at - 1] === other[to - 1] ? 0 : 1;
+      next.push(Math.min((row[to - 1] ?? 0) + change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return 1 - (row[other.length] ?? 0) / longer;
+}
+
+/** The letters of a name without separators, in the singular: `tags` may be the list that `tag` has become. */
+export function plainName(name: string): string {
+  return wordsOf(name).map(singular).join('') || name;
+}
