@@ -2,6 +2,7 @@ import { isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
 import { templateShape } from '../../rules/rule.ts';
 import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import { freeName } from '../command-fault.ts';
+import type { FoundRule } from '../../openapi/draft/compare-shapes.ts';
 import {
   askedRules,
   printChanges,
@@ -159,7 +160,7 @@ function newPart(
   const { on, rules, query = [], headers = [], response = [] } = change;
   const all = (on === 'every' ? operations.map(({ id }) => id) : on).map(idNow);
   const names = [
-    ...rules.flatMap(({ found }) => (found.rule === 'nest' ? found.members : [found.member])),
+    ...rules.flatMap(({ found }) => namesOf(found)),
     ...[...query, ...headers].flatMap(({ texts }) => texts.map(nameIn)),
     ...response.flatMap(({ texts }) => texts.map(memberIn)),
   ];
@@ -167,6 +168,12 @@ function newPart(
   if (open.length === 0) return [];
   const reach = on === 'every' && open.length === all.length ? 'every' : open;
   return [{ ...change, id: known.freeChangeId(change.id), on: reach }];
+}
+
+/** The members that a rule decides about. */
+function namesOf(found: FoundRule): readonly string[] {
+  if (found.rule === 'nest') return found.members;
+  return found.rule === 'copy' ? found.to.slice(-1) : [found.member];
 }
 
 /** The name in a printed rule. */

@@ -7,10 +7,14 @@ import {
   type FoundValue,
   isListedAlike,
   keywordIn,
+  listEvidence,
+  type ListForm,
+  listForms,
   type NamedShape,
   textUnits,
   unitsIn,
 } from './conversions.ts';
+import { type FoundLookup, isKeyOf, lookupsFor, type LookupTarget } from './find-lookups.ts';
 import {
   isAlike,
   isRelatedName,
@@ -27,6 +31,8 @@ export interface ShapeSource {
   readonly isRecorded: boolean;
   /** True for responses: what V2 lacks there is lost, and no guess by types alone brings it back. */
   readonly isResponse?: boolean;
+  /** What else V2 answers, where a response has only the key of it. */
+  readonly lookups?: readonly LookupTarget[];
   /** The evidence for a member that V2 does not have. */
   readonly goneWords: (path: Path, name: string) => string;
 }
@@ -104,7 +110,26 @@ export type FoundRule =
       readonly value: FoundValue | undefined;
     }
   | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
-  | { readonly rule: 'strip'; readonly in: Path; readonly member: string }
+  | {
+      readonly rule: 'strip';
+      readonly in: Path;
+      readonly member: string;
+      /** Where the object has the same value, in both versions. */
+      readonly twin?: Path;
+    }
+  | {
+      /** Both ends begin in the same object. */
+      readonly rule: 'copy';
+      readonly in: Path;
+      readonly from: Path;
+      readonly to: Path;
+    }
+  | ({
+      /** Adds what V2 has elsewhere to a response; `member` is V1's name of it, beside the key. */
+      readonly rule: 'lookup';
+      readonly in: Path;
+      readonly member: string;
+    } & FoundLookup)
   | {
       /** `to` begins in the same object. */
       readonly rule: 'move';
@@ -134,10 +159,12 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'map',
   'convert',
   'default',
+  'copy',
   'list',
   'first',
   'move',
   'nest',
+  'lookup',
 ];
 
 /** Places of one object at which its findings are repeated, and objects of one body that are compared: the nearest ones. */
@@ -194,7 +221,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const rank = ({ found }: Finding): number =>
     (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
   return {
-    findings: findings
+    findings: atAnyDepth(findings, v2)
       .map((finding) =>
         everywhere !== undefined && all.has(localKey(finding.found))
           ? { ...finding, doubt: finding.doubt ?? everywhere }
@@ -205,10 +232,69 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   };
 }
 
+/** Depths from which a question about one name is rather one about any depth. */
+const MANY_DEPTHS = 3;
+
+/**
+ * The findings, with one rule for any depth as another answer where a name that V2 has nowhere else is another one at many depths, or within
+ * itself.
+ */
+function atAnyDepth(findings: readonly Finding[], v2: Shape): readonly Finding[] {
+  const renames = findings.filter((finding) => finding.found.rule === 'rename' && !isProposed(finding));
+  const groups = Map.groupBy(renames, ({ found }) => localKey(found));
+  const rules = new Map<Finding, FoundRule>();
+  const answered = new Set<Finding>();
+  for (const all of groups.values()) {
+    const [first] = all;
+    if (first?.found.rule !== 'rename') continue;
+    const depths = new Set(all.map(({ found }) => (found.rule === 'rename' ? found.in.length : 0)));
+    const isWithin = all.some(({ doubt }) => doubt === WITHIN);
+    if (!isWithin && depths.size < MANY_DEPTHS) continue;
+    if (namesAnywhere(v2).has(first.found.member)) continue;
+    rules.set(first, { ...first.found, in: ['**'] });
+    if (isWithin) for (const finding of all) answered.add(finding);
+  }
+  return findings.flatMap((finding) => {
+    const rule = rules.get(finding);
+    if (rule === undefined) return answered.has(finding) ? [] : [finding];
+    const { others = [] } = finding;
+    const strips = others.filter((one) => one.rule === 'strip');
+    return [
+      answered.has(finding)
+        ? { ...finding, found: rule, others: strips }
+        : { ...finding, others: [rule, ...others] },
+    ];
+  });
+}
+
+const knownNames = new WeakMap<object, ReadonlySet<string>>();
+
+/** The names of all members in a shape. */
+export function namesAnywhere(shape: Shape): ReadonlySet<string> {
+  const known = knownNames.get(shape.members);
+  if (known !== undefined) return known;
+  const names = new Set<string>();
+  const seen = new Set<object>();
+  const queue = [shape];
+  for (const one of queue) {
+    if (one.element !== undefined) queue.push(one.element);
+    if (seen.has(one.members)) continue;
+    seen.add(one.members);
+    for (const [name, member] of one.members) {
+      names.add(name);
+      queue.push(member.shape);
+    }
+  }
+  knownNames.set(shape.members, names);
+  return names;
+}
+
 /** A rule without its place. */
 function localKey(found: FoundRule): string {
   return JSON.stringify(found.rule === 'unwrap' ? found : { ...found, in: [] });
 }
+
+const WITHIN = 'its schema is within itself, and a rule reaches only the depths that it names';
 
 interface Work extends ShapeSource {
   readonly findings: Finding[];
@@ -267,10 +353,9 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
     if (outer.pair !== pair || known === undefined) continue;
     known.isWithinItself = true;
     // What was found holds at every depth, and a rule names one depth.
-    const within = 'its schema is within itself, and a rule reaches only the depths that it names';
     base.findings.forEach((finding, index) => {
       if (known.findings.includes(finding))
-        base.findings[index] = { ...finding, doubt: finding.doubt ?? within };
+        base.findings[index] = { ...finding, doubt: finding.doubt ?? WITHIN };
     });
     return;
   }
@@ -293,9 +378,7 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
   const before = (inside: Path): Path => [...old, ...inside.slice(known.old.length)];
   for (const finding of known.findings)
     base.findings.push({
-      ...finding,
-      found: movedRule(finding.found, here),
-      ...(finding.others && { others: finding.others.map((one) => movedRule(one, here)) }),
+      ...movedFinding(finding, here),
       ...(finding.old && { old: before(finding.old) }),
       doubt: finding.doubt ?? doubt,
     });
@@ -311,8 +394,16 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
     });
 }
 
+/** A rule at another place; one for any depth stays. */
 function movedRule(found: FoundRule, place: (path: Path) => Path): FoundRule {
-  return found.rule === 'unwrap' ? found : { ...found, in: place(found.in) };
+  return found.rule === 'unwrap' || found.in[0] === '**' ? found : { ...found, in: place(found.in) };
+}
+
+/** A finding with its answers at another place. */
+export function movedFinding<One extends Finding>(finding: One, place: (path: Path) => Path): One {
+  const { found, others } = finding;
+  const moved = others?.map((one) => movedRule(one, place));
+  return { ...finding, found: movedRule(found, place), ...(moved && { others: moved }) };
 }
 
 const knownPairs = new WeakMap<object, WeakMap<object, object>>();
@@ -579,9 +670,11 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
   return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, isResponse, level + 1);
 }
 
-/** The types of a value in words. */
-function typeWords({ types }: Shape): string {
-  return [...types].join(' or ');
+/** The types of a value in words, and those of the elements of a list. */
+function typeWords({ types, element }: Shape): string {
+  const own = [...types].join(' or ');
+  const inner = element === undefined || own !== 'array' ? '' : [...element.types].join(' or ');
+  return inner === '' ? own : `${own} of ${inner}`;
 }
 
 /** True when another sub-object explains as many members, and some of the same: either would be a guess. */
@@ -712,7 +805,10 @@ function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): 
   const { from, to, confidence, evidence, doubt } = rename;
   const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
   const found = renameRule(path, from, to, converted);
-  const others: readonly FoundRule[] = doubt === undefined ? [] : [{ rule: 'strip', in: path, member: from }];
+  const shape = v1.members.get(from)?.shape ?? ANY_SHAPE;
+  const strip: FoundRule = { rule: 'strip', in: path, member: from };
+  const others: readonly FoundRule[] =
+    doubt === undefined ? [] : [...otherForms(found, from, shape, { v1, v2, path }, work), strip];
   addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from] }, work);
 }
 
@@ -770,15 +866,18 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const strip: FoundRule = { rule: 'strip', in: path, member: name };
   const shape = v1.members.get(name)?.shape ?? ANY_SHAPE;
   const evidence = work.goneWords(path, name);
+  const looked = lookupRules({ name, shape }, v2, path, work);
+  if (looked.length > 0) return addLookup(looked, old, work);
   const possible = possiblePlaces(name, shape, place, work);
   const elsewhere = possible
     .filter((at) => isLikely(name, shape, at, path))
-    .flatMap((at) => ruleInto(name, shape, at, place) ?? []);
+    .flatMap((at) => rulesInto(name, shape, at, place, work));
   if (candidate !== undefined && candidate.confidence >= ASKED_FROM && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
     const converted = conversionsOf(v1, name, v2, to);
     const found = renameRule(path, name, to, converted);
-    const others = [...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
+    const forms = otherForms(found, name, shape, place, work);
+    const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
     addFinding({ found, confidence, evidence: why, doubt: against, others, old }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
@@ -788,7 +887,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const named = candidate === undefined || candidate.confidence < ASKED_FROM ? [] : [candidate];
   const inside = named.flatMap(({ under, to }) => (under === undefined ? [] : [[...path, under, to]]));
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
-  const rules = all.flatMap((at) => ruleInto(name, shape, at, place) ?? []);
+  const rules = all.flatMap((at) => rulesInto(name, shape, at, place, work));
   const [likeliest, ...others] = all.some((at) => isLikely(name, shape, at, path)) ? rules : [];
   const doubt = all.length > 0 ? goneQuestion(all) : unknownDoubt(v2, work.places);
   if (likeliest !== undefined && !work.isRecorded) {
@@ -800,6 +899,23 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     return;
   }
   const { isDeprecated } = shape;
+  const twin = all.length > 0 ? undefined : twinOf(name, shape, place);
+  if (twin !== undefined && !work.isRecorded) {
+    const at = pathText([...path, ...twin]);
+    const move = { rule: 'move', in: path, member: name, to: twin } as const;
+    addFinding(
+      {
+        found: { ...strip, twin },
+        confidence: 0.5,
+        evidence: `V2 has ${at}, where V1 has it as well`,
+        doubt: `a client may send only one of ${pathText([name])} and ${pathText(twin)}`,
+        others: work.isResponse === true ? [] : [move],
+        old,
+      },
+      work,
+    );
+    return;
+  }
   addFinding(
     {
       found: strip,
@@ -812,6 +928,53 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     },
     work,
   );
+}
+
+const knownPlaces = new WeakMap<object, ReadonlyMap<string, readonly Path[]>>();
+
+/** The places in an object, by the letters of their paths: `balanceAccount.id` is that of `balanceAccountId`. */
+function placesByLetters(shape: Shape): ReadonlyMap<string, readonly Path[]> {
+  const known = knownPlaces.get(shape.members);
+  if (known !== undefined) return known;
+  const paths = pathsIn(shape, [], MAX_CANDIDATES).filter((path) => !path.includes('*'));
+  const found = Map.groupBy(paths, (path) => wordsOf(path.join('_')).join(''));
+  knownPlaces.set(shape.members, found);
+  return found;
+}
+
+/** The place in another object where both versions have the value of a member that only one of them has besides. */
+function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefined {
+  const places = placesByLetters(v1).get(wordsOf(name).join('')) ?? [];
+  return places.find((place) => {
+    const inner = place.length > 1 ? shapeAt(v2, place) : undefined;
+    return inner !== undefined && isCompatible(inner, shape);
+  });
+}
+
+/** The rules that look up what V2's response has only the key of. */
+function lookupRules(
+  old: NamedShape,
+  v2: Shape,
+  path: Path,
+  { lookups = [], isResponse }: Work,
+): readonly FoundRule[] {
+  if (isResponse !== true || lookups.length === 0 || old.shape.members.size === 0) return [];
+  const keys = [...v2.members].filter(([key]) => key === old.name || isKeyOf(key, old.name));
+  return keys.flatMap(([key, { shape }]) =>
+    lookupsFor(old, { name: key, shape }, lookups).map((found): FoundRule => ({
+      rule: 'lookup',
+      in: path,
+      member: old.name,
+      ...found,
+    })),
+  );
+}
+
+function addLookup([found, ...others]: readonly FoundRule[], old: Path, work: Work): void {
+  if (found?.rule !== 'lookup') return;
+  const evidence = `V2 has only ${pathText(found.in, found.key)}, and answers GET ${found.get} with ${found.take.join(', ')}`;
+  const doubt = 'each response then asks V2 for more';
+  addFinding({ found, confidence: 0.5, evidence, doubt, others, old }, work);
 }
 
 /** True where the name of a place tells that a member may be there: its type alone does not. */
@@ -842,28 +1005,68 @@ function goneQuestion(places: readonly Path[]): string {
   return `is it ${named.join(' or ')}${places.length > 3 ? ' or another new member' : ''} in V2, or gone?`;
 }
 
-/** The rule that puts a member of V1 at a place of V2; undefined where none does. */
-function ruleInto(name: string, shape: Shape, target: Path, { v2, path }: Objects): FoundRule | undefined {
+/** The other rules that put a member where `found` does: a list has several forms. */
+function otherForms(
+  found: FoundRule,
+  name: string,
+  shape: Shape,
+  objects: Objects,
+  work: Work,
+): readonly FoundRule[] {
+  if (found.rule !== 'rename') return [];
+  const key = JSON.stringify(found);
+  const all = rulesInto(name, shape, [...found.in, found.to], objects, work);
+  // A name alone does not make a list of a value.
+  return found.conversions === undefined ? [] : all.filter((one) => JSON.stringify(one) !== key);
+}
+
+/** The rules that put a member of V1 at a place of V2, the likeliest first; none where none does. */
+function rulesInto(
+  name: string,
+  shape: Shape,
+  target: Path,
+  { v2, path }: Objects,
+  work: Work,
+): readonly FoundRule[] {
   const stars = (at: Path): number => at.filter((one) => one === '*').length;
   const isBelow = path.every((one, at) => target[at] === one);
   const rest = target.slice(path.length);
   const to = rest.at(-1);
   // What is in another element, or further up, is out of reach of a rule for this object.
-  if (!isBelow || to === undefined || stars(rest) > 0) return undefined;
+  if (!isBelow || to === undefined || stars(rest) > 0) return [];
   const young = shapeAt(v2, rest);
-  if (young === undefined) return undefined;
-  const isList = (one: Shape): boolean => one.element !== undefined && !one.types.has('object');
-  if (rest.length === 1) {
-    if (isList(young) && !isList(shape) && isCompatible(shape, young.element ?? ANY_SHAPE))
-      return { rule: 'list', in: path, member: name, to };
-    if (isList(shape) && !isList(young) && isCompatible(shape.element ?? ANY_SHAPE, young))
-      return { rule: 'first', in: path, member: name, to };
-    const converted = conversions({ name, shape }, { name: to, shape: young });
-    return isCompatible(shape, young) || converted.length > 0
-      ? renameRule(path, name, to, converted)
-      : undefined;
-  }
-  return isCompatible(shape, young) ? { rule: 'move', in: path, member: name, to: rest } : undefined;
+  if (young === undefined) return [];
+  if (rest.length > 1)
+    return isCompatible(shape, young) ? [{ rule: 'move', in: path, member: name, to: rest }] : [];
+  const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
+  if (listed.length > 0) return listed;
+  const converted = conversions({ name, shape }, { name: to, shape: young });
+  return isCompatible(shape, young) || converted.length > 0 ? [renameRule(path, name, to, converted)] : [];
+}
+
+/** The rules for a value that only one version has as a list, or as one of other elements: the likeliest first. */
+function listRules(
+  old: NamedShape,
+  young: NamedShape,
+  path: Path,
+  { isResponse }: Pick<Work, 'isResponse'>,
+): readonly FoundRule[] {
+  const { name: member } = old;
+  const { name: to } = young;
+  // No rule takes one of several that a client sent.
+  const isTold = (form: ListForm): boolean => form !== 'one' || isResponse === true || isList(young.shape);
+  return listForms(old, young)
+    .filter(isTold)
+    .map((form): FoundRule => {
+      if (form === 'one') return { rule: isList(young.shape) ? 'list' : 'first', in: path, member, to };
+      return member === to
+        ? { rule: 'convert', in: path, member, conversions: [form] }
+        : renameRule(path, member, to, [form]);
+    });
+}
+
+function isList({ element, types }: Shape): boolean {
+  return element !== undefined && !types.has('object');
 }
 
 /** Where V2 may have a member by another name, or in another object. */
@@ -992,13 +1195,49 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
   for (const [name, { required, shape }] of v2.members) {
     if (!required || v1.members.has(name) || arrived.has(name)) continue;
     const doubt = `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it`;
+    const copies = work.isRecorded ? [] : copiesInto(name, shape, { v1, v2, path });
+    if (copies.length > 0) {
+      const others = shape.members.size > 0 ? [] : [defaultOf(name, shape, path)];
+      for (const found of copies) {
+        const evidence = `V1 has it as ${pathText([...path, ...found.from])}, and so has V2`;
+        addFinding({ found, confidence: 0.55, evidence, doubt, others }, work);
+      }
+      continue;
+    }
     if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) {
       work.questions.push({ path: [...path, name], text: NEW_REQUIRED });
       continue;
     }
-    const found = { rule: 'default', in: path, member: name, value: firstValue(shape) } as const;
+    const found = defaultOf(name, shape, path);
     addFinding({ found, confidence: 0.5, evidence: 'V1 does not have it', doubt }, work);
   }
+}
+
+function defaultOf(member: string, shape: Shape, path: Path): FoundRule {
+  return { rule: 'default', in: path, member, value: firstValue(shape) };
+}
+
+/** The copies that give V2 a member that it requires, or all that it requires in one, from where V1 and V2 have the same value. */
+function copiesInto(
+  name: string,
+  shape: Shape,
+  { v1, v2, path }: Objects,
+): readonly (FoundRule & { readonly rule: 'copy' })[] {
+  const inner = [...shape.members].filter(([, { required }]) => required);
+  const needed: readonly (readonly [Path, Shape])[] =
+    shape.members.size === 0
+      ? [[[name], shape]]
+      : inner.map(([part, member]) => [[name, part], member.shape] as const);
+  const copies = needed.flatMap(([to, wanted]) => {
+    const named = [...v1.members.keys()].filter((one) => names(wanted.text, one)).map((one) => [one]);
+    const places = [...(placesByLetters(v1).get(wordsOf(to.join('_')).join('')) ?? []), ...named];
+    const from = places.find((place) => {
+      const [old, young] = [shapeAt(v1, place), shapeAt(v2, place)];
+      return old !== undefined && young !== undefined && isCompatible(old, wanted) && place[0] !== to[0];
+    });
+    return from === undefined ? [] : [{ rule: 'copy', in: path, from, to } as const];
+  });
+  return copies.length === needed.length ? copies : [];
 }
 
 /** A value that V2's description shows: its default, or the only one that there is. */
@@ -1021,11 +1260,15 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
   const at = [...path, name];
   const ask = (text: string): void => void work.questions.push({ path: at, text });
   const askAll = (text: string): void => void work.questions.push({ path: at, text, general: text });
-  const converted = conversions({ name, shape: v1.shape }, { name, shape: v2.shape });
-  const doubt = scalarDoubt({ name, shape: v1.shape }, { name, shape: v2.shape }, work.isResponse);
-  const listed = listChange(name, v1.shape, v2.shape, path);
+  const [old, young] = [
+    { name, shape: v1.shape },
+    { name, shape: v2.shape },
+  ];
+  const converted = conversions(old, young);
+  const doubt = scalarDoubt(old, young, work.isResponse);
+  const [listed, ...others] = listRules(old, young, path, work);
   // The question of a rename says so already.
-  if (converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
+  if (listed === undefined && converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
     const found = { rule: 'convert', in: path, member: name, conversions: converted } as const;
     const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
     const old = work.old;
@@ -1036,16 +1279,18 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     if (!isCompatible(v1.shape, v2.shape)) return;
   } else if (listed !== undefined && !work.isRecorded) {
     const why = `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
-    addFinding(
-      { found: listed, confidence: 0.5, evidence: 'the types tell it', doubt: why, old: work.old },
-      work,
-    );
+    const isOne = listed.rule === 'list' || listed.rule === 'first';
+    // The question of a rename says so already.
+    if (!isOne && work.doubt !== work.outer) return;
+    const evidence = listEvidence(isOne, old, young);
+    addFinding({ found: listed, confidence: 0.5, evidence, doubt: why, others, old: work.old }, work);
+    if (!isOne) return;
     // What is in the element and in the single object differs as well.
     const inside = { ...work, doubt: work.doubt ?? `it holds only with the rule for ${pathText(at)}` };
-    const isList = listed.rule === 'list';
-    compareInside(v1.shape.element ?? v1.shape, v2.shape.element ?? v2.shape, isList ? [...at, '*'] : at, {
+    const isInList = listed.rule === 'list';
+    compareInside(v1.shape.element ?? v1.shape, v2.shape.element ?? v2.shape, isInList ? [...at, '*'] : at, {
       ...inside,
-      old: isList ? work.old : [...work.old, '*'],
+      old: isInList ? work.old : [...work.old, '*'],
     });
     return;
   } else if (!isCompatible(v1.shape, v2.shape)) {
@@ -1053,7 +1298,9 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
       addMap(name, v1.shape, v2.shape, path, work);
       return;
     }
-    if (work.doubt === work.outer)
+    const looked = lookupRules(old, { ...ANY_SHAPE, members: new Map([[name, v2]]) }, path, work);
+    if (looked.length > 0) addLookup(looked, work.old, work);
+    else if (work.doubt === work.outer)
       askAll(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
     return;
   } else if (doubt !== undefined && work.doubt === work.outer) askAll(`${doubt}: say how to convert it.`);
@@ -1061,16 +1308,6 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
   addMap(name, v1.shape, v2.shape, path, work);
   compareInside(v1.shape, v2.shape, at, work);
-}
-
-/** The rule for a value that is a list of one in V2, or the other way round; undefined where it is none. */
-function listChange(name: string, v1: Shape, v2: Shape, path: Path): FoundRule | undefined {
-  const isOnlyList = ({ types }: Shape): boolean => types.size === 1 && types.has('array');
-  if (v1.types.size === 0 || v2.types.size === 0 || isOnlyList(v1) === isOnlyList(v2)) return undefined;
-  if (v1.types.has('array') && v2.types.has('array')) return undefined;
-  const [list, one] = isOnlyList(v1) ? [v1, v2] : [v2, v1];
-  if (list.element === undefined || !isCompatible(list.element, one)) return undefined;
-  return { rule: isOnlyList(v2) ? 'list' : 'first', in: path, member: name, to: name };
 }
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {

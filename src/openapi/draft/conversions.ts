@@ -1,5 +1,5 @@
-import type { Shape } from '../shape.ts';
-import { wordsOf } from './names.ts';
+import { fitsInto, isCompatible, type Shape } from '../shape.ts';
+import { singular, wordsOf } from './names.ts';
 
 /** Words that tell a unit or a form of a value, wherever they are. */
 const UNITS: ReadonlySet<string> = new Set(
@@ -104,6 +104,8 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
   ];
   if (from !== undefined && to !== undefined && from !== to)
     return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
+  const [listed] = listForms(old, young);
+  if (listed !== undefined) return listed === 'one' ? [] : [listed];
   const isMinor = (named: NamedShape): boolean => unitOf(named).split(', ').includes('cents');
   if (before === 'number' && isWhole && isMinor(young) && !isMinor(old)) return [SCALE];
   if ((before === 'integer' || before === 'number') && after === 'string') {
@@ -144,4 +146,164 @@ export function keywordIn(constraints: string, name: string): unknown {
 /** True when both list as many values: another name, and other values. */
 export function isListedAlike(old: Shape, young: Shape): boolean {
   return old.values.length > 1 && old.values.length === young.values.length;
+}
+
+/** What a list in one version is in the other: its only element, or a value in another form. */
+export type ListForm = 'one' | Conversion;
+
+/** Names of the member that an object has for a value, the likeliest first, and of those that a pair has. */
+const VALUE_NAMES: readonly string[] = 'value id name code key text content data'.split(' ');
+const KEY_NAMES: readonly string[] = 'name key field attribute property label code id type'.split(' ');
+
+/** Objects of one list for which a member is chosen: most answers to a question. */
+const MAX_FITTING = 3;
+
+/**
+ * What a value that only one version has as a list is in the other, or one that has another kind of elements: the likeliest first, and none
+ * where the types do not tell any.
+ */
+export function listForms(old: NamedShape, young: NamedShape): readonly ListForm[] {
+  if (isListOnly(young.shape)) return formsOfList(old, young);
+  if (!isListOnly(old.shape)) return [];
+  return formsOfList(young, old).map((form) => (form === 'one' ? form : { ...form, word: 'unlist' }));
+}
+
+function isListOnly({ types }: Shape): boolean {
+  return types.size === 1 && types.has('array');
+}
+
+/** The forms of a list, of which the other version has `plain`. */
+function formsOfList(plain: NamedShape, list: NamedShape): readonly ListForm[] {
+  const { element } = list.shape;
+  const { types } = plain.shape;
+  if (element === undefined || types.size === 0) return [];
+  if (isListOnly(plain.shape))
+    return ofObjects(plain.shape.element, element, [plain.name, list.name].flatMap(wordsOf).map(singular));
+  if (types.has('array')) return [];
+  const pairs = types.has('object') ? pairForms(plain.shape, element) : [];
+  const one: readonly ListForm[] = isCompatible(element, plain.shape) ? ['one'] : [];
+  const texts = textForms(plain, list, element);
+  return isSeparated(plain, list) ? [...pairs, ...texts, ...one] : [...pairs, ...one, ...texts];
+}
+
+/** A list of values, and one of objects that have the value in a member. */
+function ofObjects(value: Shape | undefined, object: Shape, words: readonly string[]): readonly ListForm[] {
+  if (value === undefined) return [];
+  if (isScalar(object) && value.members.size > 0)
+    return ofObjects(object, value, words).map((form) =>
+      form === 'one' ? form : { ...form, word: 'unlist' },
+    );
+  if (!isScalar(value) || object.members.size === 0) return [];
+  const fitting = [...object.members].filter(
+    ([, { shape }]) => shape.types.size > 0 && fitsInto(value, shape) && fitsInto(shape, value),
+  );
+  const rank = (name: string): number => {
+    const at = VALUE_NAMES.indexOf(wordsOf(name).at(-1) ?? '');
+    const isOwn = wordsOf(name).every((word) => words.includes(singular(word)));
+    return isOwn ? 0.5 : at < 0 ? VALUE_NAMES.length : at;
+  };
+  const needed = (isRequired: boolean): number => (isRequired ? 0 : 1);
+  return fitting
+    .toSorted(
+      ([one, { required }], [other, { required: isNeeded }]) =>
+        rank(one) - rank(other) || needed(required) - needed(isNeeded),
+    )
+    .slice(0, MAX_FITTING)
+    .map(([name]) => ({ word: 'list', options: [['of', name]] }));
+}
+
+function isScalar({ types, members }: Shape): boolean {
+  return types.size > 0 && members.size === 0 && !types.has('array') && !types.has('object');
+}
+
+/** An object with any members, and a list of pairs. */
+function pairForms({ members, rest }: Shape, element: Shape): readonly ListForm[] {
+  if (members.size > 0 || element.members.size < 2) return [];
+  const names = [...element.members.keys()];
+  const isText = (name: string): boolean => element.members.get(name)?.shape.types.has('string') !== false;
+  const last = (name: string): string => wordsOf(name).at(-1) ?? '';
+  const name = KEY_NAMES.map((word) => names.find((one) => last(one) === word && isText(one))).find(
+    (one) => one !== undefined && last(one) !== 'value',
+  );
+  const others = names.filter((one) => one !== name);
+  const value =
+    ['value', ...VALUE_NAMES]
+      .map((word) => others.find((one) => last(one) === word))
+      .find((one) => one !== undefined) ?? (others.length === 1 ? others[0] : undefined);
+  const shape = value === undefined ? undefined : element.members.get(value)?.shape;
+  if (name === undefined || value === undefined || shape === undefined) return [];
+  if (rest !== undefined && !isCompatible(rest, shape)) return [];
+  return [
+    {
+      word: 'entries',
+      options: [
+        ['name', name],
+        ['value', value],
+      ],
+    },
+  ];
+}
+
+/** What separates the texts of one text: by words of a description, or a sign in its examples. */
+const SEPARATORS: readonly (readonly [sign: string, word: string])[] = [
+  [',', 'commas?'],
+  [';', 'semi-?colons?'],
+  ['|', '(?:pipes?|vertical bars?)'],
+  [' ', '(?:spaces?|blanks?|white ?space)'],
+];
+
+const SEPARATED: readonly (readonly [sign: string, pattern: RegExp])[] = SEPARATORS.map(([sign, word]) => [
+  sign,
+  new RegExp(
+    `\\b${word}[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?${word}\\b`,
+    'i',
+  ),
+]);
+
+function textForms(plain: NamedShape, list: NamedShape, element: Shape): readonly ListForm[] {
+  const isText = plain.shape.types.has('string') && isScalar(plain.shape);
+  if (!isText || !isScalar(element) || !element.types.has('string')) return [];
+  // A date or an address is one value; so is one of a few.
+  if (plain.shape.format !== '' || plain.shape.values.length > 0) return [];
+  const sign = separatorIn(plain, list) ?? ',';
+  return [{ word: 'list', options: [['with', sign]] }];
+}
+
+/** True where a text is rather several than one: a description or an example says so, or its name is a plural. */
+function isSeparated(plain: NamedShape, list: NamedShape): boolean {
+  const last = wordsOf(plain.name).at(-1) ?? '';
+  return separatorIn(plain, list) !== undefined || (singular(last) !== last && !/(?:us|is|ss)$/.test(last));
+}
+
+/** The sign between the texts of one text, as descriptions or examples show it. */
+function separatorIn(plain: NamedShape, { shape: list }: NamedShape): string | undefined {
+  const said = SEPARATED.find(([, pattern]) => pattern.test(plain.shape.text) || pattern.test(list.text));
+  if (said !== undefined) return said[0];
+  const shown = ['example', 'default'].map((word) => keywordIn(plain.shape.constraints, word));
+  const text = shown.find((one) => typeof one === 'string');
+  const pattern = keywordIn(plain.shape.constraints, 'pattern');
+  const isBetween = (sign: string): boolean => {
+    const escaped = sign === '|' ? String.raw`\|` : sign;
+    // Outside of a class, and in a part that may be there again: `^\w+(,\w+)*$`.
+    if (typeof pattern === 'string' && pattern.includes(`(${escaped}`)) return true;
+    if (typeof pattern === 'string' && pattern.includes(`(?:${escaped}`)) return true;
+    if (typeof text !== 'string') return false;
+    const parts = text.split(sign);
+    // A sentence has commas and blanks as well.
+    return parts.length > 1 && parts.every((part) => /^\S+$/.test(part.trim()));
+  };
+  return [',', ';', '|'].find(isBetween);
+}
+
+/** What a form of a list says, for a person. */
+export function listEvidence(isOne: boolean, old: NamedShape, young: NamedShape): string {
+  const form = isOne ? undefined : listForms(old, young).find((one) => one !== 'one');
+  if (form === undefined) return 'the types tell it';
+  const [word] = form.options[0] ?? [''];
+  if (word === 'name') return 'each element has a member for the name and one for the value';
+  if (word === 'of') return 'each element has a member of that type';
+  const [plain, list] = isListOnly(young.shape) ? [old, young] : [young, old];
+  return separatorIn(plain, list) === undefined
+    ? 'the types tell it, and the name is one for several'
+    : 'a description or an example shows what separates the texts';
 }

@@ -1,6 +1,7 @@
 import { type FoundRule, isProposed } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
+  ANYWHERE,
   MAX_ANSWERED,
   noteKey,
   openNotes,
@@ -294,11 +295,15 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
   for (const { question, parts } of decisionsOf(book)) {
     const given = answers.get(question.id);
     if (given === undefined) continue;
-    for (const [part, rules] of parts.entries())
-      for (const { change, list, at } of rules) {
-        chosen.set(`${change} ${list} ${at}`, [given.chosen[part] ?? 'no', given.value]);
+    for (const [part, rules] of parts.entries()) {
+      const key = given.chosen[part] ?? 'no';
+      // A rule for any depth is one rule, whatever the depths at which it was asked about.
+      const isOne = rules[0]?.others[Number(key)]?.some((line) => line.includes(ANYWHERE)) === true;
+      for (const [number, { change, list, at }] of rules.entries()) {
+        chosen.set(`${change} ${list} ${at}`, [isOne && number > 0 ? 'no' : key, given.value]);
         settled.add(change);
       }
+    }
   }
   return book.changes.flatMap((change) => {
     if (!settled.has(change.id)) return [change];

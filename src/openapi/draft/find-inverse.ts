@@ -3,7 +3,14 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, templateOf } from '../description.ts';
 import { type Shape, shapeAt } from '../shape.ts';
 import { type FoundResource, resourceIn } from './bodies.ts';
-import { type Finding, type FoundRule, isProposed, pathText } from './compare-shapes.ts';
+import {
+  type Finding,
+  type FoundRule,
+  isProposed,
+  movedFinding,
+  namesAnywhere,
+  pathText,
+} from './compare-shapes.ts';
 import type { MatchedOperation } from './match-operations.ts';
 import { type ProposedOperation, printDefault, printUndone, scalar } from './print-rule-book.ts';
 import {
@@ -61,10 +68,22 @@ export function withInverse(
 }
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
-  if (found.rule === 'unwrap' || found.rule === 'strip' || found.rule === 'first') return false;
+  if (found.rule === 'unwrap') return false;
+  if (found.in[0] === '**') {
+    const [before, now] = [namesAnywhere(v1), namesAnywhere(v2)];
+    return found.rule === 'rename' && before.has(found.member) && now.has(found.to) && !before.has(found.to);
+  }
   const [old, young] = [shapeAt(v1, found.in)?.members, shapeAt(v2, found.in)?.members];
   if (young === undefined) return false;
   switch (found.rule) {
+    case 'strip':
+    case 'first':
+    case 'lookup':
+      return false;
+    case 'copy': {
+      const [before, now] = [v1, v2].map((shape) => shapeAt(shape, [...found.in, ...found.to]));
+      return before === undefined && now !== undefined;
+    }
     case 'rename': {
       // A rename behind a nest: V1 has the member in the object around.
       const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1))?.members);
@@ -170,7 +189,7 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
     );
     if (rename?.rule === 'rename') place[at] = rename.member;
   }
-  return { ...finding, found: { ...found, in: place } };
+  return movedFinding(finding, () => place);
 }
 
 /** A rule of a response with its evidence; undefined where there is nothing to undo. */

@@ -34,7 +34,7 @@ function splitWords(name: string): readonly string[] {
 export function isRelatedName(one: string, other: string): boolean {
   if (isSameName(one, other)) return true;
   const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
-    .map((name) => new Set(wordsOf(name)))
+    .map((name) => new Set(wordsOf(name).map(singular)))
     .toSorted((a, b) => a.size - b.size);
   return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
 }
@@ -45,7 +45,8 @@ export function singularName(name: string): string {
 
 /** True for names that have a word in common, or nearly all letters. */
 export function isAlike(one: string, other: string): boolean {
-  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => wordsOf(other).includes(word));
+  const words = new Set(wordsOf(other).map(singular));
+  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => words.has(singular(word)));
 }
 
 /** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */

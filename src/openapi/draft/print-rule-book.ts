@@ -276,7 +276,7 @@ export function printRule(found: FoundRule): readonly string[] {
   switch (found.rule) {
     case 'rename': {
       const to = scalar(pathText([found.to]));
-      const rename = `{ rename: ${scalar(pathText(found.in, found.member))}, to: ${to} }`;
+      const rename = `{ rename: ${named(found.in, found.member)}, to: ${to} }`;
       return [rename, ...(found.conversions ?? []).map((one) => printConversion(one, found.in, found.to))];
     }
     case 'convert':
@@ -294,7 +294,12 @@ export function printRule(found: FoundRule): readonly string[] {
     }
     case 'list':
       return [`{ list: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`];
+    case 'copy': {
+      const [from, to] = [found.from, found.to].map((end) => scalar(pathText([...found.in, ...end])));
+      return [`{ copy: ${from}, to: ${to} }`];
+    }
     case 'first':
+    case 'lookup':
       return [];
     case 'nest': {
       const members = list(found.members.map((name) => pathText([name])));
@@ -322,23 +327,50 @@ export function printValueMap(
 
 function printConversion({ word, options }: Conversion, path: Path, member: string): string {
   const beside = options.map(([name, value]) => `, ${name}: ${scalar(value)}`).join('');
-  return `{ ${word}: ${scalar(pathText(path, member))}${beside} }`;
+  return `{ ${word}: ${named(path, member)}${beside} }`;
 }
+
+/** The member that a rule names, and where it is at any depth. */
+function named(path: Path, member: string): string {
+  const isAnywhere = path[0] === '**';
+  return isAnywhere ? `${scalar(pathText([member]))}, ${ANYWHERE}` : scalar(pathText(path, member));
+}
+
+/** What a rule says that holds at any depth. */
+export const ANYWHERE = 'in: "**"';
 
 /** The response rules that undo a rule in the objects at `base` of a response, in their order. */
 export function printUndone(found: FoundRule, base: Path): readonly string[] {
-  if (found.rule === 'unwrap' || found.rule === 'strip') return [];
-  const path = [...base, ...found.in];
+  if (found.rule === 'unwrap') return [];
+  const path = found.in[0] === '**' ? found.in : [...base, ...found.in];
   switch (found.rule) {
     case 'rename': {
       const converted = (found.conversions ?? []).toReversed();
-      const rename = `{ rename: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`;
+      const rename = `{ rename: ${named(path, found.to)}, to: ${scalar(pathText([found.member]))} }`;
       return [...converted.map((one) => printConversion(undone(one), path, found.to)), rename];
     }
     case 'convert':
       return found.conversions.toReversed().map((one) => printConversion(undone(one), path, found.member));
     case 'default':
       return [`{ strip: ${scalar(pathText(path, found.member))} }`];
+    case 'strip': {
+      if (found.twin === undefined) return [];
+      const [twin, own] = [pathText([...path, ...found.twin]), pathText(path, found.member)];
+      return [`{ copy: ${scalar(twin)}, to: ${scalar(own)} }`];
+    }
+    case 'copy':
+      return [`{ strip: ${scalar(pathText([...path, ...found.to]))} }`];
+    case 'lookup': {
+      const resource = found.resource === undefined ? '' : `, resource: ${scalar(found.resource)}`;
+      const take = list(found.take.map((name) => pathText([name])));
+      return [
+        `{ lookup: ${scalar(pathText(path, found.key))}, get: ${scalar(found.get)}${resource}, take: ${take}, as: ${scalar(pathText([found.member]))} }`,
+        ...found.renames.map(
+          ([from, to]) =>
+            `{ rename: ${scalar(pathText([...path, found.member, from]))}, to: ${scalar(pathText([to]))} }`,
+        ),
+      ];
+    }
     case 'move': {
       const [from, to] = [pathText([...path, ...found.to]), pathText(path, found.member)];
       return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`];
@@ -441,7 +473,7 @@ export function openNotes({
       const [{ general } = { general: undefined }] = members;
       const sentences = members.map(({ text, ids, paths }) => {
         const own = members.length > 1 && text === general ? '' : text;
-        return [named([...ids]), named([...paths]), own].filter((part) => part !== '').join(': ');
+        return [listed([...ids]), listed([...paths]), own].filter((part) => part !== '').join(': ');
       });
       return [
         key,
@@ -467,7 +499,7 @@ export function printQuestions(book: ProposedRuleBook): readonly string[] {
   ];
 }
 
-function named(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   const more = names.length - MAX_NAMED;
   return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

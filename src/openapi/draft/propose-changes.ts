@@ -182,6 +182,10 @@ function requestNames(
     const are = members.length === 1 ? 'is' : 'are';
     return [`nested-${under}`, `${members.join(', ')} of ${around} ${are} nested under ${under}.`];
   }
+  if (found.rule === 'copy') {
+    const [from, to] = [found.from, found.to].map((end) => pathText([...found.in, ...end]));
+    return [`${found.to.join('-')}-copy`, `${to} has what ${from} has.`];
+  }
   const { member } = found;
   const path = pathText(found.in, member);
   const isMany = new Set(rules.map((rule) => ('member' in rule.found ? rule.found.member : ''))).size > 1;
@@ -210,6 +214,11 @@ function requestNames(
       return [`${found.to.join('-')}-place`, `${path} is ${pathText([...found.in, ...found.to])}.`];
     case 'list':
       return [`${found.to}-list`, `${path} is the list ${found.to}.`];
+    case 'lookup':
+      return [
+        `${member}-lookup`,
+        `${path} is to be looked up: V2 has only ${pathText(found.in, found.key)}.`,
+      ];
     case 'first':
       return [`${found.to}-single`, `${path} is no list any more.`];
   }

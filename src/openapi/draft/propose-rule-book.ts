@@ -1,3 +1,4 @@
+import { templateShape } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { Components } from '../components.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type Comparison,
   type Finding,
   isProposed,
+  movedFinding,
   pathText,
   Places,
   type Question,
@@ -31,6 +33,7 @@ import {
   withInverse,
 } from './find-inverse.ts';
 import { errorKeys, linkKeys } from './find-forms.ts';
+import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { findHeaderRenames, findQueryRenames, queryQuestions } from './find-parameters.ts';
 import {
   hasOtherWord,
@@ -117,7 +120,8 @@ export function proposeRuleBook(
     name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`));
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const carried = carriedResources(versions);
-  const responses = responseFindings(versions);
+  const targets = lookupTargets(described.v2, young, carried.general ?? 'data');
+  const responses = responseFindings(versions, targets);
   const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const requests = [...outcome.changes, ...shown].map((change) => {
@@ -256,7 +260,10 @@ function envelopeTexts(
 }
 
 /** What differs between the responses of each operation in both versions, by the names around the resource that V2 has. */
-function responseFindings({ named, v1, v2 }: Versions): {
+function responseFindings(
+  { named, v1, v2 }: Versions,
+  targets: readonly LookupTarget[],
+): {
   readonly found: readonly ResponseFindings[];
   readonly questions: Questions;
 } {
@@ -280,16 +287,15 @@ function responseFindings({ named, v1, v2 }: Versions): {
     const after = isAround || young.at === '' ? young.response : young.shape;
     const { shape, renames } = withOtherWords(before, after, words);
     const doubt = moveDoubt(moved);
-    const compared = compareShapes(shape, after, RESPONSE, doubt);
+    // Nothing is looked up where it is answered.
+    const key = resourceKey(pair.v2);
+    const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);
+    const compared = compareShapes(shape, after, { ...RESPONSE, lookups }, doubt);
     const base = isAround || young.at === '' ? [] : [young.at];
     const findings = [
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
       ...compared.findings,
-    ].map((finding) =>
-      finding.found.rule === 'unwrap' || base.length === 0
-        ? finding
-        : { ...finding, found: { ...finding.found, in: [...base, ...finding.found.in] } },
-    );
+    ].map((finding) => movedFinding(finding, (path) => [...base, ...path]));
     const own = compared.questions.filter(({ text }) => !isOfRequests(text));
     questions.set(
       id,
@@ -328,7 +334,7 @@ function sharedConversions(
   const asked = new Set(
     changes.flatMap(({ rules }) =>
       rules.flatMap(({ found }) =>
-        found.rule === 'unwrap' || found.rule === 'nest' ? [] : [pathText(found.in, found.member)],
+        'member' in found && found.rule !== 'unwrap' ? [pathText(found.in, found.member)] : [],
       ),
     ),
   );
@@ -357,7 +363,7 @@ function insideResource(finding: Finding, { at, response }: FoundResource): Find
   const carrier = at === '' ? response : response.members.get(at)?.shape;
   const base = [...(at === '' ? [] : [at]), ...(carrier?.element === undefined ? [] : ['*'])];
   if (found.rule === 'unwrap' || !base.every((name, place) => found.in[place] === name)) return undefined;
-  return { ...finding, found: { ...found, in: found.in.slice(base.length) } };
+  return movedFinding(finding, (path) => path.slice(base.length));
 }
 
 /** The members of V1's resource by the names that they have with the words that paths have in V2. */

@@ -274,6 +274,8 @@ function requestRule(found: FoundRule): RequestRule {
     case 'list':
     case 'first':
     case 'move':
+    case 'copy':
+    case 'lookup':
       throw new Error(`no pair has a ${found.rule}`);
   }
 }

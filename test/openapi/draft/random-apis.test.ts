@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { textOf } from '../../rewrite/notation.ts';
@@ -31,16 +32,29 @@ const CHANGES = [
   'inside an object',
   'out of its object',
   'a list of one',
+  'a list of texts',
+  'a list of objects',
+  'a list of pairs',
   'gone',
   'new',
 ] as const;
+
+/** What a value is made of in each version. */
+type Form = 'same' | 'one' | 'texts' | 'objects' | 'pairs';
+
+const FORMS: Readonly<Partial<Record<(typeof CHANGES)[number], Form>>> = {
+  'a list of one': 'one',
+  'a list of texts': 'texts',
+  'a list of objects': 'objects',
+  'a list of pairs': 'pairs',
+};
 
 interface Field {
   readonly v1: readonly string[] | undefined;
   readonly v2: readonly string[] | undefined;
   readonly type: 'string' | 'integer';
   readonly text: string;
-  readonly isListed: boolean;
+  readonly form: Form;
 }
 
 const name = fc.constantFrom(...NAMES);
@@ -69,15 +83,18 @@ const field = fc
       'inside an object': [...around, to, last],
       'out of its object': [last],
       'a list of one': [...around, last.endsWith('s') ? `${last}es` : `${last}s`],
+      'a list of texts': path,
+      'a list of objects': path,
+      'a list of pairs': path,
       gone: undefined,
       new: path,
     }[change];
     return {
       v1: change === 'new' ? undefined : path,
       v2,
-      type,
+      type: change === 'a list of texts' ? 'string' : type,
       text: change === 'another name, which the text tells' ? `Formerly called \`${last}\`.` : '',
-      isListed: change === 'a list of one',
+      form: FORMS[change] ?? 'same',
     };
   });
 
@@ -134,6 +151,40 @@ interface Schema {
   readonly properties: Record<string, unknown>;
 }
 
+type OfVersions<Value> = Readonly<Record<'v1' | 'v2', (one: Value) => unknown>>;
+
+const same = (one: unknown): unknown => one;
+const objectOf = (properties: Record<string, unknown>): object => ({ type: 'object', properties });
+const arrayOf = (items: unknown): object => ({ type: 'array', items });
+
+const SCHEMAS: Readonly<Record<Form, OfVersions<object>>> = {
+  same: { v1: same, v2: same },
+  one: { v1: same, v2: arrayOf },
+  texts: { v1: (one) => ({ ...one, example: 'a,b' }), v2: arrayOf },
+  objects: { v1: arrayOf, v2: (one) => arrayOf(objectOf({ value: one })) },
+  pairs: {
+    v1: (one) => ({ type: 'object', additionalProperties: one }),
+    v2: (one) => arrayOf(objectOf({ key: { type: 'boolean' }, value: one })),
+  },
+};
+
+const VALUES: Readonly<Record<Form, OfVersions<unknown>>> = {
+  same: { v1: same, v2: same },
+  one: { v1: same, v2: (one) => [one] },
+  texts: { v1: same, v2: (one) => [one] },
+  objects: { v1: (one) => [one], v2: (one) => [{ value: one }] },
+  pairs: { v1: (one) => ({ any: one }), v2: (one) => [{ key: true, value: one }] },
+};
+
+/** What stands behind the path of a field before its value. */
+const INSIDE: Readonly<Record<Form, Readonly<Record<'v1' | 'v2', string>>>> = {
+  same: { v1: '', v2: '' },
+  one: { v1: '', v2: '' },
+  texts: { v1: '', v2: '' },
+  objects: { v1: '', v2: '.value' },
+  pairs: { v1: '.any', v2: '.value' },
+};
+
 function schemaOf(fields: readonly Field[], version: 'v1' | 'v2'): Schema {
   const root: Schema = { type: 'object', properties: {} };
   for (const one of fields) {
@@ -145,8 +196,7 @@ function schemaOf(fields: readonly Field[], version: 'v1' | 'v2'): Schema {
       around = inner as Schema;
     }
     const scalar = { type: one.type, ...(version === 'v2' && one.text !== '' && { description: one.text }) };
-    around.properties[path.at(-1) ?? ''] =
-      version === 'v2' && one.isListed ? { type: 'array', items: scalar } : scalar;
+    around.properties[path.at(-1) ?? ''] = SCHEMAS[one.form][version](scalar);
   }
   return root;
 }
@@ -159,7 +209,7 @@ function valueOf(fields: readonly Field[], version: 'v1' | 'v2'): Record<string,
     let around = root;
     for (const step of path.slice(0, -1)) around = (around[step] ??= {}) as Record<string, unknown>;
     const scalar = one.type === 'string' ? `v${at}` : 1000 + at;
-    around[path.at(-1) ?? ''] = version === 'v2' && one.isListed ? [scalar] : scalar;
+    around[path.at(-1) ?? ''] = VALUES[one.form][version](scalar);
   });
   return root;
 }
@@ -193,7 +243,7 @@ test(
     const young = fc.shuffledSubarray(YOUNG_NOUNS, { minLength: 4, maxLength: 4 });
     let [moved, kept, back] = [0, 0, 0];
     await fc.assert(
-      fc.asyncProperty(kinds, young, async (resources, fresh) => {
+      fc.asyncProperty(kinds, young, fc.nat(1000), async (resources, fresh, luck) => {
         const ping = { get: { responses: {} } };
         const paths: Record<'v1' | 'v2', Record<string, Record<string, unknown>>> = {
           v1: { '/api/v1/ping': ping },
@@ -256,7 +306,16 @@ test(
           components: { schemas: schemas[version] },
         }));
         if (v1 === undefined || v2 === undefined || truth.length === 0) return;
-        const draft = printRuleBook(await soundDraft(proposeRuleBook(v1, v2)));
+        const proposed = await soundDraft(proposeRuleBook(v1, v2));
+        const draft = printRuleBook(proposed);
+        // With any answer to any of its questions it is a book as well.
+        const questions = draftQuestions(proposed);
+        const question = questions[luck % Math.max(1, questions.length)];
+        if (question !== undefined) {
+          const chosen = question.parts.map(({ answers }) => answers[luck % answers.length]?.key ?? 'no');
+          const given = { chosen, value: '7' };
+          await bookIn(printRuleBook(answeredDraft(proposed, new Map([[question.id, given]]))));
+        }
         const migration = createMigration(await bookIn(draft));
         for (const { verb, old, now, fields } of truth) {
           const isWrite = verb === 'create' || verb === 'update';
@@ -281,7 +340,8 @@ test(
               if (one.v1 === undefined || one.v2 === undefined) return;
               const place = places.get(one.type === 'string' ? `v${at}` : 1000 + at);
               kept += 1;
-              const [before, after] = [one.v1.join('.'), one.v2.join('.')];
+              const inside = INSIDE[one.form];
+              const [before, after] = [one.v1.join('.') + inside.v1, one.v2.join('.') + inside.v2];
               const where = place === before ? after : place;
               expect([one, where, draft]).toEqual([one, after, draft]);
             });
@@ -293,11 +353,12 @@ test(
           fields.forEach((one, at) => {
             if (one.v2 === undefined) return;
             const place = places.get(one.type === 'string' ? `v${at}` : 1000 + at);
-            const own = one.v2.join('.');
+            const inside = INSIDE[one.form];
+            const own = one.v2.join('.') + inside.v2;
             // A new member may go, and one that V1 had stays or gets V1's place.
             if (one.v1 === undefined && place === undefined) return;
             back += 1;
-            const right = place === own ? own : one.v1?.join('.');
+            const right = place === own ? own : one.v1 && one.v1.join('.') + inside.v1;
             expect([one, place, draft]).toEqual([one, right, draft]);
           });
         }

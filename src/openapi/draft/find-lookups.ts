@@ -1,0 +1,110 @@
+import type { Components } from '../components.ts';
+import { type DescribedOperation, templateOf } from '../description.ts';
+import { isCompatible, type Shape } from '../shape.ts';
+import { resourceIn } from './bodies.ts';
+import type { NamedShape } from './conversions.ts';
+import { isSameName, singular, wordsOf } from './names.ts';
+
+/** A GET of V2 that answers one object for a key at the end of its path. */
+export interface LookupTarget {
+  /** The path up to the key, below V2's prefix. */
+  readonly before: string;
+  /** The words of what it answers, in the singular: `user` of `/users/{id}`. */
+  readonly noun: string;
+  /** The member of the key in what it answers, if it has it. */
+  readonly id: string | undefined;
+  /** The member of the answer that has the object; undefined where the rule book says it for all. */
+  readonly resource: string | undefined;
+  readonly shape: Shape;
+}
+
+/** What a response of V1 has of an object that V2's only refers to. */
+export interface FoundLookup {
+  /** The member of V2's response that has the key. */
+  readonly key: string;
+  readonly get: string;
+  readonly resource: string | undefined;
+  /** The members of V2's object that V1's has. */
+  readonly take: readonly string[];
+  /** Those that V1's has by another name. */
+  readonly renames: readonly (readonly [from: string, to: string])[];
+}
+
+/** The GETs of V2 by which a response can have what it only refers to; `resource` is where its answers have objects. */
+export function lookupTargets(
+  operations: readonly DescribedOperation[],
+  components: Components,
+  resource: string,
+): readonly LookupTarget[] {
+  return operations.flatMap((operation): readonly LookupTarget[] => {
+    const template = operation.method === 'GET' ? templateOf(operation) : undefined;
+    const [, before = '', parameter = ''] = /^([^{}?]*\/)\{([^{}]+)\}$/.exec(template ?? '') ?? [];
+    const found = before === '' ? undefined : resourceIn(operation, components);
+    if (found === undefined || found.shape.members.size === 0) return [];
+    const noun = wordsOf(before.split('/').at(-2) ?? '')
+      .map(singular)
+      .join('');
+    const id = ['id', parameter].find((name) => found.shape.members.has(name));
+    return [{ before, noun, id, resource: found.at === resource ? undefined : found.at, shape: found.shape }];
+  });
+}
+
+/** Words at the end of a name that make it one of a key. */
+const KEY_WORDS: ReadonlySet<string> = new Set('id key uuid guid ref code number no'.split(' '));
+
+/** True where a member has the key of what another one has: `owner_id` of `owner`. */
+export function isKeyOf(key: string, name: string): boolean {
+  const words = wordsOf(key);
+  return KEY_WORDS.has(words.at(-1) ?? '') && isSameName(words.slice(0, -1).join('_'), name);
+}
+
+/** Most answers to a question. */
+const MAX_TARGETS = 3;
+
+/** What leads from the key of an object to the object that V1's responses have, the likeliest first. */
+export function lookupsFor(
+  old: NamedShape,
+  key: NamedShape,
+  targets: readonly LookupTarget[],
+): readonly FoundLookup[] {
+  const isKey =
+    key.shape.members.size === 0 && ['string', 'integer'].some((type) => key.shape.types.has(type));
+  if (!isKey || old.shape.members.size === 0) return [];
+  const words = new Set(
+    [old.name, key.name, old.shape.text, key.shape.text].flatMap((text) => wordsOf(text).map(singular)),
+  );
+  const named = (noun: string): boolean => words.has(noun) || isSameName(noun, old.name);
+  return targets
+    .flatMap((target) => {
+      const taken = takenOf(old.shape, key.shape, target);
+      const share = taken.size / old.shape.members.size;
+      const isNamed = named(target.noun);
+      const isEnough = [...taken.values()].some((name) => name !== target.id) && (isNamed || share > 0.5);
+      return isEnough ? [{ target, taken, rank: share + (isNamed ? 1 : 0) }] : [];
+    })
+    .toSorted((one, other) => other.rank - one.rank)
+    .slice(0, MAX_TARGETS)
+    .map(({ target, taken }) => ({
+      key: key.name,
+      get: `${target.before}{${/^\w+$/.test(key.name) ? key.name : ''}}`,
+      resource: target.resource,
+      take: [...new Set(taken.values())],
+      renames: [...taken].flatMap(([to, from]) => (from === to ? [] : [[from, to] as const])),
+    }));
+}
+
+/** The members of V1's object that V2's has, with V2's names of them. */
+function takenOf(old: Shape, key: Shape, { shape, id }: LookupTarget): ReadonlyMap<string, string> {
+  const taken = new Map<string, string>();
+  for (const [name, member] of old.members) {
+    const same = shape.members.has(name)
+      ? name
+      : [...shape.members.keys()].find((other) => isSameName(other, name) && !old.members.has(other));
+    const isId = same === undefined && ['id', 'value'].includes(name) && isCompatible(member.shape, key);
+    const from = same ?? (isId && !old.members.has(id ?? '') ? id : undefined);
+    const partner = from === undefined ? undefined : shape.members.get(from)?.shape;
+    const isFree = from !== undefined && ![...taken.values()].includes(from);
+    if (isFree && partner !== undefined && isCompatible(member.shape, partner)) taken.set(name, from);
+  }
+  return taken;
+}

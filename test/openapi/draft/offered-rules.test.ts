@@ -1,0 +1,288 @@
+import { expect, test } from 'vitest';
+import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
+import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
+import { bookIn } from '../../rules/reading.ts';
+
+const text = { type: 'string' };
+const integer = { type: 'integer' };
+const listOf = (items: unknown): object => ({ type: 'array', items });
+const objectOf = (properties: Record<string, unknown>, ...required: string[]): object => ({
+  type: 'object',
+  properties,
+  required,
+});
+const mapOf = (additionalProperties: unknown): object => ({ type: 'object', additionalProperties });
+
+interface Version {
+  readonly request?: unknown;
+  readonly response?: unknown;
+  /** Further paths, with what a GET of each answers. */
+  readonly gets?: Readonly<Record<string, unknown>>;
+  readonly schemas?: Readonly<Record<string, unknown>>;
+}
+
+const contentOf = (schema: unknown): object => ({ content: { 'application/json': { schema } } });
+
+function describe(
+  version: string,
+  { request, response, gets = {}, schemas = {} }: Version,
+): Record<string, unknown> {
+  const answers = (schema: unknown): object => ({ responses: { 200: contentOf(schema) } });
+  const post = {
+    operationId: 'save',
+    ...(request === undefined ? {} : { requestBody: contentOf(request) }),
+    ...(response === undefined ? { responses: {} } : answers(response)),
+  };
+  const further = Object.entries(gets).map(([path, schema]) => [
+    `/api/${version}${path}`,
+    { get: { operationId: path.replaceAll(/\W+/g, '_'), ...answers(schema) } },
+  ]);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: { [`/api/${version}/things`]: { post }, ...Object.fromEntries(further) },
+    components: { schemas },
+  };
+}
+
+async function draftOf(v1: Version, v2: Version): Promise<ProposedRuleBook> {
+  return soundDraft(proposeRuleBook(describe('v1', v1), describe('v2', v2)));
+}
+
+/** The answers to the questions of a draft, those of each part in their order. Each makes a sound book. */
+async function answersIn(book: ProposedRuleBook): Promise<readonly (readonly string[])[]> {
+  const asked: (readonly string[])[] = [];
+  for (const { id, about, parts } of draftQuestions(book)) {
+    if (about !== 'change') continue;
+    for (const [at, { answers }] of parts.entries()) {
+      asked.push(answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== ''));
+      for (const { key } of answers) {
+        const chosen = parts.map((_, other) => (other === at ? key : 'no'));
+        const answered = answeredDraft(book, new Map([[id, { chosen, value: '7' }]]));
+        await bookIn(printRuleBook(answered));
+      }
+    }
+  }
+  return asked;
+}
+
+/** The answers to the only question of a draft, the likeliest first. */
+type Row = [what: string, v1: Version, v2: Version, answers: readonly string[]];
+
+const sent = (properties: Record<string, unknown>, ...required: string[]): Version => ({
+  request: objectOf({ id: text, ...properties }, ...required),
+});
+const answered = (properties: Record<string, unknown>, gets: Version['gets'] = {}): Version => ({
+  response: objectOf({ id: text, ...properties }),
+  gets,
+});
+const commas = { ...text, description: 'Comma-separated.' };
+const pair = objectOf({ name: text, value: text });
+const email = objectOf({ type: text, email: text });
+const user = objectOf({ data: objectOf({ id: integer, name: text, mail: text }) });
+const node = (properties: Record<string, unknown>): Version => ({
+  request: { $ref: '#/components/schemas/N' },
+  schemas: { N: objectOf({ ...properties, parts: listOf({ $ref: '#/components/schemas/N' }) }) },
+});
+const deep = (name: string): Version =>
+  sent({ [name]: text, a: objectOf({ [name]: text, b: objectOf({ [name]: text }) }) });
+
+test.each<Row>([
+  [
+    'a text and a list, whose name is one for several',
+    sent({ tags: text }),
+    sent({ tags: listOf(text) }),
+    ['{ list: tags, with: "," }', '{ list: tags, to: tags }'],
+  ],
+  [
+    'a text and a list of texts, whose name is one for one',
+    sent({ phone: text }),
+    sent({ phone: listOf(text) }),
+    ['{ list: phone, to: phone }', '{ list: phone, with: "," }'],
+  ],
+  [
+    'a text whose description tells the separator',
+    sent({ scope: { ...text, description: 'Delimited by spaces.' } }),
+    sent({ scope: listOf(text) }),
+    ['{ list: scope, with: " " }', '{ list: scope, to: scope }'],
+  ],
+  [
+    'a text whose pattern tells the separator',
+    sent({ scope: { ...text, pattern: '^\\w+(;\\w+)*$' } }),
+    sent({ scope: listOf(text) }),
+    ['{ list: scope, with: ";" }', '{ list: scope, to: scope }'],
+  ],
+  [
+    'a list whose description tells the separator of old',
+    sent({ scope: text }),
+    sent({ scope: { ...listOf(text), description: 'Was joined by a pipe.' } }),
+    ['{ list: scope, with: "|" }', '{ list: scope, to: scope }'],
+  ],
+  [
+    'a text with a sentence as its example',
+    sent({ remark: { ...text, example: 'Well, yes, and no' } }),
+    sent({ remark: listOf(text) }),
+    ['{ list: remark, to: remark }', '{ list: remark, with: "," }'],
+  ],
+  [
+    'one value of a list of values',
+    sent({ state: { ...text, enum: ['a', 'b'] } }),
+    sent({ state: listOf({ ...text, enum: ['a', 'b'] }) }),
+    ['{ list: state, to: state }'],
+  ],
+  [
+    'a text and a list of another name',
+    sent({ tag_list: commas }),
+    sent({ tags: listOf(text) }),
+    [
+      '{ rename: tag_list, to: tags } { list: tags, with: "," }',
+      '{ list: tag_list, to: tags }',
+      '{ strip: tag_list }',
+    ],
+  ],
+  [
+    'a list and a text, of which an example tells the separator',
+    sent({ tags: listOf(text) }),
+    sent({ tags: { ...text, example: 'a;b;c' } }),
+    ['{ unlist: tags, with: ";" }'],
+  ],
+  [
+    'a text and a list in responses',
+    answered({ tags: commas }),
+    answered({ tags: listOf(text) }),
+    ['{ unlist: tags, with: "," }', '{ first: tags, to: tags }'],
+  ],
+  [
+    'values and objects with one fitting member',
+    sent({ tags: listOf(text) }),
+    sent({ tags: listOf(objectOf({ at: integer, value: text })) }),
+    ['{ list: tags, of: value }'],
+  ],
+  [
+    'values and objects with several, of another name',
+    sent({ emails: listOf(text) }),
+    sent({ email_addresses: listOf(email) }),
+    [
+      '{ rename: emails, to: email_addresses } { list: email_addresses, of: email }',
+      '{ rename: emails, to: email_addresses } { list: email_addresses, of: type }',
+      '{ strip: emails }',
+    ],
+  ],
+  [
+    'objects and values',
+    sent({ emails: listOf(email) }),
+    sent({ emails: listOf(text) }),
+    ['{ unlist: emails, of: email }', '{ unlist: emails, of: type }'],
+  ],
+  [
+    'objects and values in responses',
+    answered({ emails: listOf(email) }),
+    answered({ emails: listOf(text) }),
+    ['{ list: emails, of: email }', '{ list: emails, of: type }'],
+  ],
+  [
+    'any members and a list of pairs',
+    sent({ fields: mapOf(text) }),
+    sent({ fields: listOf(pair) }),
+    ['{ entries: fields, name: name, value: value }', '{ list: fields, to: fields }'],
+  ],
+  [
+    'any members and a list of pairs in responses',
+    answered({ metadata: mapOf(text) }),
+    answered({ metadata: listOf(objectOf({ key: text, content: text })) }),
+    ['{ unlist: metadata, name: key, value: content }', '{ first: metadata, to: metadata }'],
+  ],
+  [
+    'a list of pairs and any members',
+    sent({ fields: listOf(pair) }),
+    sent({ fields: mapOf(text) }),
+    ['{ unlist: fields, name: name, value: value }'],
+  ],
+  [
+    'what V2 requires and has elsewhere as well',
+    sent({ account: objectOf({ id: text }) }),
+    sent({ account: objectOf({ id: text }), accountId: text }, 'accountId'),
+    ['{ copy: account.id, to: accountId }', '{ default: { accountId: "…" } }'],
+  ],
+  [
+    'an object that V2 requires, of which it has all elsewhere as well',
+    sent({ accountId: text }),
+    sent({ accountId: text, account: objectOf({ id: text, name: text }, 'id') }, 'account'),
+    ['{ copy: accountId, to: account.id }'],
+  ],
+  [
+    "what V2's description says to be the same",
+    sent({ email: text }),
+    sent({ email: text, login: { ...text, description: 'The same as `email`.' } }, 'login'),
+    ['{ copy: email, to: login }', '{ default: { login: "…" } }'],
+  ],
+  [
+    'what V1 sends twice',
+    sent({ account: objectOf({ id: text }), accountId: text }),
+    sent({ account: objectOf({ id: text }) }),
+    ['{ strip: accountId }', '{ move: accountId, to: account.id }'],
+  ],
+  [
+    'what V1 answers twice',
+    answered({ account: objectOf({ id: text }), accountId: text }),
+    answered({ account: objectOf({ id: text }) }),
+    ['{ copy: account.id, to: accountId }'],
+  ],
+  [
+    'an object of which V2 has the key, and a GET of that name before one of that content',
+    answered({ owner: objectOf({ id: integer, name: text, eMail: text }) }),
+    answered(
+      { owner_id: integer },
+      {
+        '/people/{id}': objectOf({ id: integer, name: text, e_mail: text }),
+        '/owners/{no}': objectOf({ name: text }),
+      },
+    ),
+    [
+      '{ lookup: owner_id, get: "/owners/{owner_id}", take: [name], as: owner }',
+      '{ lookup: owner_id, get: "/people/{owner_id}", take: [id, name, e_mail], as: owner } { rename: owner.e_mail, to: eMail }',
+    ],
+  ],
+  [
+    'an object that is its key in V2',
+    answered({ user_id: objectOf({ value: integer, name: text }) }),
+    answered({ user_id: integer }, { '/users/{id}': user }),
+    [
+      '{ lookup: user_id, get: "/users/{user_id}", resource: data, take: [id, name], as: user_id } { rename: user_id.id, to: value }',
+    ],
+  ],
+  [
+    'objects in a list, and GETs of something else and of more than one key',
+    answered({ lines: listOf(objectOf({ user: objectOf({ name: text, mail: text }) })) }),
+    answered(
+      { lines: listOf(objectOf({ userId: integer })) },
+      { '/users/{id}': user, '/files/{id}': objectOf({ size: integer }), '/teams/{id}/users/{no}': user },
+    ),
+    ['{ lookup: "lines.*.userId", get: "/users/{userId}", resource: data, take: [name, mail], as: user }'],
+  ],
+  [
+    'a name at several depths',
+    deep('old_name'),
+    deep('name2'),
+    [
+      '{ rename: old_name, to: name2 } { rename: a.old_name, to: name2 } { rename: a.b.old_name, to: name2 }',
+      '{ rename: old_name, in: "**", to: name2 }',
+      '{ strip: old_name }',
+    ],
+  ],
+  [
+    'a name in a schema that is within itself',
+    node({ qty: text }),
+    node({ quantity: { ...text, description: 'Formerly `qty`.' } }),
+    ['{ rename: qty, in: "**", to: quantity }'],
+  ],
+])('a draft offers the rules that lead from one form to the other: %s', async (_, v1, v2, answers) => {
+  const book = await draftOf(v1, v2);
+  const active = printRuleBook(book)
+    .split('\n')
+    .filter((line) => /^ +- \{/.test(line));
+  expect(active).toEqual([]);
+  expect(await answersIn(book)).toEqual([answers]);
+});
