@@ -20,18 +20,13 @@ export function printSchema(schema: z.ZodType): string {
   return `${JSON.stringify(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }), undefined, 2)}\n`;
 }
 
-/** What stands above the fields of the rewrite log. */
-const LOG_FIELDS_HEAD = `# Fields of the rewrite log
-
-Generated from [entry.schema.json](../../config/entry.schema.json) by \`npm run generate\`; [operating.md](../operating.md#the-rewrite-log) has an example.
-
-| field | present | meaning |
-|---|---|---|
-`;
-
 /** The pages with generated tables. */
 const SETTINGS_PAGE = 'docs/settings.md';
 const EXIT_CODES_PAGE = 'docs/operating.md';
+
+/** Sources that say what the process log and the metrics have. */
+const EVENTS_SOURCE = 'src/node/log/process-log.ts';
+const METRICS_SOURCE = 'src/rewrite-log/metric-families.ts';
 
 /** Returns every generated text by path; `read` gives the current text of a file by its path. */
 export async function generatedTexts(
@@ -43,6 +38,8 @@ export async function generatedTexts(
     [SETTINGS_PAGE, replaceTable(read(SETTINGS_PAGE), 'settings', settingsTables())],
     [EXIT_CODES_PAGE, replaceTable(read(EXIT_CODES_PAGE), 'exit-codes', exitCodesTable())],
     ['docs/api/rewrite-log.md', logFieldsPage()],
+    ['docs/api/process-log.md', eventsPage(read(EVENTS_SOURCE))],
+    ['docs/api/metrics.md', metricsPage(read(METRICS_SOURCE))],
     ['deploy/kubernetes/monitoring/rules.yaml', prometheusRule(RULE_FILES.map(read))],
   ];
 }
@@ -60,7 +57,35 @@ function logFieldsPage(): string {
     const presence = required.includes(name) ? 'always' : '';
     return `| \`${name}\` | ${presence} | ${typeof field === 'boolean' ? '' : meaningOf(field)} |`;
   });
-  return `${LOG_FIELDS_HEAD}${rows.join('\n')}\n`;
+  const head = ['| field | present | meaning |', '|---|---|---|'];
+  return referencePage('Fields of the rewrite log', 'config/entry.schema.json', 'the-rewrite-log', [
+    ...head,
+    ...rows,
+  ]);
+}
+
+/** Returns the page with the events of the process log, from the table in their source. */
+function eventsPage(source: string): string {
+  const rows = [...source.matchAll(/^ \* (\|.*)$/gm)].map(([, row = '']) => row);
+  return referencePage('Events of the process log', EVENTS_SOURCE, 'the-process-log', rows);
+}
+
+/** Returns the page with the metrics, from the words that `/metrics` prints beside them. */
+function metricsPage(source: string): string {
+  const families =
+    /\b(family|gauge|counter|byReason)\(\s*'([a-z0-9_]+)',(?:\s*'(counter|gauge|histogram)',)?\s*(?:'([^']+)'|"([^"]+)")/g;
+  const rows = [...source.matchAll(families)].map(
+    ([, maker = '', name = '', type = maker === 'gauge' ? maker : 'counter', plain, quoted = '']) =>
+      `| \`${name}\` | ${type} | ${plain ?? quoted} |`,
+  );
+  const head = ['| metric | type | meaning |', '|---|---|---|'];
+  return referencePage('Metrics', METRICS_SOURCE, 'metrics', [...head, ...rows]);
+}
+
+/** Returns a page that has nothing but a table, made from a file of the project. */
+function referencePage(title: string, source: string, section: string, table: readonly string[]): string {
+  const note = `Generated from [${source}](../../${source}) by \`npm run generate\`; [operating.md](../operating.md#${section}) has more.`;
+  return `# ${title}\n\n${note}\n\n${table.join('\n')}\n`;
 }
 
 function meaningOf({ type, description, enum: values }: z.core.JSONSchema.BaseSchema): string {

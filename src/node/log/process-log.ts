@@ -4,48 +4,50 @@ import * as z from 'zod';
 import type { LogSink } from './log-sink.ts';
 
 /**
- * The subject of a process log line, in its member `event`.
+ * The subject of a process log line, in its member `event`; docs/api/process-log.md is made from this table.
  *
- * | event | level | when | members beside `msg` |
+ * | event | level | meaning | members beside `msg` |
  * |---|---|---|---|
- * | `started` | info | clients are served | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
- * | `shipped-rule-book` | warn, info with the embedded V2 | no setting names a rule book and none is here: the package's own is used | |
- * | `start-refused` | error | settings, rule book or addresses have a fault; one line each, then exit 2 | |
- * | `few-files` | warn | the process may not open enough files for the connection settings, which it lowers | `files`, `clients`, `upstream` |
- * | `not-rehearsed` | info | no exchanges were played before ready, so the first requests take longer | |
- * | `node-internals` | warn | this Node lacks private parts that the gateway uses; it continues without them | `missing` |
- * | `rule-book-in-force` | info | a rule book was read again and takes effect, or is in force again after a refused one | `ruleBook` |
- * | `rule-book-refused` | error | a rule book has a fault; the old one stays in force | `ruleBook` |
- * | `certificate-refused` | error | a certificate has a fault, or has ended; the old one stays | |
- * | `certificate-in-use` | info | a renewed certificate is used for new connections | |
- * | `certificate-ends` | warn, error | once a day: the certificate in use ends within two weeks, or has ended | `use`, `notAfter` |
- * | `secret-in-use` | info, warn | a renewed secret is in use; warn if every client gets a new hash | |
- * | `secret-refused` | error | a secret's file has a fault; the previous secret stays | |
- * | `client-names-refused` | error | the file of client names has a fault; the previous names stay | |
- * | `v2-openapi-unread` | warn | V2's OpenAPI description cannot be read; the previous one stays in force | |
- * | `v2-openapi-unchecked` | warn | V2's OpenAPI description has none of the rule book's operations, or a keyword that cannot be checked; one line each | |
+ * | `started` | info | the gateway serves clients | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
+ * | `shipped-rule-book` | warn; info with the embedded V2 | no rule book is set, and none is here: the shipped one is in force | |
+ * | `start-refused` | error | settings, rule book or addresses are invalid: a line for each error, then exit code 2 | |
+ * | `few-files` | warn | the limit of open files is below `GATEWAY_CLIENT_CONNECTIONS` or `GATEWAY_UPSTREAM_CONNECTIONS`, which the gateway lowers (Linux) | `files`, `clients`, `upstream` |
+ * | `not-rehearsed` | info | the gateway played no exchanges to itself before it was ready, so the first requests take longer; the line says why | |
+ * | `node-internals` | warn | this Node lacks private parts that the gateway uses, which goes on, slower. Bun and Deno have none, which is no fault | `missing` |
+ * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is in force again after a refused one | `ruleBook` |
+ * | `rule-book-refused` | error | a rule book is invalid; the old one stays in force | `ruleBook` |
+ * | `certificate-in-use` | info | new connections use a renewed certificate | |
+ * | `certificate-refused` | error | a certificate is invalid, or has ended while the one in use has not; the old one stays | |
+ * | `certificate-ends` | warn, error | once a day: the certificate in use ends within 14 days, or has ended | `use`, `notAfter` |
+ * | `secret-in-use` | info, warn | a renewed secret is in use; a warning if every client gets another hash | |
+ * | `secret-refused` | error | a secret's file is invalid; the earlier secret stays | |
+ * | `client-names-refused` | error | the file of client names is invalid; the earlier names stay | |
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
- * | `rollout-changed` | info | an operator chose a mode, here or at another replica | |
- * | `rate-limit-divided` | info | each client's rate limit has another part in each process, as processes join or leave | |
- * | `rollout-rolled-back` | error | a canary was rolled back, or an operation that is migrated | |
- * | `rollout-overtaken` | warn | a mode that was set here without the store is dropped | |
- * | `rollout-damaged` | error | nobody can read the stored rollout; the last known one stays | |
+ * | `v2-openapi-unread` | warn | V2's description cannot be read; the earlier one stays, and an address is tried again each minute | |
+ * | `v2-openapi-unchecked` | warn | V2's description has no JSON body for the rule book's operations, so each check is `unknown`; or has a keyword that is skipped. One line each | |
+ * | `rollout-changed` | info | an operator changed a mode, here or at another replica; the line has name and reason | |
+ * | `rollout-rolled-back` | error | a canary was rolled back, or a migrated operation where the rule book allows it | |
+ * | `rollout-overtaken` | warn | a mode that was set here without the store gave way to one set elsewhere | |
+ * | `rollout-damaged` | error | the stored rollout is damaged; the last known one stays in force | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
- * | `store-lost`, `store-found` | warn, info | the store is unreachable, or reachable again, for modes and canaries or for the report's counts | |
- * | `store-stranger` | warn | the store has something that no gateway of this version wrote; it is passed over. One line for each key | |
- * | `rollout-without-v1` | error | the stored modes need a V1 service, but none is configured here; the rule book's modes hold | |
- * | `client-secret-random` | warn | client hashes change at each start although the rollout needs stable ones | |
- * | `circuit-opened`, `circuit-closed` | error, info | an origin's circuit opened or closed | `origin` |
- * | `upstream-fault` | warn | an origin sent no response or only part of one; repetitions are counted | `origin`, `kind`, `cause`, `sent`, `repeated` |
+ * | `rollout-without-v1` | error | the stored modes need V1, but none is configured here; the rule book's modes hold | |
+ * | `rate-limit-divided` | info | processes joined or left, so each has another part of each client's rate limit | |
+ * | `newcomers-served` | warn | the rule book refuses newcomers, but the gateway had learned clients for less than 14 days before, so it serves them | `since`, `from` |
+ * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and canaries or for the report's counts | |
+ * | `store-stranger` | warn | a key in the store has something that no gateway of this version wrote; it is passed over. One line for each key | |
+ * | `binding-failed` | warn | at the edge, a binding that no response depends on fails; once a minute at most | `binding` |
+ * | `client-secret-random` | warn | the rollout needs `GATEWAY_CLIENT_SECRET`, because client names must outlive the process | |
+ * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin opened or closed | `origin`; `host` of a subscriber of webhooks |
+ * | `upstream-fault` | warn | an origin sent no response, or only part of one; `repeated` counts repetitions | `origin`, `host`, `kind`, `cause`, `sent`, `repeated` |
  * | `worker-ended` | error | a worker process ended, or hung and was ended, and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
  * | `trace-trouble` | warn | spans are lost, or OpenTelemetry's packages warn | |
- * | `reference-error` | error | the embedded V2 met a bug | `stack` |
- * | `unexpected-error` | error | the gateway met a bug; repetitions are counted | `stack`, `repeated` |
- * | `runtime-warning` | warn | a warning from Node | |
- * | `draining` | info | after a signal, the gateway finishes requests in flight | |
- * | `drain-ended` | warn | the drain time is over; requests in flight ended with their connections | `inFlight` |
+ * | `reference-error` | error | a bug in the embedded V2 | `stack` |
+ * | `unexpected-error` | error | a bug in the gateway; `repeated` counts repetitions | `stack`, `repeated` |
+ * | `runtime-warning` | warn | a warning from Node | `name` |
+ * | `draining` | info | a signal arrived; the gateway finishes requests in flight | `inFlight` |
+ * | `drain-ended` | warn | `GATEWAY_DRAIN` is over, and requests in flight ended with their connections; not known for `GATEWAY_WORKERS` | `inFlight` |
  * | `stopped` | info | the last line | |
  */
 export type ProcessEvent =
