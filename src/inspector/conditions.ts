@@ -41,6 +41,8 @@ export interface Condition {
   readonly replica?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
+  /** True where it says of a service what a condition before it says of the service's operations. */
+  readonly isRepeated?: true;
 }
 
 /** A view of the page, and a filter of its exchanges. */
@@ -125,14 +127,16 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     ...(rollout?.v1Origin === undefined ? [] : [serviceCondition('v1', stats.v1Breaker ?? 'closed', facts)]),
   ];
   const lasting = facts.operations.filter(({ until }) => until === undefined);
-  // One operation that fails says more than its service; several say no more than a service that fails.
+  // One operation that fails, or a service that only refuses, is better told by its operations; several that fail, by their service.
   const told = lasting.length === 0 ? facts.operations : lasting;
-  const isOfOne = told.length === 1 && stats.breaker === 'closed';
+  const isOfOperations =
+    stats.breaker === 'closed' &&
+    (told.length === 1 || (told.length > 1 && told.every(({ isRefusal }) => isRefusal)));
   const operations = facts.operations
-    .filter(({ isRefusal }) => isRefusal || isOfOne || v2.level !== 'bad')
+    .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
     .map((trouble) => operationCondition(trouble, facts));
   const conditions = [
-    ...(isOfOne ? [...operations, ...services.map(asNote)] : [...services, ...operations]),
+    ...(isOfOperations ? [...operations, ...services.map(repeated)] : [...services, ...operations]),
     ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
     ruleBookCondition(facts),
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
@@ -150,12 +154,11 @@ function serviceCondition(
   { recent }: ConditionFacts,
 ): Condition {
   const name = about.toUpperCase();
-  const { requests, failed, inARow } = recent[about];
-  const place = {
-    view: 'traffic',
-    filter: `error:${about}-5*,gateway-upstream-*,gateway-circuit-open`,
-  } as const;
-  const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes.`;
+  const { requests, failed, refused, inARow } = recent[about];
+  const place = { view: 'traffic', part: 'problems' } as const;
+  const isRefusal = failed > 0 && refused === failed;
+  const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
+  const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
   const failingSince = inARow.failed ? { since: new Date(inARow.since).toISOString() } : {};
   if (breaker !== 'closed') {
     const meaning =
@@ -170,6 +173,12 @@ function serviceCondition(
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
   const percent = (failed * 100) / requests;
+  // A service that refuses does respond: whether that is harm is told by the operations that it refuses.
+  if (isRefusal && (percent >= TROUBLE || requests < ENOUGH)) {
+    const label = failed === requests ? `${name} refuses requests` : `${name} refuses some requests`;
+    return { about, level: 'note', label, sentence: share, place };
+  }
+  if (isRefusal) return { about, level: 'good', label: `${name} responds`, sentence: share };
   const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
   // The last requests show sooner than a share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
@@ -187,9 +196,9 @@ function serviceCondition(
   return { about, level: 'good', label: `${name} responds`, sentence: share };
 }
 
-/** A condition that says again what a worse one says. */
-function asNote(condition: Condition): Condition {
-  return condition.level === 'bad' ? { ...condition, level: 'note' } : condition;
+function repeated(condition: Condition): Condition {
+  if (condition.level !== 'bad' && condition.level !== 'note') return condition;
+  return { ...condition, level: 'note', isRepeated: true };
 }
 
 /** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
@@ -304,7 +313,9 @@ export function verdictOf(
   conditions: readonly Condition[],
   { requests, minutes, since, now }: Seen,
 ): Verdict {
-  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  const notable = conditions.filter(
+    ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
+  );
   const [worst] = notable;
   if (worst !== undefined) {
     const rest = notable.filter(({ level }) => level === worst.level).length - 1;

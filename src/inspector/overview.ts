@@ -71,15 +71,20 @@ export function overviewOf(facts: OverviewFacts): Overview {
 function stateSentence({ sums, origin }: OverviewFacts): string {
   const { all, migrated, onV1, passed, outside, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
   if (all === 0) return `No request yet. Send one to ${origin} to see it here.`;
+  const refused = (
+    [
+      [refusedByV2, 'V2'],
+      [refusedByV1, 'V1'],
+      [refusedByGateway, 'the gateway'],
+    ] as const
+  ).filter(([times]) => times > 0);
   const parts = [
     `${count(migrated)} migrated`,
     ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),
     ...(passed > 0 ? [`${count(passed)} of V2 clients`] : []),
     ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
-    `${count(refusedByV2)} refused by V2`,
-    ...(refusedByV1 > 0 ? [`${count(refusedByV1)} by V1`] : []),
-    `${count(refusedByGateway)} by the gateway`,
-    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+    ...refused.map(([times, by], at) => `${count(times)} ${at === 0 ? 'refused ' : ''}by ${by}`),
+    failed > 0 ? `${count(failed)} failed` : 'none failed',
   ];
   return `${counted(all, 'request')}: ${parts.join(', ')}.`;
 }
@@ -102,8 +107,8 @@ function item(
 }
 
 function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
-  return conditions.flatMap(({ level, label, sentence, place = { view: 'overview' } }) =>
-    level === 'bad' || level === 'note'
+  return conditions.flatMap(({ level, label, sentence, isRepeated, place = { view: 'overview' } }) =>
+    (level === 'bad' || level === 'note') && isRepeated !== true
       ? [{ level, sentence: sentence.startsWith(label) ? sentence : `${label}: ${sentence}`, place }]
       : [],
   );

@@ -249,13 +249,13 @@ export function isOutage(code: string): boolean {
   return ORIGIN_FAILURES.has(code) || code === 'overloaded' || code === 'buffer-full';
 }
 
-/** The service that failed an exchange, by a 5xx, an invalid response or none; undefined if neither did. */
-export function failedOrigin(entry: Entry): 'v1' | 'v2' | undefined {
-  const { failure, status, origin = 'v2', route } = entry;
+/** The service that answered a request, or failed to; undefined where the gateway did not ask one, or its own failure hid the answer. */
+export function askedService(entry: Entry): 'v1' | 'v2' | undefined {
+  const { failure, origin = 'v2', route } = entry;
   if (route === 'webhook') return undefined;
   if (failure !== undefined && ORIGIN_FAILURES.has(failure)) return origin;
   const from = statusFrom(entry);
-  return status >= 500 && from !== 'gateway' ? from : undefined;
+  return from === 'gateway' ? undefined : from;
 }
 
 /** Number of edits, listed or not. The record of a body that was already flat does not count. */

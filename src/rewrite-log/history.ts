@@ -1,7 +1,7 @@
 import type { Answer } from './answers.ts';
 import {
   AS_V2_SENT_IT,
-  failedOrigin,
+  askedService,
   outcomeOf,
   sentTo,
   statusFrom,
@@ -19,7 +19,7 @@ export interface HistoryMinute {
   /** RFC 3339, the start of the minute. */
   readonly time: string;
   readonly outcomes: Readonly<Record<HourOutcome, number>>;
-  /** Responses of V1 and V2 with a status from 400 to 499. */
+  /** Responses of V1 and V2 with a status from 400 to 499, apart from those that failed. */
   readonly faults: Readonly<Record<'v1' | 'v2', number>>;
   /** Requests that failed, as `AnswerJudge` decides. */
   readonly failed: number;
@@ -30,13 +30,17 @@ export interface HistoryMinute {
   readonly v1?: Quantiles;
 }
 
-/** Requests for each service, and those that it failed, by a 5xx, an invalid response or none. */
+/** Requests that each service answered or failed to, and those of them that failed, as `AnswerJudge` decides. */
 export type OriginFailures = Readonly<
-  Record<
-    'v1' | 'v2',
-    { readonly requests: number; readonly failed: number; readonly inARow: Readonly<InARow> }
-  >
+  Record<'v1' | 'v2', Readonly<OriginCounts> & { readonly inARow: Readonly<InARow> }>
 >;
+
+/** Requests of a service, those that failed, and of these the refusals (3xx, 4xx). */
+interface OriginCounts {
+  requests: number;
+  failed: number;
+  refused: number;
+}
 
 /** The latest requests for a service that all failed, or all did not, and when the first of them ended: milliseconds since 1970. */
 interface InARow {
@@ -58,12 +62,12 @@ export interface RequestSums {
   passed: number;
   /** Under neither prefix, sent to V2: health checks, browsers, crawlers. */
   outside: number;
-  /** Responses of V2 and of V1 with a status from 400 to 499. */
+  /** Responses of V2 and of V1 with a status from 400 to 499, apart from those that failed. */
   refusedByV2: number;
   refusedByV1: number;
-  /** Never forwarded, for a reason of the gateway's own. */
+  /** Never forwarded, for a reason of the gateway's own that is no failure. */
   refusedByGateway: number;
-  /** A 5xx of a service, no valid response, none at all, or an open circuit to it. */
+  /** As `AnswerJudge` decides. */
   failed: number;
   /**
    * Dry runs of requests to V1 under the latest rule book, which has this hash; `refusedByBoth` are those of `refused` that V1 refused
@@ -86,7 +90,7 @@ interface Minute {
   readonly outcomes: Record<HourOutcome, number>;
   readonly faults: Record<'v1' | 'v2', number>;
   failed: number;
-  readonly origins: Record<'v1' | 'v2', { requests: number; failed: number }>;
+  readonly origins: Record<'v1' | 'v2', OriginCounts>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
   readonly v2: DurationSteps;
@@ -138,21 +142,22 @@ export class History {
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
     minute.outcomes[hourOutcome(entry, verdict)] += 1;
     const from = statusFrom(entry);
-    const isFault = entry.status >= 400 && entry.status < 500;
+    const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
     if (answer === 'failed') minute.failed += 1;
-    const failedBy = failedOrigin(entry);
-    const asked = failedBy ?? (from === 'gateway' ? undefined : from);
-    if (asked !== undefined) minute.origins[asked].requests += 1;
-    if (failedBy !== undefined) minute.origins[failedBy].failed += 1;
+    const asked = askedService(entry);
     if (asked !== undefined) {
+      const origin = minute.origins[asked];
       const row = this.inARow[asked];
-      const failed = failedBy !== undefined;
+      const failed = answer === 'failed';
+      origin.requests += 1;
+      if (failed) origin.failed += 1;
+      if (failed && isRefusal(entry)) origin.refused += 1;
       if (row.failed !== failed || row.requests === 0) row.since = time;
       row.requests = row.failed === failed ? row.requests + 1 : 1;
       row.failed = failed;
     }
-    this.sumUp(entry, isFault ? from : undefined, failedBy);
+    this.sumUp(entry, isFault ? from : undefined, answer);
     minute.total.add(entry.totalMs);
     if (entry.upstreamMs !== undefined && entry.route !== 'webhook')
       minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
@@ -163,11 +168,7 @@ export class History {
     return this.sinceStart;
   }
 
-  private sumUp(
-    entry: Entry,
-    refusedBy: ReturnType<typeof statusFrom>,
-    failedBy: ReturnType<typeof failedOrigin>,
-  ): void {
+  private sumUp(entry: Entry, refusedBy: ReturnType<typeof statusFrom>, answer: Answer): void {
     // Webhooks come from V2, not from a client.
     if (entry.route === 'webhook') return;
     const sums = this.sinceStart;
@@ -177,8 +178,8 @@ export class History {
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) sums.asV2SentIt += 1;
-    // Each request counts once: an open circuit refuses requests that the service would have failed.
-    if (failedBy !== undefined) sums.failed += 1;
+    // Each request counts once: what failed is neither refused nor answered.
+    if (answer === 'failed') sums.failed += 1;
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
@@ -204,6 +205,7 @@ export class History {
       for (const name of ['v1', 'v2'] as const) {
         sums[name].requests += origins[name].requests;
         sums[name].failed += origins[name].failed;
+        sums[name].refused += origins[name].refused;
       }
     }
     const { v1, v2 } = this.inARow;
@@ -235,6 +237,10 @@ export class History {
   }
 }
 
+function isRefusal({ status, incomplete }: Entry): boolean {
+  return status < 500 && incomplete !== true;
+}
+
 function emptyMinute(start: number): Minute {
   return {
     start,
@@ -252,8 +258,9 @@ function noOutcomes(): Record<HourOutcome, number> {
   return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
 }
 
-function noOrigins(): Record<'v1' | 'v2', { requests: number; failed: number }> {
-  return { v1: { requests: 0, failed: 0 }, v2: { requests: 0, failed: 0 } };
+function noOrigins(): Record<'v1' | 'v2', OriginCounts> {
+  const none = { requests: 0, failed: 0, refused: 0 };
+  return { v1: { ...none }, v2: { ...none } };
 }
 
 function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {

@@ -5,6 +5,7 @@ import {
   conditionsOf,
   RECENT_MINUTES,
 } from '../../src/inspector/conditions.ts';
+import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { History, type OriginFailures } from '../../src/rewrite-log/history.ts';
@@ -24,7 +25,10 @@ const SERVED = { failed: false, requests: 9, since: 0 };
 
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
-  recent: { v1: { requests: 9, failed: 0, inARow: SERVED }, v2: { requests: 9, failed: 0, inARow: SERVED } },
+  recent: {
+    v1: { requests: 9, failed: 0, refused: 0, inARow: SERVED },
+    v2: { requests: 9, failed: 0, refused: 0, inARow: SERVED },
+  },
   operations: [],
   names: new Map(),
   now: Date.UTC(2026, 10, 29, 12),
@@ -37,7 +41,8 @@ const v2 = (
   requests: number,
   failed: number,
   inARow: OriginFailures['v2']['inARow'] = SERVED,
-): Partial<ConditionFacts> => ({ recent: { ...QUIET.recent, v2: { requests, failed, inARow } } });
+  refused = 0,
+): Partial<ConditionFacts> => ({ recent: { ...QUIET.recent, v2: { requests, failed, refused, inARow } } });
 
 test('where all is well, every part says so', () => {
   expect(conditionsOf(QUIET).map(({ level, label }) => `${level}: ${label}`)).toEqual([
@@ -88,6 +93,14 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     'bad: V2 fails',
   ],
   ['V2 that is back', v2(200, 180, { failed: false, requests: 20, since: 0 }), 'note: V2 failed lately'],
+  ['V2 that refuses all', v2(9, 9, { failed: true, requests: 9, since: 0 }, 9), 'note: V2 refuses requests'],
+  ['V2 that refuses one in twenty', v2(100, 5, SERVED, 5), 'note: V2 refuses some requests'],
+  ['V2 that refuses one of many', v2(100, 1, SERVED, 1), 'good: V2 responds'],
+  [
+    'V2 that refuses some, and then fails',
+    v2(50, 9, { failed: true, requests: 9, since: 0 }, 4),
+    'bad: V2 fails',
+  ],
   ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],
   ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
@@ -225,20 +238,30 @@ test('the header says the share of the failure that rolled a canary back, or how
   );
 });
 
-test('only the last two minutes count, by the service that failed', () => {
+test('only the last two minutes count, by the service that failed, as everything that counts failures counts them', () => {
   const history = new History();
-  const sent = (minute: number, entry: Partial<Entry>): void =>
-    history.add({ ...sampleEntry(1, 0), ...entry }, minute * 60_000 + 1, 'well');
+  const judge = new AnswerJudge();
+  const sent = (minute: number, facts: Partial<Entry>): void => {
+    const entry = { ...sampleEntry(1, 0), ...facts };
+    history.add(entry, minute * 60_000 + 1, judge.judge(entry));
+  };
   for (let n = 0; n < 9; n += 1) sent(1, { status: 502, failure: 'upstream-unreachable', sent: false });
   sent(2, { status: 503, failure: 'circuit-open', sent: false });
   sent(2, { status: 500, origin: 'v1' });
+  // V1 served this client before: a refusal is new to it.
+  sent(3, { status: 201, origin: 'v1' });
   sent(3, { status: 422 });
+  // This one has always been its own fault.
+  sent(3, { status: 404, origin: 'v1', client: 'b'.repeat(16), operation: 'read_client' });
+  sent(3, { status: 404, client: 'b'.repeat(16), operation: 'read_client' });
+  // Broken off by V2, which had begun to respond.
+  sent(3, { status: 200, failure: 'upstream-broken', incomplete: true });
   // None of these says anything about a service.
   sent(3, { status: 503, failure: 'overloaded', sent: false });
   sent(3, { status: 0 });
   expect(history.recentFailures(3 * 60_000 + 2, RECENT_MINUTES)).toEqual({
-    v1: { requests: 1, failed: 1, inARow: { failed: true, requests: 1, since: 120_001 } },
-    v2: { requests: 2, failed: 1, inARow: { failed: false, requests: 1, since: 180_001 } },
+    v1: { requests: 3, failed: 1, refused: 0, inARow: { failed: false, requests: 2, since: 180_001 } },
+    v2: { requests: 4, failed: 3, refused: 1, inARow: { failed: true, requests: 1, since: 180_001 } },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
 });
@@ -259,6 +282,6 @@ test('each way to exchanges is a filter that the list can read', () => {
     },
   } as const;
   const filters = conditionsOf(facts).flatMap(({ place }) => place?.filter ?? []);
-  expect(filters.length).toBe(3);
+  expect(filters.length).toBe(2);
   expect(filters.filter((filter) => isFilterFault(parseFilter(filter)))).toEqual([]);
 });

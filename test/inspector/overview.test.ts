@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { EntriesPage, Overview, Report } from '../../src/inspector/api.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { overviewOf } from '../../src/inspector/overview.ts';
@@ -32,7 +33,7 @@ test('the overview counts what became of the requests, and says the worst first,
   await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
   await until(async () => (await gateway.readJson<Overview>('/overview')).state.startsWith('3 requests'));
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe('3 requests: 2 migrated, 2 refused by V2, 1 by the gateway.');
+  expect(state).toBe('3 requests: 2 migrated, 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences).toContainEqual(
     expect.stringMatching(/^V2 refused 2 requests of 1 client with 422.*, in create_client\.$/),
@@ -60,8 +61,8 @@ test('what is under neither prefix is no request of a client of V2, whether it i
     const { state } = await gateway.readJson<Overview>('/overview');
     expect(state).toBe(
       other === 'pass'
-        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix, 0 refused by V2, 0 by the gateway.'
-        : '9 requests: 0 migrated, 2 of V2 clients, 0 refused by V2, 7 by the gateway.',
+        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix, none failed.'
+        : '9 requests: 0 migrated, 2 of V2 clients, 7 refused by the gateway, none failed.',
     );
     expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
     const read = new Tally();
@@ -124,13 +125,19 @@ function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }
 
-test('a request that a service failed is not counted as refused by the gateway, too', () => {
+test('a request that failed is not counted as refused, by whomever', () => {
   const history = new History();
   const sample = sampleEntry(1, 0);
-  const sent = (entry: Partial<Entry>): void => history.add({ ...sample, ...entry }, 1, 'well');
+  const judge = new AnswerJudge();
+  const sent = (facts: Partial<Entry>): void => {
+    const entry = { ...sample, ...facts };
+    history.add(entry, 1, judge.judge(entry));
+  };
   sent({ verdict: 'refused', status: 503, failure: 'circuit-open', sent: false });
-  sent({ verdict: 'refused', status: 422, failure: 'wrapper-not-object', sent: false });
+  sent({ verdict: 'refused', status: 400, failure: 'bad-framing', sent: false });
   sent({ status: 502 });
+  sent({ status: 404 });
+  // No client got this from V1 before.
   sent({ status: 422 });
   // What V1 refuses as well is no harm of a migration.
   sent({ status: 422, origin: 'v1', would: { verdict: 'refused' } });
@@ -145,5 +152,5 @@ test('a request that a service failed is not counted as refused by the gateway, 
     refused: 0,
     refusedByBoth: 0,
   });
-  expect(history.sums).toMatchObject({ all: 7, refusedByGateway: 1, refusedByV2: 1, failed: 2 });
+  expect(history.sums).toMatchObject({ all: 8, refusedByGateway: 1, refusedByV2: 1, failed: 3 });
 });

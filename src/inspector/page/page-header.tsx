@@ -130,7 +130,11 @@ function conditionLink({ place }: Condition, go: Go): VNode | false {
   const { view, part, filter = '' } = place;
   return (
     <LinkButton onClick={() => go({ view, part, filter, entry: undefined })}>
-      {filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges'}
+      {part === 'problems'
+        ? 'Show the problems'
+        : filter === ''
+          ? `Open ${VIEW_NAMES[view]}`
+          : 'Show the exchanges'}
     </LinkButton>
   );
 }

@@ -52,12 +52,10 @@ test('first look: the state in a sentence, and what is wrong first, each with it
   await gateway.send('POST', '/api/v1/clients', '{"data":[]}', 'key-0');
   await gateway.send('GET', '/api/v2/heartbeat', undefined, 'key-of-V2');
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
-  await page
-    .getByText('8 requests: 6 migrated, 1 of V2 clients, 3 refused by V2, 1 by the gateway.', { exact: true })
-    .waitFor();
-  expect(await page.locator('.conditions summary').innerText()).toBe('All well');
+  await page.getByText('8 requests: 6 migrated, 1 of V2 clients, 4 failed.', { exact: true }).waitFor();
+  expect(await page.locator('.conditions summary').innerText()).toBe('V2 refuses some requests');
   expect(await page.locator('.overview .state').innerText()).toBe(
-    'All well for less than a minute. In the last hour V2 refused 3 of 7 requests.',
+    '3 of 7 requests to V2 failed in the last two minutes, all of them refusals.',
   );
   const failing = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
   const worst = failing.filter({ hasText: 'create_client: 422 from V2 at /colour' });
