@@ -293,7 +293,8 @@ export interface Verdict {
   readonly sentence: string;
   /** RFC 3339: since when it is so; absent where that is not known. */
   readonly since?: string;
-  /** What ends it. */
+  /** What shows it, and what ends it. */
+  readonly evidence?: TroubleEvidence;
   readonly action?: Condition['action'];
 }
 
@@ -325,6 +326,7 @@ export function verdictOf(
       label: rest === 0 ? worst.label : `${worst.label} +${rest}`,
       sentence: `${worst.sentence}${more}`,
       ...(worst.since === undefined ? {} : { since: worst.since }),
+      ...(worst.evidence === undefined ? {} : { evidence: worst.evidence }),
       ...(worst.action === undefined ? {} : { action: worst.action }),
     };
   }

@@ -142,7 +142,7 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
 export function brownoutSentences({ brownouts }: Pick<RolloutView, 'brownouts'>): readonly string[] {
   return brownouts.map(
     ({ id, state, share, status, from, until }) =>
-      `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % get ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
+      `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % ${state === 'over' ? 'got' : 'get'} ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
   );
 }
 

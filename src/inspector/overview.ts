@@ -9,8 +9,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Condition, Place, Verdict } from './conditions.ts';
-import type { Problem } from './problems.ts';
+import type { Place, Verdict } from './conditions.ts';
 import { endSentences } from './operator-view.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -23,12 +22,9 @@ export interface OverviewFacts {
   readonly now: number;
   /** Address of the gateway. */
   readonly origin: string;
-  readonly conditions: readonly Condition[];
   readonly verdict: Verdict;
   /** The errors of the kept entries, for those of dry runs. */
   readonly errors: ErrorGroups;
-  /** What failed, as each view of it counts. */
-  readonly problems: readonly Problem[];
   readonly report: Report;
   readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
     readonly operations: number;
@@ -46,11 +42,9 @@ const MAX_OTHERS = 5;
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
-/** The overall state in sentences, worst first. */
+/** The overall state in sentences, worst first, besides the conditions and the problems. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const items = [
-    ...conditionItems(facts),
-    ...problemItems(facts.problems),
     ...errorItems(facts.errors),
     ...responseItems(facts),
     ...modeItems(facts),
@@ -104,56 +98,6 @@ function item(
 ): OverviewItem {
   if (view === 'problems') return { level, sentence, place: { view: 'traffic', part: view } };
   return { level, sentence, place: filter === undefined ? { view } : { view, filter } };
-}
-
-function conditionItems({ conditions }: OverviewFacts): readonly OverviewItem[] {
-  return conditions.flatMap(({ level, label, sentence, isRepeated, place = { view: 'overview' } }) =>
-    (level === 'bad' || level === 'note') && isRepeated !== true
-      ? [{ level, sentence: sentence.startsWith(label) ? sentence : `${label}: ${sentence}`, place }]
-      : [],
-  );
-}
-
-function problemItems(problems: readonly Problem[]): readonly OverviewItem[] {
-  const items = problems
-    .slice(0, MOST)
-    .map((problem) => item(problemLevel(problem), problemSentence(problem), 'traffic', problem.filter));
-  const rest = problems.slice(MOST);
-  if (rest.length === 0) return items;
-  const sentence = `${counted(rest.length, 'more kind')} of failed requests.`;
-  return [
-    ...items,
-    item(rest.every(({ state }) => state === 'over') ? 'good' : 'note', sentence, 'problems'),
-  ];
-}
-
-function problemLevel({ state, severity }: Problem): OverviewItem['level'] {
-  if (state === 'over') return 'good';
-  return severity === 'severe' ? 'bad' : 'note';
-}
-
-/** Worded like the account of an exchange. */
-function problemSentence({
-  by,
-  status,
-  code,
-  pointer,
-  operation,
-  count: times,
-  clients,
-  client,
-  since,
-  until,
-}: Problem): string {
-  const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
-  const where = operation === undefined ? '' : `, in ${operation}`;
-  const whose = clients === 0 ? ' without a key' : ` of ${counted(clients, 'client')}`;
-  const keyless = clients === 1 && client === undefined ? ' and without a key' : '';
-  const requests = `${counted(times, 'request')}${whose}${keyless}`;
-  const time = until === undefined ? ` since ${since}` : ` from ${since} until ${until}`;
-  return by === 'gateway'
-    ? `The gateway responded to ${requests} with ${code ?? status}${at}${time}${where}.`
-    : `${by.toUpperCase()} ${status < 500 ? 'refused' : 'failed'} ${requests} with ${code ?? status}${at}${time}${where}.`;
 }
 
 /** What dry runs found. */

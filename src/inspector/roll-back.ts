@@ -67,7 +67,7 @@ export class OperationRollBack {
     if (mode === undefined || this.modeBefore(operation) === undefined) return;
     const why = `${now.failures} of ${now.requests} migrated requests failed, ${before.failures} of ${before.requests} before`;
     control.command({ operation, mode: { mode }, who: BY_ITSELF, why });
-    onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }));
+    onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }, control.modes(ruleBook())));
   }
 }
 

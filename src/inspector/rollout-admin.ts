@@ -16,7 +16,7 @@ import type {
 import type { End, Mode } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { ambiguityWords, commandTitle } from './rollout-effect.ts';
+import { ambiguityWords, commandTitle, defaultTarget } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
@@ -121,7 +121,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if (fault !== undefined) return { fault };
       if (request.check === true) return undefined;
       parts.control.command(command);
-      parts.onCommand?.(commandSentence(request));
+      parts.onCommand?.(commandSentence(request, parts.control.modes(parts.ruleBook())));
       // Another operator may have chosen at the same time: the response shows the result.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
@@ -130,10 +130,10 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
 }
 
 /** What an operator chose, with the name and the reason that the operator gave. */
-export function commandSentence(request: RolloutRequest): string {
+export function commandSentence(request: RolloutRequest, modes: Parameters<typeof defaultTarget>[0]): string {
   const { who = 'an operator who gave no name', why, force } = request;
   const reason = why === undefined ? '' : ` (${why})`;
-  return `${commandTitle(request)}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;
+  return `${commandTitle(request, defaultTarget(modes))}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;
 }
 
 function viewOf(parts: RolloutAdminParts): RolloutView {
@@ -189,15 +189,19 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
 /** Commands, roll-backs and rule books in one list, newest first. */
 function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>): readonly ChangeRecord[] {
   const { state } = parts.control;
+  const others = defaultTarget(parts.control.modes(parts.ruleBook()));
   const commands = (state.history ?? []).map(
     ({ at, by, who, why, mode, operation, client }): ChangeRecord => ({
       at,
       kind: 'command',
-      what: commandTitle({
-        ...mode,
-        ...(operation === undefined ? {} : { operation }),
-        ...(client === undefined ? {} : { client: nameIn(names, client) }),
-      }),
+      what: commandTitle(
+        {
+          ...mode,
+          ...(operation === undefined ? {} : { operation }),
+          ...(client === undefined ? {} : { client: nameIn(names, client) }),
+        },
+        others,
+      ),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
@@ -208,7 +212,7 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
     return {
       at,
       kind: 'roll-back',
-      what: `Roll back ${share} % of the clients for ${operation ?? 'everything else'}`,
+      what: `Roll back ${share} % of the clients for ${operation ?? others}`,
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };

@@ -51,7 +51,7 @@ export function rolloutEffect(
   methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
   const { mode } = request;
-  const title = commandTitle(request);
+  const title = commandTitle(request, defaultTarget(rollout));
   if (mode === undefined)
     return {
       title,
@@ -76,9 +76,11 @@ export function rolloutEffect(
   };
 }
 
-/** A command in words, such as `Migrate 25 % of the clients for create_client`. */
-export function commandTitle(request: RolloutRequest): string {
-  return `${commandWords(request)} ${targetWords(request)}`;
+/** A command in words, such as `Migrate 25 % of the clients for create_client`; `others` names what the default mode is for. */
+export function commandTitle(request: RolloutRequest, others: string): string {
+  const { operation, client } = request;
+  const target = operation ?? (client === undefined ? others : `the client ${client}`);
+  return `${commandWords(request)} ${target}`;
 }
 
 /** Warns of a canary without a client to migrate, and gives the share from which it has one. */
@@ -118,8 +120,17 @@ function commandWords({ mode, share }: RolloutRequest): string {
   return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 
-function targetWords({ operation, client }: RolloutRequest): string {
-  return operation ?? (client === undefined ? 'everything else' : `the client ${client}`);
+/** Names what the default mode is for: everything, or what has no mode of its own. */
+export function defaultTarget({
+  operations,
+  clients,
+}: {
+  readonly operations: object;
+  readonly clients: object;
+}): string {
+  return Object.keys(operations).length + Object.keys(clients).length === 0
+    ? 'everything'
+    : 'everything else';
 }
 
 /** Operations and clients with their own modes, which the command does not change. */

@@ -32,6 +32,8 @@ export interface TroubleEvidence {
   readonly before: FailedShare;
   readonly now: FailedShare;
   readonly isHarm: boolean;
+  /** The difference that counts as harm, in percentage points. */
+  readonly margin: number;
 }
 
 /** Requests, and how many of them failed. */
@@ -170,6 +172,7 @@ export class OperationHealth {
       before: boundedShare(before, rule),
       now: boundedShare(now, rule),
       isHarm: failsMoreThanBefore(before, now, rule),
+      margin: rule.margin,
     };
     return { operation, ...trouble, evidence };
   }

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rolloutEffect, type SeenClients } from '../../src/inspector/rollout-effect.ts';
+import {
+  commandTitle,
+  defaultTarget,
+  rolloutEffect,
+  type SeenClients,
+} from '../../src/inspector/rollout-effect.ts';
 import { chooseMode } from '../../src/rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
@@ -39,7 +44,7 @@ test('a canary names the clients in its share, with their part of the traffic', 
     seen(clients, { omittedClients: 4, coverage }),
   );
   expect(effect).toEqual({
-    title: 'Migrate 10 % of the clients for everything else',
+    title: 'Migrate 10 % of the clients for everything',
     sentences: [
       'From V1 to V2: acme (1 of 2 clients seen, with 30 % of all V1 requests).',
       'No change for 1 client and requests without a key on V1.',
@@ -131,6 +136,15 @@ test('an operation moves those who sent it, with no more than these requests', (
   expect(
     rolloutEffect({ mode: 'migrate', operation: 'heartbeat' }, sampleRollout(), clients).sentences,
   ).toEqual(['From V1 to V2: acme (1 of 2 clients seen, with 12.5 % of all V1 requests).']);
+});
+
+test.each<[name: string, view: Parameters<typeof defaultTarget>[0], words: string]>([
+  ['nothing has a mode of its own', { operations: {}, clients: {} }, 'everything'],
+  ['an operation has', { operations: { heartbeat: { mode: 'observe' } }, clients: {} }, 'everything else'],
+  ['a client has', { operations: {}, clients: { [LOW]: { mode: 'observe' } } }, 'everything else'],
+])('where %s, the default mode is for it: %o', (_, view, words) => {
+  expect(defaultTarget(view)).toBe(words);
+  expect(commandTitle({ mode: 'observe' }, defaultTarget(view))).toBe(`Observe ${words}`);
 });
 
 test('a mode of an operation keeps its requests from a change of everything else', () => {

@@ -119,7 +119,9 @@ export function InspectorPage(): VNode {
         )}
       </div>
       <main id="main" tabIndex={-1}>
-        {place.view === 'overview' && <OverviewView {...shared} whose={whose} onCommand={commands.check} />}
+        {place.view === 'overview' && (
+          <OverviewView {...shared} whose={whose} onCommand={commands.check} live={view.state} />
+        )}
         {place.view === 'traffic' && place.part === 'problems' && <ProblemsView {...shared} whose={whose} />}
         {place.view === 'traffic' && place.part === undefined && (
           <TrafficView

@@ -4,6 +4,7 @@ import type { RolloutRequest } from '../../rollout/rollout-tally.ts';
 import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
+import { Evidence } from './evidence.tsx';
 import { bytes, clockTime, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
 import { Button, classes, Form, LinkButton, sentence, SentenceList } from './parts.tsx';
@@ -170,11 +171,14 @@ export function ConditionsBanner({
   return (
     <section class="refused-book" role="alert">
       {bad.map((condition) => (
-        <p key={condition.sentence}>
-          {!condition.sentence.startsWith(condition.label) && <strong>{`${condition.label}. `}</strong>}
-          {sentence(condition.sentence)} {conditionLink(condition, go)}{' '}
-          <ActionButton action={condition.action} onCommand={onCommand} />
-        </p>
+        <div key={condition.sentence}>
+          <p>
+            {!condition.sentence.startsWith(condition.label) && <strong>{`${condition.label}. `}</strong>}
+            {sentence(condition.sentence)} {conditionLink(condition, go)}{' '}
+            <ActionButton action={condition.action} onCommand={onCommand} />
+          </p>
+          <Evidence {...condition} />
+        </div>
       ))}
     </section>
   );

@@ -251,16 +251,14 @@ async function overview(parts: InspectorParts): Promise<Overview> {
     reportOf(parts),
     errorGroups(view, pause, current.ruleBook.hash),
   ]);
-  const { startedAt, conditions, verdict } = stateOf(parts);
+  const { startedAt, verdict } = stateOf(parts);
   return overviewOf({
     sums: view.history.sums,
     startedAt,
     now: time(),
     origin: parts.gatewayOrigin(),
-    conditions,
     verdict,
     errors,
-    problems: view.problems.view(time(), parts.startedAt, parts.names()).problems,
     report,
     rules: {
       hash: current.ruleBook.hash,

@@ -7,6 +7,7 @@ import { appendFile, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { freePort } from '../../support/free-port.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { FLOOR_PLAN_ORDER, inspectGateway } from '../../support/inspected-gateway.ts';
 import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
@@ -101,8 +102,43 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   );
   expect(second?.y).toBe((first?.y ?? 0) + (first?.height ?? 0));
   expect(main?.y).toBe((second?.y ?? 0) + (second?.height ?? 0));
-  await page.getByRole('alert').getByRole('button', { name: 'Show the exchanges' }).click();
-  await expect.poll(() => page.locator('.entry').count()).toBe(12);
+  await page.getByRole('alert').getByRole('button', { name: 'Show the problems' }).click();
+  // What stands there is what was counted, and leads to the exchanges.
+  const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
+  await failed.first().waitFor();
+  const counts = await failed.locator('td.number').allTextContents();
+  expect(counts.reduce((sum, times) => sum + Number(times), 0)).toBe(12);
+  await failed.first().getByRole('button').click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(Number(counts[0]));
+  expect(complaints).toEqual([]);
+});
+
+test('an operation that fails since it is migrated stands with its failures then and now, and what ends it', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
+  const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n`));
+  const gateway = await gatewayOfTest({ 'v1-upstream': v1.origin, upstream: v2.origin, breaker: 'off' });
+  const order = (): Promise<number> => gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}');
+  await gateway.postJson('/rollout', { mode: 'observe', force: true });
+  for (let sent = 0; sent < 25; sent += 1) expect(await order()).toBe(200);
+  await gateway.postJson('/rollout', { mode: 'migrate', force: true });
+  for (let sent = 0; sent < 9; sent += 1) expect(await order()).toBe(500);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
+  for (const view of VIEWS) {
+    await page.goto(`${gateway.adminOrigin}/?view=${view}`);
+    const banner = page.getByRole('alert').filter({ hasText: 'create_client fails: 9 of 9 requests since' });
+    await banner.locator('.share-bars').waitFor();
+    expect(await banner.locator('.share-bars > div').allInnerTexts()).toEqual([
+      expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
+      expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
+      expect.stringMatching(/^0 %\s+100 %$/),
+    ]);
+    // It is said once.
+    expect(await page.locator('.share-bars').count()).toBe(1);
+    expect(await page.locator('main .facts-list').getByText('create_client fails').count()).toBe(0);
+  }
+  expect(await barriers(page, '[role=alert]')).toEqual([]);
+  await page.getByRole('button', { name: 'Roll back create_client' }).first().click();
+  await page.getByRole('dialog').getByText('Observe create_client').first().waitFor();
   expect(complaints).toEqual([]);
 });
 

@@ -306,7 +306,7 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   await page.getByRole('navigation').getByRole('link', { name: 'Rollout' }).click();
   await page.getByText(`${why} It stays until you choose a mode`).waitFor();
   await page
-    .getByRole('button', { name: /^Show the exchanges that rolled back everything else/ })
+    .getByRole('button', { name: /^Show the exchanges that rolled back everything/ })
     .first()
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(failures);
@@ -572,7 +572,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await run('rollout', 'observe', '--why', 'a quiet night', '--admin', a.adminOrigin);
   for (const { adminOrigin } of [b, c])
     await until(async () =>
-      /change \S+ Observe everything else, by .+, at .+: a quiet night/.test(
+      /change \S+ Observe everything, by .+, at .+: a quiet night/.test(
         await run('rollout', '--admin', adminOrigin),
       ),
     );

@@ -255,7 +255,11 @@ function clientRows(
         <a href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
           Guide
         </a>{' '}
-        <a href={`${href}mail`} aria-label={`Mail to the owner of ${who}`}>
+        <a
+          href={`${href}eml`}
+          aria-label={`Mail to the owner of ${who}, as a file`}
+          title="A message for a mail program"
+        >
           Mail
         </a>
       </td>

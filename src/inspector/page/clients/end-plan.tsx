@@ -57,7 +57,7 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
 }
 
 /** A plan as the command prints it, with links from its clients to their exchanges. */
-function planOf(plan: EndPlan, go: Go, zones: VNode): readonly VNode[] {
+function planOf(plan: EndPlan, go: Go, zones: VNode): readonly (VNode | false)[] {
   const { made, logFile, zone, parts } = plan;
   const [dates, ...others] = parts;
   return [
@@ -85,12 +85,15 @@ function planOf(plan: EndPlan, go: Go, zones: VNode): readonly VNode[] {
         </pre>,
       ]}
     </Card>,
-    ...others.map((one) => (
-      <Card heading={one.title}>
-        {one.sentences.length > 0 && <SentenceList sentences={one.sentences} />}
-        {tableOf(one, plan, go)}
-      </Card>
-    )),
+    ...others.map(
+      (one) =>
+        one.table?.rows.length !== 0 && (
+          <Card heading={one.title}>
+            {one.sentences.length > 0 && <SentenceList sentences={one.sentences} />}
+            {tableOf(one, plan, go)}
+          </Card>
+        ),
+    ),
   ];
 }
 

@@ -35,7 +35,7 @@ export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
     <Card heading="When V1 ends">
       {timeline !== undefined && picture(timeline, report)}
       {rollout !== undefined && rollout.sunset === undefined && (
-        <p>The rule book has no sunset: V1 ends on no date yet.</p>
+        <p>The rule book declares no end of V1 yet.</p>
       )}
       <SentenceList
         sentences={[

@@ -1,7 +1,9 @@
 import type { VNode } from 'preact';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
-import type { HistoryView, Overview, OverviewItem, ProblemsView, Report } from '../../api.ts';
+import type { HistoryView, Overview, OverviewItem, ProblemsView, Report, State } from '../../api.ts';
+import type { Condition } from '../../conditions.ts';
 import { useAsked } from '../admin-client.ts';
+import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, VIEW_NAMES } from '../page-header.tsx';
 import { type Go, placeAddress } from '../page-state.ts';
 import { Card, classes, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
@@ -23,26 +25,41 @@ interface OverviewViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
   /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;
   readonly onCommand: OnCommand;
+  /** The state of the header; undefined before the first. */
+  readonly live: State | undefined;
 }
 
+const NOTHING_YET: Omit<Overview, 'verdict'> & Partial<Pick<Overview, 'verdict'>> = {
+  state: '',
+  whose: '',
+  items: [],
+};
+
+/** Minutes over which the rail counts who responded: a mode that was chosen just now shows soon. */
+const RAIL_MINUTES = 5;
+
 /** All in ten seconds: the verdict, the stage of the migration, what is wrong, and how it came about. */
-export function OverviewView({ go, nameOf, whose, onCommand }: OverviewViewProps): VNode {
-  const { response, failure } = useAsked<Overview>('overview', REFRESH_MS);
+export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewViewProps): VNode {
+  const { response = NOTHING_YET, failure } = useAsked<Overview>('overview', REFRESH_MS);
   const { response: history } = useAsked<HistoryView>('history', REFRESH_MS);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH_MS);
   const { response: report } = useAsked<Report>('report?format=json', SLOW_MS);
   const { response: failed } = useAsked<ProblemsView>('problems', REFRESH_MS);
-  if (response === undefined) return <Loading failure={failure} subject="the overview" />;
-  const { verdict, state, whose: counted, items } = response;
-  const known = new Set(failed?.problems.map(({ filter }) => filter));
-  // What stands in the table of problems, or is the verdict, is not said again.
-  const others = items.filter(
-    ({ place, sentence: words }) =>
-      !known.has(place.filter ?? '') &&
-      !(verdict.level !== 'good' && (verdict.sentence.startsWith(words) || words.endsWith(verdict.sentence))),
+  // The header's verdict is here first: the overview waits for the log of before.
+  const verdict = live?.verdict ?? response.verdict;
+  if (verdict === undefined) return <Loading failure={failure} subject="the overview" />;
+  const { state, whose: counted, items } = response;
+  // The verdict has said the worst of them.
+  const further = (live?.conditions ?? []).filter(
+    ({ isRepeated, sentence: words }) => isRepeated !== true && !verdict.sentence.startsWith(words),
   );
-  const problems = others.filter(({ level }) => level !== 'good');
-  const facts = others.filter(({ level }) => level === 'good');
+  const failing = further.filter(({ level, evidence }) => level === 'bad' && evidence !== undefined);
+  const problems = [
+    ...further.flatMap((condition) => (failing.includes(condition) ? [] : conditionItem(condition))),
+    ...items.filter(({ level }) => level !== 'good'),
+  ];
+  const facts = items.filter(({ level }) => level === 'good');
+  const isLasting = failed?.problems.some((problem) => problem.state !== 'over') === true;
   return (
     <div class="view overview">
       <h2 class="sr-only">Overview</h2>
@@ -54,9 +71,22 @@ export function OverviewView({ go, nameOf, whose, onCommand }: OverviewViewProps
           <p class={classes('state', verdict.level)}>{sentence(verdict.sentence)}</p>
           <p>{sentence(state)}</p>
           <small>{sentence(counted)}</small>
+          <Evidence {...verdict} />
           <ActionButton action={verdict.action} onCommand={onCommand} />
         </div>
       </section>
+      {failing.map((condition) => (
+        <section key={condition.sentence} class="verdict-card bad">
+          <i class="level-sign" aria-hidden>
+            {LEVEL_SIGNS.bad}
+          </i>
+          <div>
+            <p>{sentence(condition.sentence)}</p>
+            <Evidence {...condition} />
+            <ActionButton action={condition.action} onCommand={onCommand} />
+          </div>
+        </section>
+      ))}
       {rollout !== undefined && (
         <section class="card" aria-label="Stage of the migration">
           <Rail rollout={rollout} answered={answeredOf(history)} />
@@ -66,7 +96,10 @@ export function OverviewView({ go, nameOf, whose, onCommand }: OverviewViewProps
         </section>
       )}
       {failed !== undefined && failed.problems.length > 0 && (
-        <Card heading="What fails" note="severe and new first; what is over goes after an hour">
+        <Card
+          heading={isLasting ? 'What fails' : 'What failed'}
+          note="severe and new first; what is over goes after an hour"
+        >
           <ProblemTable view={failed} nameOf={nameOf} go={go} />
         </Card>
       )}
@@ -77,22 +110,30 @@ export function OverviewView({ go, nameOf, whose, onCommand }: OverviewViewProps
       )}
       <TrafficCharts go={go} whose={whose} />
       {report !== undefined && <BurnDown report={report} changes={rollout?.changes ?? []} />}
-      <Card heading="Good to know">
-        <ul class="plain facts-list">{facts.map((item) => itemLine(item, go))}</ul>
-      </Card>
+      {facts.length > 0 && (
+        <Card heading="Good to know">
+          <ul class="plain facts-list">{facts.map((item) => itemLine(item, go))}</ul>
+        </Card>
+      )}
     </div>
   );
 }
 
-/** V1 clients' requests of the last hour by who answered. */
+/** V1 clients' requests lately, by who responded. */
 function answeredOf(history: HistoryView | undefined): { v1: number; v2: number; words: string } | undefined {
   if (history === undefined) return undefined;
   let [v1, v2] = [0, 0];
-  for (const { outcomes } of history.minutes) {
+  for (const { outcomes } of history.minutes.slice(-RAIL_MINUTES)) {
     v1 += outcomes.v1;
     v2 += outcomes.rewritten + outcomes.unchanged;
   }
-  return { v1, v2, words: 'In the last hour' };
+  return { v1, v2, words: `In the last ${RAIL_MINUTES} minutes` };
+}
+
+function conditionItem({ level, label, sentence: words, place }: Condition): OverviewItem[] {
+  if (level !== 'bad' && level !== 'note') return [];
+  const told = words.startsWith(label) ? words : `${label}: ${words}`;
+  return [{ level, sentence: told, place: place ?? { view: 'overview' } }];
 }
 
 function itemLine(item: OverviewItem, go: Go): VNode {

@@ -2,14 +2,15 @@ import type { VNode } from 'preact';
 import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import { listed, percentWords } from '../../../report/text.ts';
 import { count, counted, shortTime } from '../format.ts';
+import { defaultTarget } from '../../rollout-effect.ts';
 import { classes, visibleText } from '../parts.tsx';
 
 /** The stages of a migration, in order. */
 const STAGES = [
-  { id: 'observe', name: 'Observe', words: 'V1 answers, V2 is a dry run' },
-  { id: 'shadow', name: 'Shadow', words: 'V1 answers, reads are compared' },
+  { id: 'observe', name: 'Observe', words: 'V1 responds, V2 is a dry run' },
+  { id: 'shadow', name: 'Shadow', words: 'V1 responds, reads are compared' },
   { id: 'canary', name: 'Canary', words: 'a share of the clients is on V2' },
-  { id: 'migrate', name: 'Migrate', words: 'V2 answers' },
+  { id: 'migrate', name: 'Migrate', words: 'requests go to V2' },
   { id: 'end', name: 'End', words: 'V1 is switched off' },
 ] as const;
 
@@ -24,7 +25,7 @@ interface RailProps {
   readonly rollout: Rollout;
   /** V1 clients' requests lately by who answered; undefined where that is not known. */
   readonly answered?: { readonly v1: number; readonly v2: number; readonly words: string } | undefined;
-  /** Chooses a stage for everything else; without it the rail is a picture. */
+  /** Chooses a stage for all that has no mode of its own; without it the rail is a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
 
@@ -66,7 +67,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
                 <button
                   type="button"
                   class="stage"
-                  aria-label={`${name}: choose it for everything else`}
+                  aria-label={`${name}: choose it for ${defaultTarget(rollout)}`}
                   onClick={() => onChoose(id)}
                 >
                   {title}
@@ -76,7 +77,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
                 {id === 'end'
                   ? endWords(rollout, now)
                   : isCurrent && rollout.default.mode === 'verify'
-                    ? 'V2 answers, V1 is asked too'
+                    ? 'requests go to V2, and V1 gets reads as well'
                     : words}
               </small>
               {here.length > 0 && (

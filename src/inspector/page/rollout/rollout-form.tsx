@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RolloutRequest, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, RulesView } from '../../api.ts';
-import { rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
+import { defaultTarget, rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAttempt } from '../admin-client.ts';
 import { keepValue, keptValue } from '../page-state.ts';
 import {
@@ -119,7 +119,7 @@ export function RolloutForm({ rollout, operations, check }: RolloutFormProps): V
     <Card heading="Change a mode" note="nothing changes before you confirm it">
       <Form class="rollout-form" onSubmit={() => check(commandOf(mode, share, target, client))}>
         {select('rollout-target', 'For', target, setTarget, [
-          ['', 'everything else'],
+          ['', defaultTarget(rollout)],
           ...operations.map(({ id }) => [id, id] as const),
           [CLIENT, 'one client'],
         ])}

@@ -11,7 +11,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import { listed } from '../../../report/text.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
-import { otherModes } from '../../rollout-effect.ts';
+import { defaultTarget, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
@@ -113,7 +113,7 @@ function banner(
     ...(rollout.bodyChecks?.fault === undefined
       ? []
       : [
-          `A canary or a migration of everything else would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(rollout.bodyChecks.fault)}`,
+          `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(rollout.bodyChecks.fault)}`,
         ]),
     ...(rollout.isSticky
       ? []
@@ -138,15 +138,19 @@ function banner(
       <Rail
         rollout={rollout}
         onChoose={choose}
-        answered={{ ...rollout.requests, words: 'Since the start' }}
+        answered={{
+          ...rollout.requests,
+          words: `Since the start${rollout.replica === undefined ? '' : ` of ${rollout.replica.name}`}`,
+        }}
       />
       {sentences.length > 0 && <SentenceList sentences={sentences} />}
       {standing.map((rollback) => (
         <p key={rollback.at}>
           {causeLink(
             rollback,
+            rollout,
             go,
-            `Show the exchanges that rolled back ${rollback.operation ?? 'everything else'}`,
+            `Show the exchanges that rolled back ${rollback.operation ?? defaultTarget(rollout)}`,
           )}
         </p>
       ))}
@@ -188,14 +192,9 @@ interface ModeActions {
 }
 
 function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
-  const { requests, replica, rateLimit } = rollout;
-  const limit = rateLimit === undefined ? '' : `. ${rateLimitSentence(rateLimit)}`;
-  const since = replica === undefined ? 'since the start' : `by ${replica.name} since its start:`;
+  const { rateLimit } = rollout;
   return (
-    <Card
-      heading="Modes"
-      note={`${since} ${counted(requests.v2, 'V1 request')} sent to V2, ${count(requests.v1)} to V1${limit}`}
-    >
+    <Card heading="Modes" note={rateLimit && rateLimitSentence(rateLimit)}>
       {table<ModeRow>(
         [
           {
@@ -226,7 +225,7 @@ function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNod
               ]),
         ],
         [
-          { name: 'everything else', mode: rollout.default, target: {} },
+          { name: defaultTarget(rollout), mode: rollout.default, target: {} },
           ...Object.entries(rollout.operations).map(([id, mode]) => ({
             name: id,
             mode,
@@ -318,7 +317,7 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
   );
 }
 
-/** Names the replica of the counts; Retirement has the sums of all. */
+/** Names the replica of the counts; the view Clients has the sums of all. */
 function ofReplica(replica: Rollout['replica']): string {
   return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
@@ -384,7 +383,7 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
     <Card heading={title} note={`${ofReplica(replica)}since the start or the last change of the rule book`}>
       {warned}
       <p class="lead">
-        {`${CHECKED_WORDS}${replica === undefined ? '' : ' Retirement has the sums of all replicas.'}`}
+        {`${CHECKED_WORDS}${replica === undefined ? '' : ' The view Clients has the sums of all replicas.'}`}
       </p>
       {clients.length > 0 && (
         <SentenceList
