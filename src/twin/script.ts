@@ -295,7 +295,7 @@ function agree(row: Row, other: Row): boolean {
   return Object.entries(other).every(([column, cell]) => row[column] === undefined || row[column] === cell);
 }
 
-/** The documented reasons for which the gateway decides otherwise than V1, each with a sentence; docs/rule-book.md has the whole reason. */
+/** The documented reasons for which the gateway decides otherwise than V1, each with a sentence; docs/decisions/differences-from-v1.md has the whole reason. */
 export const CHOICES = {
   'ambiguous-head':
     'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',

@@ -35,7 +35,7 @@ interface Row {
   readonly coding?: 'gzip' | 'deflate';
   readonly pad?: number;
   readonly chunked?: boolean;
-  /** The reason for which libraries may see a difference: docs/rule-book.md has them all. */
+  /** The reason for which libraries may see a difference: docs/decisions/differences-from-v1.md has them all. */
   readonly choice?: Choice | 'another-path' | 'broken-off' | 'no-trailers' | 'no-zstd' | 'whole-body';
 }
 
