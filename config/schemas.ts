@@ -4,7 +4,7 @@ import { entrySchema } from '../src/rewrite-log/read-entry.ts';
 import { ALL_BOOKS } from '../src/rules/kinds/books.ts';
 import { ruleBookForm } from '../src/rules/rule-book-source.ts';
 import { exitCodesTable } from '../src/cli/command-fault.ts';
-import { settingsExample, settingsTables } from '../src/cli/setting-options.ts';
+import { settingsExample, settingsLists } from '../src/cli/setting-options.ts';
 
 /** Files of rules for Prometheus, in the order in which their groups are evaluated. */
 const RULE_FILES = ['deploy/prometheus/recording.yaml', 'deploy/prometheus/alerts.yaml'] as const;
@@ -35,7 +35,7 @@ export async function generatedTexts(
   return [
     ...schemas.map(([file, schema]) => [file, printSchema(schema)] as const),
     ['config/gateway.env.example', settingsExample()],
-    [SETTINGS_PAGE, replaceTable(read(SETTINGS_PAGE), 'settings', settingsTables())],
+    [SETTINGS_PAGE, replaceTable(read(SETTINGS_PAGE), 'settings', settingsLists())],
     [EXIT_CODES_PAGE, replaceTable(read(EXIT_CODES_PAGE), 'exit-codes', exitCodesTable())],
     ['docs/api/rewrite-log.md', logFieldsPage()],
     ['docs/api/process-log.md', eventsPage(read(EVENTS_SOURCE))],

@@ -224,21 +224,21 @@ function settingGroup(name: string): string {
   return Object.entries(HELP).find(([, lines]) => name in lines)?.[0] ?? 'Other settings:';
 }
 
-/** Returns the settings with their defaults as Markdown: a table for each heading of `--help`. */
-export function settingsTables(): string {
+/** Returns the settings with their defaults as Markdown: a list for each heading of `--help`. */
+export function settingsLists(): string {
   const headings = [...new Set([...Object.keys(HELP), ...allSettings.map(({ name }) => settingGroup(name))])];
-  const tables = headings.map((heading) => {
-    const rows = allSettings.filter(({ name }) => settingGroup(name) === heading).map(settingRow);
-    return [`## ${heading.replace(/:$/, '')}`, '', '| setting | meaning |', '|---|---|', ...rows];
+  const lists = headings.map((heading) => {
+    const items = allSettings.filter(({ name }) => settingGroup(name) === heading).map(settingItem);
+    return `## ${heading.replace(/:$/, '')}\n\n${items.join('\n')}\n`;
   });
-  return tables.map((lines) => `${lines.join('\n')}\n`).join('\n');
+  return lists.join('\n');
 }
 
-function settingRow(setting: Setting<unknown>): string {
+function settingItem(setting: Setting<unknown>): string {
   const initial = setting.initial === undefined || setting.initial === '' ? '' : `=${setting.initial}`;
   const words = acceptedWords(setting).map((word) => `\`${word}\``);
-  const meaning = [sentenceOf(setting), ...(words.length === 0 ? [] : [`Values: ${words.join(', ')}.`])];
-  return `| \`${environmentName(setting)}${initial}\` | ${meaning.join(' ').replaceAll('|', '\\|')} |`;
+  const values = words.length === 0 ? '' : ` Values: ${words.join(', ')}.`;
+  return `- \`${environmentName(setting)}${initial}\`: ${sentenceOf(setting)}${values}`;
 }
 
 /** Returns the settings as a file of environment variables, all commented out. */

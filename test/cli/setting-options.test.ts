@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addSettings, settingsExample, settingsTables } from '../../src/cli/setting-options.ts';
+import { addSettings, settingsExample, settingsLists } from '../../src/cli/setting-options.ts';
 import { allSettings } from '../../src/settings/settings.ts';
 
-test('table and example name the values of every choice', () => {
-  for (const text of [settingsTables().replaceAll('`', ''), settingsExample()]) {
+test('list and example name the values of every choice', () => {
+  for (const text of [settingsLists().replaceAll('`', ''), settingsExample()]) {
     expect(text).toContain('Values: off, x-forwarded, rfc7239.');
     expect(text).toContain('Values: on, off.');
     expect(text).not.toMatch(/Values: (?:n|file),/);
