@@ -4,6 +4,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
+import { kindOf } from '../rules/kinds/kinds.ts';
 import { type Operation, type RuleBook, versionHeader } from '../rules/rule-book.ts';
 import { type Path, readTemplate, type RequestRule } from '../rules/rule.ts';
 import { gatewayOptions, memoryShares, type Settings } from '../settings/read-settings.ts';
@@ -234,13 +235,13 @@ function bodyFor({ changes }: RuleBook, { id }: Operation): unknown {
     .flatMap(({ request }) => request);
   const body: Record<string, unknown> = { id: 1, name: 'a "b" é', list: [1.5, true, null] };
   for (const path of rules.flatMap((rule) => placesOf(rule))) place(body, path);
-  const wrapper = rules.find((rule) => rule.rule === 'unwrap');
-  return wrapper === undefined ? body : { [wrapper.member]: body };
+  const wrapper = rules.map((rule) => kindOf(rule).unwraps?.(rule)).find((member) => member !== undefined);
+  return wrapper === undefined ? body : { [wrapper]: body };
 }
 
 /** Returns the members that a rule reads, except for conversions, which need strings of a certain form. */
 function placesOf(rule: RequestRule): readonly Path[] {
-  if (rule.rule === 'unwrap' || 'conversion' in rule) return [];
+  if (!('in' in rule) || 'conversion' in rule) return [];
   const objects = rule.in.filter((name) => name !== '**');
   if ('from' in rule) return [[...objects, ...rule.from]];
   const members = 'members' in rule ? rule.members : [rule.member];

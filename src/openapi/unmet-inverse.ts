@@ -120,7 +120,7 @@ function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   if (members.size === 0) return false;
   const first = shape.element === undefined ? 0 : 1;
   // What it adds is no member of V2.
-  return !inverted.some(({ rule }) => rule.rule !== 'default' && members.has(rule.path[first] ?? ''));
+  return !inverted.some(({ rule }) => !('json' in rule) && members.has(rule.path[first] ?? ''));
 }
 
 /** What a response without a resource lacks, in words. */
@@ -128,8 +128,8 @@ function wanted(resource: Path, inverted: readonly InvertedRule[]): string {
   if (resource.length > 0) return resource.join('.');
   return [
     ...new Set(
-      inverted.flatMap(({ rule: { rule, path } }) =>
-        rule === 'default' ? [] : [printPath(path.slice(path[0] === '*' ? 1 : 0))],
+      inverted.flatMap(({ rule }) =>
+        'json' in rule ? [] : [printPath(rule.path.slice(rule.path[0] === '*' ? 1 : 0))],
       ),
     ),
   ].join(' and no ');

@@ -1,5 +1,6 @@
 import { generalPointer, pointerToken } from '../json/pointer.ts';
 import type { EditRecord } from '../rewrite/records.ts';
+import { isUnwrapping } from '../rules/kinds/kinds.ts';
 import type { Path } from '../rules/rule.ts';
 import { parsedJson } from './attributes.ts';
 import { movedPointer } from './masks.ts';
@@ -168,7 +169,7 @@ export class MovedMembers {
 
   /** The pointer of the wrapper in the V1 body; empty for a flat body. */
   get wrapper(): string {
-    return this.edits.find(({ rule, note }) => rule === 'unwrap' && note === undefined)?.from ?? '';
+    return this.edits.find(({ rule, note }) => isUnwrapping(rule) && note === undefined)?.from ?? '';
   }
 
   /** Place in the V2 body of the member at `pointer` of the V1 body; undefined when an edit removes it. */

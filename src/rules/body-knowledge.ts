@@ -55,7 +55,7 @@ export class BodyKnowledge implements BodyFacts {
     const { closed, members: known } = reach(this.root, inside);
     // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
     const remaining = [...known].filter(
-      ([name, { loss }]) => (loss === undefined || loss.how === 'unwrap') && !members.has(name),
+      ([name, { loss }]) => (loss === undefined || loss.does === 'unwraps') && !members.has(name),
     );
     return remaining.length > 0 ? undefined : closed?.change;
   }
@@ -70,7 +70,7 @@ export class BodyKnowledge implements BodyFacts {
     const { loss } = obstacle;
     const now = whereNow(this.root, path);
     const before = loss.change === change ? 'rule before that one' : `rule before change "${loss.change}"`;
-    if (loss.how === 'only') return `${effectOf(loss)} no ${at}; list it there, or remove this rule`;
+    if (loss.does === 'leaves') return `${effectOf(loss)} no ${at}; list it there, or remove this rule`;
     if (now === undefined || now.length === 0) {
       return `${effectOf(loss)} ${at} already; remove one of the two, or put this ${before}`;
     }
@@ -86,7 +86,7 @@ export class BodyKnowledge implements BodyFacts {
     this.root = either(wrapped, migratesFlat ? this.root : wrapped);
     if (elements === undefined) this.root.members.delete('*');
     else this.root.members.set('*', elements);
-    this.root.members.set(member, lost({ how: 'unwrap', change, now: [] }));
+    this.root.members.set(member, lost({ does: 'unwraps', change, now: [] }));
   }
 
   nest(inside: Path, members: readonly string[], name: string): void {
@@ -101,7 +101,7 @@ export class BodyKnowledge implements BodyFacts {
       if (member === name || moved?.loss !== undefined) continue;
       const existing = before.loss === undefined ? factsOf(before, member) : lost(before.loss);
       under.members.set(member, either(moved, existing));
-      holder.members.set(member, lost({ how: 'nest', change, now: [name, member] }));
+      holder.members.set(member, lost({ does: 'moves', change, now: [name, member] }));
     }
     holder.members.set(name, under);
   }
@@ -111,16 +111,16 @@ export class BodyKnowledge implements BodyFacts {
     const moved = factsOf(holder, from);
     if (from === to || moved?.loss !== undefined) return;
     holder.members.set(to, either(moved, factsOf(holder, to)));
-    this.lose(holder, from, { how: 'rename', now: [to] });
+    this.lose(holder, from, { does: 'renames', now: [to] });
   }
 
   strip(inside: Path, members: readonly string[]): void {
     const holder = reach(this.root, inside);
-    for (const member of members) this.lose(holder, member, { how: 'strip', now: undefined });
+    for (const member of members) this.lose(holder, member, { does: 'strips', now: undefined });
   }
 
   close(inside: Path, kept: readonly string[]): void {
-    const loss: Loss = { how: 'only', change: this.of.change, now: undefined };
+    const loss: Loss = { does: 'leaves', change: this.of.change, now: undefined };
     const holder = reach(this.root, inside);
     const members = new Map<string, Facts>();
     for (const [name, facts] of holder.members)
@@ -157,7 +157,7 @@ export class BodyKnowledge implements BodyFacts {
     const holder = reach(this.root, inside);
     const [now = ''] = to;
     for (const member of from)
-      if (!to.includes(member)) this.lose(holder, member, { how: 'rename', now: [now] });
+      if (!to.includes(member)) this.lose(holder, member, { does: 'renames', now: [now] });
     for (const member of to) holder.members.set(member, unknown());
   }
 
@@ -167,7 +167,7 @@ export class BodyKnowledge implements BodyFacts {
     const name = from.at(-1) ?? '';
     const holder = reach(base, from.slice(0, -1));
     const moved = factsOf(holder, name);
-    this.lose(holder, name, { how: 'move', now: to, up: from.length - 1 });
+    this.lose(holder, name, { does: 'moves', now: to, up: from.length - 1 });
     this.place(base, to, moved);
   }
 
@@ -204,23 +204,14 @@ export class BodyKnowledge implements BodyFacts {
   }
 }
 
-/** What a change does to the member that ends the sentence. */
-const VERBS: Readonly<Record<Loss['how'], string>> = {
-  strip: 'strips',
-  rename: 'renames',
-  nest: 'moves',
-  move: 'moves',
-  only: 'leaves',
-  unwrap: 'unwraps',
-};
-
-function effectOf({ how, change }: Loss): string {
-  return `change "${change}" ${VERBS[how]}`;
+function effectOf({ does, change }: Loss): string {
+  return `change "${change}" ${does}`;
 }
 
 /** Why a member is no longer in its place. */
 interface Loss {
-  readonly how: 'strip' | 'rename' | 'nest' | 'only' | 'unwrap' | 'move';
+  /** What the change does to the member that ends the sentence. */
+  readonly does: 'strips' | 'renames' | 'moves' | 'leaves' | 'unwraps';
   readonly change: string;
   /** Its new path, from the object that held it; undefined when it was removed. */
   readonly now: Path | undefined;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { ALL_BOOKS } from '../../src/rules/kinds/books.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
@@ -9,6 +10,13 @@ import { rows, words } from '../support/rows.ts';
 
 const string = (text: string): object => ({ isString: true, text });
 const token = (text: string): object => ({ isString: false, text });
+
+/** The kinds that a list of a change can have, as a fault names them, and the words `more` behind them. */
+function kindsOf(list: 'request' | 'response' | 'query', ...more: readonly string[]): string {
+  const all = [...ALL_BOOKS].flatMap(([name, book]) => (book[list] === undefined ? [] : [name]));
+  const names = [...all, ...more];
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
 
 describe('the meaning of a source', () => {
   test.each<[rule: string, meaning: object[]]>([
@@ -290,7 +298,7 @@ limits: { depth: 0 }
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, parameters, status, gone, deprecation, links, sunset, resource, transform',
       '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
-      '12:9 changes[0].request[0] is not a rule: it needs unwrap, nest, rename, strip, only, map, set, default, move, copy, list, entries, unlist, join, split, scale, quote, unquote, prefix, unprefix or date; did you mean "strip"?',
+      `12:9 changes[0].request[0] is not a rule: it needs ${kindsOf('request')}; did you mean "strip"?`,
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
       '18:17 change "second": the policy conflict is for nest, rename, move, copy, list, entries, unlist, join, split, and this change has none; remove it',
       '19:18 limits.depth must be at least 1, not 0',
@@ -734,7 +742,7 @@ limits: { depth: 0 }
     on: every, response: [ { map: { a: b, '"a"': c }, of: data.x } ]
       change "c": map has the value "a" already; remove one of the two
     on: every, query: [ { nest: [a], under: b } ]
-      changes[0].query[0] is not a rule: it needs rename, strip, map, set, default, copy, scale, prefix, unprefix or date; did you mean "set"?
+      changes[0].query[0] is not a rule: it needs ${kindsOf('query')}; did you mean "set"?
     on: every, query: [ { rename: a } ] → changes[0].query[0].to is missing; write to: and the new name
     on: every, query: [ { rename: a, to: a } ]
       change "c": rename gives "a" the name it has; write the V2 name in to
@@ -746,7 +754,7 @@ limits: { depth: 0 }
     on: every, response: [ { errors: false } ]
       changes[0].response[0].errors must be true, or a mapping with details, not false
     on: every, response: [ { alias-errors: true } ]
-      changes[0].response[0] is not a rule: it needs rename, unnest, alias, flatten, deprecations, errors, strip, map, set, default, move, copy, lookup, list, entries, unlist, first, join, split, scale, quote, unquote, prefix, unprefix, date, headers or inverse
+      changes[0].response[0] is not a rule: it needs ${kindsOf('response', 'headers', 'inverse')}
     on: every, response: inverted
       changes[0].response must be the word inverse or a list of response rules, not "inverted"
     on: every, response: [ invers ] → changes[0].response[0] must be a rule, not "invers"

@@ -125,6 +125,11 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
       }),
     );
   }
+  if ('conversion' in rule) {
+    if (!has(rule.member) || get(rule.member) === null) return object;
+    const converted = (isText ? convertText : convert)(rule.conversion, get(rule.member));
+    return converted === undefined ? refuse() : new Map([...object, [rule.member, converted]]);
+  }
   switch (rule.rule) {
     case 'rename':
       return has(rule.member)
@@ -169,16 +174,6 @@ function step(rule: RequestRule, object: Members, { keeps, isText }: Mode): Memb
         ...without(rule.member, ...rule.to),
         ...rule.to.map((name, index): [string, Value] => [name, parts[index] ?? null]),
       ]);
-    }
-    case 'scale':
-    case 'quote':
-    case 'unquote':
-    case 'prefix':
-    case 'unprefix':
-    case 'date': {
-      if (!has(rule.member) || get(rule.member) === null) return object;
-      const converted = (isText ? convertText : convert)(rule.conversion, get(rule.member));
-      return converted === undefined ? refuse() : new Map([...object, [rule.member, converted]]);
     }
     case 'nest': {
       const there = rule.members.filter(has);

@@ -7,7 +7,7 @@ import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrit
 import { inverseConversion } from '../../rules/kinds/convert.ts';
 import { addsField } from '../../rules/kinds/head-words.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
-import { conversionRemark } from '../../rules/kinds/words.ts';
+import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
@@ -72,24 +72,10 @@ const MAX_SHOWN = 4;
 /** Maximum names in an entry: a body with as many may have more. */
 const MAX_ATTRIBUTES = 64;
 
+/** What is said of an edit with one of these notes, and of what a transform made. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
-  ['map', 'the value changes as well'],
-  ['set', 'V2 needs this value'],
-  ['scale', 'the number is in another unit'],
-  ['quote', 'now a text, with the same characters'],
-  ['unquote', 'now a number, with the same digits'],
-  ['prefix', 'the text begins differently'],
-  ['unprefix', 'the text begins differently'],
-  ['date', 'the date is written in another form'],
-  ['list', 'now a list'],
-  ['entries', 'now a list of pairs'],
-  ['unlist', 'now one value'],
-  ['copy', 'V2 needs it in both places'],
-  ['join', 'now a part of a joined text'],
-  ['split', 'a part of the text'],
   ['value', 'this value could not be converted'],
   ['unmapped', 'it has a word of V1 that V2 reads as it is'],
-  ['default', 'V2 needs a value; this one is sent for you today'],
   ['byte-order-mark', 'JSON does not allow it'],
   ['transform', "today the operator's own program converts it to V2's form: ask for its logic"],
 ]);
@@ -537,7 +523,7 @@ function remarkOf(
   { change, rule, note, from, path, header }: EditRecord,
   changes: readonly GuidedChange[],
 ): string {
-  const general = REMARKS.get(note ?? rule) ?? note ?? '';
+  const general = REMARKS.get(note ?? rule) ?? note ?? ruleRemark(rule) ?? '';
   if (note !== undefined || header !== undefined) return general;
   const known = changes.find(({ id }) => id === change);
   const names = new Set([from, path].flatMap((place) => nameAt(place) ?? []));

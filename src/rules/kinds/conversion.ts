@@ -26,6 +26,8 @@ export interface ConversionWords<Own> {
   loss?(conversion: Own): string | undefined;
   /** What people do who change a client: `multiply the number by 100`. */
   remark(this: void, conversion: Own): string;
+  /** What a guide says of the value in V2 where it does not know which of several rules applied: `the number is in another unit`. */
+  readonly remarkOfAny: string;
   /** Why a conversion has no inverse: what goes on after "since". */
   readonly why?: string;
 }

@@ -69,6 +69,7 @@ export const words: Words<CopyRule, ResponseCopyRule> = {
     return `copy ${[...objects, ...rule.from].join('.')} to ${[...objects, ...rule.to].join('.')}`;
   },
   none: ({ from }, place) => `${place} has no ${from.join('.')}.`,
+  remark: () => 'V2 needs it in both places',
   done: ({ name, place }) => `${name} is copied to ${place}.`,
 };
 

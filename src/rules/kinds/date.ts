@@ -69,6 +69,7 @@ export const words: ConversionWords<DateConversion> = {
       : `${to} has less of a date than ${from}`;
   },
   remark,
+  remarkOfAny: 'the date is written in another form',
 };
 
 /** What it makes of a schema. */

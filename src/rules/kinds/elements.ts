@@ -111,9 +111,15 @@ export const words: Words<ElementsRule, ResponseElementsRule> = {
     const [from, into] = rule === 'unlist' ? [many, one] : [one, many];
     return `make ${name}${where}, ${from}, ${into}${name === to || name.endsWith(`.${to}`) ? '' : `, ${to}`}`;
   },
+  remark: (name) => REMARKS[name] ?? '',
   done: ({ rule, name, to }) =>
     rule === 'unlist' ? `The list ${name} becomes one value: ${to}.` : `${name} becomes a list: ${to}.`,
 };
+
+const REMARKS: Readonly<Record<string, string>> = {
+  entries: 'now a list of pairs',
+  unlist: 'now one value',
+} satisfies Record<Exclude<ElementsRule['rule'], 'list'>, string>;
 
 /** How a rule book has one of the rules about lists. */
 export function bookOf(

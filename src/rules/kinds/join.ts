@@ -58,6 +58,7 @@ export const words: Words<JoinRule, ResponseJoinRule> = {
   of: 'both',
   named: ({ members }) => members.map((member) => [member]),
   say: ({ members, to }, _, where) => `join ${members.join(', ')}${where} to ${to}`,
+  remark: () => 'now a part of a joined text',
   done: ({ name, to }) => `${name} becomes a part of ${to}.`,
 };
 

@@ -102,6 +102,8 @@ export type Undone<Rule> = Rule extends unknown ? Omit<Rule, 'status'> : never;
 export interface ResponseWords<Rule> {
   /** Whether the member that a rule gives a place stays where it is as well. */
   readonly keeps?: true;
+  /** What a guide says of the value in V2, for any rule called `name`; absent for kinds that leave values as they are. */
+  remark?(this: void, name: string): string;
   /** Where a rule book has rules of this kind. */
   readonly of: 'requests' | 'responses' | 'both';
   /** The rule in words: `rename name to title`. `name` is its member, `where` the place of its objects: ` in property`, or nothing. */

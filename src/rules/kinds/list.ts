@@ -58,6 +58,7 @@ export const words: Words<ListRule, ResponseListRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
   say: ({ to }, name, where) => `make ${name}${where} a list, ${to}`,
+  remark: () => 'now a list',
   done: ({ name, to }) => `${name} becomes a list: ${to}.`,
 };
 

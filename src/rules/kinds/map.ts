@@ -115,6 +115,7 @@ export const words: Words<MapRule, ResponseMapRule> = {
   why: 'each value of V2 stands for several of V1',
   say: ({ values }, name, where) => `map ${name}${where}: ${mappedWords(values)}`,
   none: ({ member }, place) => `${place} has no ${member} with one of these values.`,
+  remark: () => 'the value changes as well',
   done: ({ name }) => `The value of ${name} becomes the one that V2 has for it.`,
 };
 

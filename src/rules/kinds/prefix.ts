@@ -27,6 +27,7 @@ export const conversion: ConversionKind<PrefixConversion> = {
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `prefix ${name} with ${own.with}`,
   remark: (own) => `put ${own.with} in front of the text`,
+  remarkOfAny: 'the text begins differently',
 };
 
 /** What it makes of a schema. */

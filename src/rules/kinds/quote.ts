@@ -27,6 +27,7 @@ export const words: ConversionWords<QuoteConversion> = {
     rule === 'quote'
       ? 'write the number as a text, with the same characters'
       : 'write the text as a number, with the same digits',
+  remarkOfAny: 'now a text, with the same characters',
 };
 
 /** What it makes of a schema. */

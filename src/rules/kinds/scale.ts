@@ -32,6 +32,7 @@ export const conversion: ConversionKind<ScaleConversion> = {
 export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
   remark: ({ by }) => `multiply the number by ${by}`,
+  remarkOfAny: 'the number is in another unit',
 };
 
 /** What it makes of a schema. */

@@ -123,6 +123,7 @@ export const words: Words<SetRule, ResponseSetRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
   say: ({ json }, name, where) => `set ${name}${where} to ${json}`,
+  remark: () => 'V2 needs this value',
   done: ({ name, to, isAdded }) =>
     isAdded ? `${to} is added: V1 has no such attribute.` : `${name} gets the value that V2 needs.`,
 };
@@ -134,6 +135,7 @@ export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
   why: 'its value is an object or a list, which V2 may write otherwise',
   say: ({ json }, name, where) => `set ${name}${where} to ${json} where it is absent`,
   none: ({ member }, place) => `${place} has ${member} already.`,
+  remark: () => 'V2 needs a value; this one is sent for you today',
   done: ({ to }) => `${to} is added, because it is absent.`,
 };
 

@@ -42,6 +42,7 @@ export const words: Words<SplitRule, ResponseSplitRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
   say: ({ to }, name, where) => `split ${name}${where} into ${to.join(', ')}`,
+  remark: () => 'a part of the text',
   done: ({ name, to }) => `A part of ${name} becomes ${to}.`,
 };
 

@@ -24,6 +24,7 @@ export const conversion: ConversionKind<PrefixConversion> = {
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
   remark: (own) => `remove ${own.with} from the start of the text`,
+  remarkOfAny: 'the text begins differently',
 };
 
 export { schema } from './prefix.ts';

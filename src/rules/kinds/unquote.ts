@@ -2,10 +2,11 @@ import {
   type ConversionBook,
   type ConversionKind,
   type ConversionSchema,
+  type ConversionWords,
   NUMBER,
   textOf,
 } from './conversion.ts';
-import type { QuoteConversion } from './quote.ts';
+import { type QuoteConversion, words as wordsOfQuote } from './quote.ts';
 
 /** Its work on a value. */
 export const conversion: ConversionKind<QuoteConversion> = {
@@ -17,7 +18,11 @@ export const conversion: ConversionKind<QuoteConversion> = {
   accepts: () => 'a string that is a number',
 };
 
-export { words } from './quote.ts';
+/** What people read of it. */
+export const words: ConversionWords<QuoteConversion> = {
+  ...wordsOfQuote,
+  remarkOfAny: 'now a number, with the same digits',
+};
 
 /** What it makes of a schema. */
 export const schema: ConversionSchema<QuoteConversion> = {

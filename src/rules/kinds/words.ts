@@ -75,6 +75,13 @@ export function conversionRemark(conversion: Conversion): string {
   return CONVERSION_WORDS[conversion.rule].remark(conversion);
 }
 
+/** What a guide says of the value that any rule called `name` wrote; undefined for one that leaves values as they are. */
+export function ruleRemark(name: string): string | undefined {
+  if (isConversionName(name)) return CONVERSION_WORDS[name].remarkOfAny;
+  const words: Readonly<Record<string, Pick<ResponseWords<never>, 'remark'> | undefined>> = WORDS;
+  return Object.hasOwn(words, name) ? words[name]?.remark?.(name) : undefined;
+}
+
 /** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
 export function lossOf(conversion: Conversion): string | undefined {
   return CONVERSION_WORDS[conversion.rule].loss?.(conversion);

@@ -8,21 +8,63 @@ import {
   doneWords,
   REQUEST_RULE_NAMES,
   RESPONSE_RULE_NAMES,
+  ruleRemark,
 } from '../../../src/rules/kinds/words.ts';
 import { whyNoInverse } from '../../../src/rules/inverse.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
 
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 
-const FOLDERS = ['edits', 'rules', 'rewrite', 'migrate', 'gateway', 'inspector', 'report', 'openapi/derive'];
+const NAMES = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])].join('|');
 
-test('only the modules of kinds know a kind by its name', () => {
-  const names = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])].join('|');
-  const asked = new RegExp(String.raw`case '(?:${names})':|\brule [!=]== '(?:${names})'`);
-  const found = FOLDERS.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: src }))
-    .filter((file) => !file.startsWith('rules/kinds/'))
-    .filter((file) => asked.test(readFileSync(src + file, 'utf8')));
-  expect(found).toEqual([]);
+/** What writes rules, and so has to name them. */
+const WRITERS: Readonly<Record<string, string>> = {
+  'openapi/draft/': 'a draft proposes rules to a person, of few kinds, in a form of its own',
+  'cli/draft/merge-rule-book.ts': 'it asks which proposals a book has already',
+  'cli/report/report.ts': 'the census proposes strip',
+  'cli/demo/tour.ts': 'the tour takes what the census proposes',
+};
+
+/** True for the text of a module that asks a rule for the name of its kind, or has a table of such names. */
+function namesKinds(text: string): boolean {
+  const name = `'(?:${NAMES})'`;
+  const asked = String.raw`case ${name}:|\b(?:rule|word|conversion)\)? [!=]== ${name}|${name} [!=]== |(?:[rR]ule|RULE)\w*\.(?:has|get|includes)\(${name}`;
+  // Three lines in a row that begin with names of kinds are a table: of keys, texts or types.
+  const row = String.raw`\s*(?:\[|\| )?(?:${name}|(?:${NAMES}):)[^\n]*\n`;
+  return new RegExp(`${asked}|^(?:${row}){3}`, 'm').test(text);
+}
+
+const MODULES = globSync('**/*.{ts,tsx}', { cwd: src })
+  .filter((file) => !file.startsWith('rules/kinds/'))
+  .map((file) => ({ file, names: namesKinds(readFileSync(src + file, 'utf8')) }));
+
+test('only the modules of kinds, and what writes rules, know a kind by its name', () => {
+  const writers = Object.keys(WRITERS);
+  const others = MODULES.filter(({ file }) => !writers.some((writer) => file.startsWith(writer)));
+  expect(others.flatMap(({ file, names }) => (names ? [file] : []))).toEqual([]);
+});
+
+test.each(Object.entries(WRITERS))('%s names kinds: %s', (writer) => {
+  expect(MODULES.some(({ file, names }) => names && file.startsWith(writer))).toBe(true);
+});
+
+test.each([
+  ["  if (rule.rule === 'unwrap') return [];", true],
+  ["  if ('strip' !== found.rule) return [];", true],
+  ["    case 'unlist':", true],
+  ["  const isOwn = RULES.has('nest');", true],
+  ["const REMARKS = new Map([\n  ['map', 'a'],\n  ['set', 'b'],\n  ['scale', 'c'],\n]);", true],
+  ["const VERBS = {\n  strip: 'strips',\n  rename: 'renames',\n  nest: 'moves',\n};", true],
+  ["type Word =\n  | 'scale'\n  | 'quote'\n  | 'date';", true],
+  ["const DATES = {\n  date: 'a day',\n  time: 'a time',\n};", false],
+  ["  if (field === 'date') return value;", false],
+])('%s asks for a name of a kind: %s', (text, isNaming) => {
+  expect(namesKinds(`${text}\n`)).toBe(isNaming);
+});
+
+test('a guide has a remark for each kind that changes a value', () => {
+  const plain = ['only', 'unwrap', 'nest', 'rename', 'strip', 'move'];
+  expect(REQUEST_RULE_NAMES.filter((name) => !ruleRemark(name)).toSorted()).toEqual(plain.toSorted());
 });
 
 test('the names of rules are those of the tables', () => {
