@@ -1,7 +1,7 @@
 import { scalarValue } from '../../json/names.ts';
 import type { Path } from '../../edits/run.ts';
 import type { AliasRule } from './alias.ts';
-import type { ConvertRule, ResponseConvertRule } from './convert.ts';
+import type { ResponseConvertRule } from './convert.ts';
 import type { ResponseCopyRule } from './copy.ts';
 import { shapeOfElements } from './element-schemas.ts';
 import type { ResponseElementsRule } from './elements.ts';
@@ -187,7 +187,7 @@ const UNDONE_SET: SchemaKind<SetRule> = ({ rule, in: objects, member }, make) =>
   return [{ in: objects, edit, of: undefined }];
 };
 
-/** What undoes those kinds of request rules in V2's schemas that have no inverse, or one that says less of them. */
+/** What undoes rules of requests in V2's schemas where they have no inverse, or one that says less of them. */
 const UNDONE: Readonly<Record<string, SchemaKind<RequestRule> | undefined>> = {
   unwrap: UNDONE_UNWRAP,
   strip: UNDONE_STRIP,
@@ -195,7 +195,7 @@ const UNDONE: Readonly<Record<string, SchemaKind<RequestRule> | undefined>> = {
   map: UNDONE_MAP,
   set: UNDONE_SET,
   default: UNDONE_SET,
-} satisfies Partial<ByName<Exclude<RequestRule, ConvertRule>, SchemaKind<RequestRule>>>;
+} satisfies Partial<ByName<RequestRule, SchemaKind<RequestRule>>>;
 
 /** The edits that turn V2's schemas of a response into V1's, as a rule does with its body. */
 export function responseSchemaEdits<Edit>(

@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { writeFile } from 'node:fs/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import type { ConversionKind } from '../../../src/rules/kinds/conversion.ts';
 import type { NoInverse } from '../../../src/rules/kinds/kind.ts';
 import { changesValue } from '../../../src/rules/kinds/kinds.ts';
 import {
@@ -12,6 +14,7 @@ import {
 } from '../../../src/rules/kinds/words.ts';
 import { whyNoInverse } from '../../../src/rules/inverse.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 
@@ -118,4 +121,19 @@ test.each<[RequestRule, NoInverse | undefined]>([
 test('every kind of request rule says what an edit did', () => {
   const places = { name: 'a', to: 'b', around: 'o', place: 'o.b', isAdded: false };
   for (const name of REQUEST_RULE_NAMES) expect(doneWords(name, places)).toMatch(/^.*\b[abo]\b.*\.$/);
+});
+
+test('the module that CONTRIBUTING shows for lowercase works as it stands', async () => {
+  const page = readFileSync(new URL('../../../docs/CONTRIBUTING.md', import.meta.url), 'utf8');
+  const [, code = ''] = /`lowercase\.ts`:\n\n```ts\n(.*?)```/s.exec(page) ?? [];
+  const file = `${temporaryFolder('kind')}/lowercase.ts`;
+  const absolute = code.replaceAll(/from '(\.[^']+)'/g, (_, path: string) => {
+    return `from '${new URL(path, `${pathToFileURL(src).href}rules/kinds/`).href}'`;
+  });
+  await writeFile(file, absolute);
+  const made: { readonly conversion: ConversionKind<unknown> } = await import(file);
+  expect(Object.keys(made).toSorted()).toEqual(['book', 'conversion', 'schema', 'words']);
+  const convert = made.conversion.converter({ rule: 'lowercase' });
+  const texts = ['"NSW"', String.raw`"\u00c4\n"`, String.raw`"\u006esw"`, '""', '7'];
+  expect(texts.map((json) => convert(json))).toEqual(['"nsw"', String.raw`"ä\n"`, texts[2], '""', undefined]);
 });
