@@ -100,12 +100,13 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
   return [...Map.groupBy(asked, moveKey)].map(([key, all]) => {
     const [first] = all;
     const moved = first?.moved;
-    const line = ({ id }: ProposedOperation, to: string): string => (all.length === 1 ? to : `${id}: ${to}`);
+    const line = ({ method, template }: ProposedOperation, to: string): string =>
+      `${method} ${template} → ${to}`;
     const others = all.length === 1 ? (moved?.others ?? []) : [];
     const word = moved?.word;
     const text =
       word === undefined
-        ? `V2 does not describe ${first?.method} ${first?.template}. Where is ${first?.id}?`
+        ? `V2 does not describe ${first?.method} ${first?.template}. Where is it?`
         : `Is ${word.from} ${word.to} in V2?`;
     return {
       id: `operation ${key}`,
@@ -117,7 +118,11 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
           why: `${moved?.evidence ?? ''}; but ${moved?.doubt ?? ''}`,
           answers: [
             { key: 'yes', words: 'Yes', lines: all.map((one) => line(one, one.moved?.to ?? '')) },
-            ...others.map((to, at) => ({ key: String(at), words: 'This one', lines: [to] })),
+            ...others.map((to, at) => ({
+              key: String(at),
+              words: 'This one',
+              lines: first ? [line(first, to)] : [],
+            })),
             { key: 'no', words: 'No: V2 has none of these', lines: [] },
           ],
         },
@@ -192,7 +197,8 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const { summary } = change;
     const described = all.map((rules): QuestionPart => ({ why: whyOf(rules), answers: answersOf(rules) }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
-    return [{ question: { id, about: 'change', text: summary, operations, parts: described }, parts: all }];
+    const text = summary.replace(/\.$/, '?');
+    return [{ question: { id, about: 'change', text, operations, parts: described }, parts: all }];
   });
 }
 

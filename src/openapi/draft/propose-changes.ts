@@ -167,6 +167,18 @@ function namesOf(rules: readonly Finding[], direction: Direction): readonly [id:
   return direction === 'request' ? [id, summary] : [`${id}-response`, summary];
 }
 
+/** Attributes that a sentence names. */
+const MAX_NAMED = 3;
+
+function goneNames(rules: readonly Finding[]): string {
+  const names = rules.flatMap(({ found }) =>
+    found.rule === 'strip' ? [pathText(found.in, found.member)] : [],
+  );
+  const named = names.slice(0, names.length > MAX_NAMED + 1 ? MAX_NAMED : names.length - 1);
+  const left = names.length - named.length;
+  return `${named.join(', ')} and ${left === 1 ? names.at(-1) : `${left} more`}`;
+}
+
 function requestNames(
   rules: readonly Finding[],
   direction: Direction,
@@ -198,7 +210,7 @@ function requestNames(
     case 'strip':
       return [
         'removed-attributes',
-        rules.length === 1 ? `${path} is gone.` : 'Attributes that V1 had are gone.',
+        rules.length === 1 ? `${path} is gone.` : `${goneNames(rules)} are gone.`,
       ];
     case 'map':
       return [`${member}-values`, `${path} has other values.`];

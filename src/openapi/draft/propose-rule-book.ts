@@ -479,8 +479,13 @@ export function namedOperations(matched: readonly MatchedOperation[]): readonly 
   });
 }
 
-function operationId({ v1, v2 }: MatchedOperation, template: string, taken: ReadonlySet<string>): string {
-  const given = [v1, v2]
+/** V1's own name; V2's only for the same path: where an operation may be another one, its name would say that it is. */
+function operationId(
+  { v1, v2, moved }: MatchedOperation,
+  template: string,
+  taken: ReadonlySet<string>,
+): string {
+  const given = (moved === undefined ? [v1, v2] : [v1])
     .map(({ operation }) => operation['operationId'])
     .find((id) => typeof id === 'string');
   const made = `${v1.method.toLowerCase()}${template}`;

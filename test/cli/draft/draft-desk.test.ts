@@ -132,7 +132,7 @@ test('shows what each answer does to an example request, and what V2 has against
 test('puts the value that a person knows into the rule that lacks one', async () => {
   const { desk, published } = await openDesk();
   const { questions } = await desk.view();
-  const question = questions.find(({ text }) => text === 'currency is required.')?.id ?? '';
+  const question = questions.find(({ text }) => text === 'currency is required?')?.id ?? '';
   expect(partsOf(await desk.view(question))[0]?.answers[0]).toMatchObject({ key: 'yes', lacksValue: true });
   await desk.answer({ question, chosen: ['yes'], value: 'AUD' });
   expect(published.at(-1)).toContain('- { default: { currency: AUD } }');

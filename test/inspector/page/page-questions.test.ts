@@ -18,6 +18,9 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByRole('heading', { name: 'Is bills invoices in V2?' }).waitFor();
   const effect = page.locator('.draft-effect');
   await effect.getByText('GET /api/v2/invoices?').waitFor();
+  await page.getByText('GET /bills → GET /invoices', { exact: true }).waitFor();
+  // Where an operation goes is for a person to say: nothing is chosen, and there is nothing to confirm.
+  expect(await page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
   await page.getByLabel('No: V2 has none of these').check();
   await effect.getByText('V2 does not describe GET /api/v2/bills.').waitFor();
   await page.getByLabel(/^Yes/).check();

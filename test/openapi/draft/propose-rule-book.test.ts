@@ -170,7 +170,7 @@ function operations(version: string, ...all: string[]): Record<string, unknown> 
     const parameters =
       query === undefined ? [] : [{ name: query, in: 'query', required: true, schema: text }];
     (paths[`/api/${version}${path}`] ??= {})[method.toLowerCase()] = {
-      operationId,
+      ...(operationId !== '' && { operationId }),
       parameters,
       responses: {},
     };
@@ -285,6 +285,33 @@ test.each([
   expect(book.operations.map((operation) => operation.moved?.to)).toEqual(moved);
   expect(book.operations.map((operation) => operation.moved?.doubt !== undefined)).toEqual(isAsked);
   expect(book.gone?.length).toBe(v1.length - moved.length);
+});
+
+test.each([
+  ['of V1, wherever it is in V2', 'PUT /bills/{id} save', 'PUT /invoices/{id} saveInvoice', 'save'],
+  ['of V2 for the same path', 'PUT /bills/{id}', 'PUT /bills/{key} saveBill', 'saveBill'],
+  // V2's name would say what is a question, and would stay where the answer is no.
+  ['by method and path where it moved', 'PUT /bills/{id}', 'PUT /invoices/{id} saveInvoice', 'put_bills_id'],
+])('an operation has the name %s', (_, v1, v2, name) => {
+  const resource = v2.includes('invoices') ? 'invoices' : 'bills';
+  const [old, young] = ['bills', resource].map((one) => [`GET /${one} list`, `GET /${one}/{id} get`]);
+  const book = proposeRuleBook(operations('v1', v1, ...(old ?? [])), operations('v2', v2, ...(young ?? [])));
+  expect(book.operations.map(({ id }) => id)).toContain(name);
+});
+
+test('a question says which attributes are gone, up to a few', () => {
+  const gone = (...names: string[]): string => {
+    const bodyOf = (...members: readonly string[]): unknown =>
+      objectOf(Object.fromEntries(members.map((name) => [name, { type: 'boolean' }])));
+    const book = proposeRuleBook(pathsWith('v1', bodyOf('id', ...names)), pathsWith('v2', bodyOf('id')));
+    return book.changes.map(({ summary }) => summary).join();
+  };
+  expect([gone('a'), gone('a', 'b'), gone('a', 'b', 'c', 'd'), gone('a', 'b', 'c', 'd', 'e')]).toEqual([
+    'a is gone.',
+    'a and b are gone.',
+    'a, b, c and d are gone.',
+    'a, b, c and 2 more are gone.',
+  ]);
 });
 
 const number = { type: 'number' };

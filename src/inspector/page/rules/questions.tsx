@@ -94,9 +94,11 @@ function Question({
   readonly question: AskedQuestion;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
-  const { id, text, operations, parts, isAnswered } = question;
+  const { id, about, text, operations, parts, isAnswered } = question;
+  // Where an operation goes is not decided by a key that is pressed to go on: it may delete what nobody meant.
+  const isChoice = about === 'operation';
   const likeliest = ({ answers }: AskedQuestion['parts'][number]): string =>
-    (answers.find(({ isChosen }) => isChosen) ?? answers[0])?.key ?? '';
+    (answers.find(({ isChosen }) => isChosen) ?? (isChoice ? undefined : answers[0]))?.key ?? '';
   const [chosen, setChosen] = useState<readonly string[]>(parts.map(likeliest));
   const [last, setLast] = useState(0);
   const [value, setValue] = useState(question.value ?? '');
@@ -105,6 +107,7 @@ function Question({
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
+  const isIncomplete = taken.includes(undefined) || (lacksValue && value.trim() === '');
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
@@ -148,7 +151,7 @@ function Question({
         </label>
       )}
       <div class="actions">
-        <button type="submit" class="button primary" disabled={lacksValue && value.trim() === ''}>
+        <button type="submit" class="button primary" disabled={isIncomplete}>
           Answer
         </button>
         {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
@@ -158,13 +161,15 @@ function Question({
           {fault}
         </p>
       )}
-      {shown !== undefined && <Effect effect={shown} isNone={taken[last]?.effect === undefined} />}
+      {shown !== undefined && (
+        <Effect effect={shown} isNone={taken[last] !== undefined && taken[last].effect === undefined} />
+      )}
     </Form>
   );
 }
 
 function sentenceOf(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }
 
 function Answer({
@@ -303,14 +308,24 @@ function Examples({
   readonly examples: readonly ExampleOperation[];
   readonly go: Go;
 }): VNode {
+  const [isLong, setLong] = useState(false);
+  const left = examples.length - MAX_EXAMPLES;
   return (
     <Card heading="Example requests" note="from V1’s description, sent through the gateway as it is now">
-      {examples.map((example) => (
+      {examples.slice(0, isLong ? examples.length : MAX_EXAMPLES).map((example) => (
         <Example key={example.id} example={example} go={go} />
       ))}
+      {left > 0 && !isLong && (
+        <div class="actions">
+          <Button onClick={() => setLong(true)}>{`Show ${left} more`}</Button>
+        </div>
+      )}
     </Card>
   );
 }
+
+/** Examples that are shown before a reader asks for all. */
+const MAX_EXAMPLES = 12;
 
 function Example({
   example: { id, v1 },
