@@ -160,9 +160,15 @@ async function finish(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Complaint> {
+  // curl succeeds with any status: a reader who gets a 5xx has followed the page, and is stuck.
+  const told = command.replace(/^curl /, "curl -w '%{stderr}status %{http_code}' ");
   try {
-    await promisify(execFile)('bash', ['-o', 'pipefail', '-c', command], { cwd, env, timeout: 110_000 });
-    return undefined;
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-o', 'pipefail', '-c', told], {
+      cwd,
+      env,
+      timeout: 110_000,
+    });
+    return /status 5\d\d$/.test(stderr) ? `$ ${command}\n${stdout}${stderr}` : undefined;
   } catch (error) {
     const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
     return `$ ${command}\n${stdout}${stderr}`;
