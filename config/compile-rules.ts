@@ -6,7 +6,7 @@ import { BodySchemas, requestDescription } from '../src/openapi/body-schemas.ts'
 import { readDescription } from '../src/cli/draft/description-file.ts';
 import { loadRuleBook } from '../src/node/rule-books.ts';
 import { counted } from '../src/report/text.ts';
-import { bundleModules } from './bundle-sizes.ts';
+import { bundleModules } from './bundle-modules.ts';
 
 // Wrangler runs this before it uploads or serves the worker: it validates the rule book, so that the worker needs neither YAML nor zod,
 // and bundles the worker into modules. Those that the first request does not need wait for an `import()`, which Wrangler would inline.

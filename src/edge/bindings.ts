@@ -70,3 +70,63 @@ export function dataPoint(entry: Entry): DataPoint {
     ],
   };
 }
+
+/** What a worker has of its platform. */
+export interface Platform {
+  /** Prints a line of the log, or a message for the operator. */
+  readonly print: (line: string) => void;
+  /** Keeps the worker alive until this is done, even after the response is sent. */
+  readonly later: (work: Promise<unknown>) => void;
+}
+
+/** Milliseconds after which a binding that fails again is reported again. */
+const TELL_MS = 60_000;
+
+/** What an isolate loses while a binding fails. */
+const LOST = {
+  REWRITE_LOG_ANALYTICS: 'entries are missing in Analytics Engine; the log has them.',
+  REWRITE_LOG_QUEUE: 'entries are missing in the queue; the log has them.',
+  ROLLOUT_COPY: 'an isolate that starts while ROLLOUT does not respond follows the rule book.',
+} as const;
+
+/**
+ * Calls bindings that no response depends on. One that rejects, or throws before it has a promise, is the platform's or the deployment's
+ * fault and no bug of the gateway: the process log names it, once a minute at most.
+ */
+export class BindingCalls {
+  private readonly parts: Platform;
+  private readonly toldAt = new Map<string, number>();
+
+  constructor(parts: Platform) {
+    this.parts = parts;
+  }
+
+  /** Resolves to the result of a call; undefined where it failed. The worker stays alive until it is done. */
+  result<Value>(binding: keyof typeof LOST, call: () => Promise<Value>): Promise<Value | undefined> {
+    const result = call().catch((error: unknown) => {
+      this.tell(binding, error);
+      return undefined;
+    });
+    this.parts.later(result);
+    return result;
+  }
+
+  private tell(binding: keyof typeof LOST, error: unknown): void {
+    const now = Date.now();
+    if (now - (this.toldAt.get(binding) ?? -Infinity) < TELL_MS) return;
+    this.toldAt.set(binding, now);
+    const reason = error instanceof Error ? error.message : String(error);
+    const sentence = `The binding ${binding} fails (${reason}): ${LOST[binding]}`;
+    this.parts.print(edgeProcessLine('warn', 'binding-failed', sentence, { binding }));
+  }
+}
+
+/** Formats a process log line as Node does: a platform's console mixes both logs, and every line of it must parse. */
+export function edgeProcessLine(
+  level: 'info' | 'warn' | 'error',
+  event: string,
+  message: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): string {
+  return JSON.stringify({ level, time: new Date().toISOString(), event, ...fields, msg: message });
+}

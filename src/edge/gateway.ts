@@ -2,21 +2,17 @@ import type { OriginParts } from '../gateway/gateway-context.ts';
 import { Gateway } from '../gateway/gateway.ts';
 import { isOfTexts } from '../http/content.ts';
 import { noticeLine } from '../gateway/resilience.ts';
-import { SignedWebhooks } from '../gateway/webhooks.ts';
-import type { V2Schemas } from '../gateway/v1/dry-run.ts';
+import type { V2Schemas } from '../gateway/v1/checks.ts';
 import { decodeWebBody, encodeWebBody, WEB_CODINGS } from '../migrate/decode-web-body.ts';
 import { hashOnWeb } from '../migrate/judge-digests.ts';
 import { gatewayFailure } from '../gateway/failures.ts';
 import type { Decision } from '../migrate/decision.ts';
-import { webhookSecretFaults } from '../migrate/webhook-signature.ts';
 import { CaptureRate } from '../rewrite-log/capture.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { type Observer, rememberedHash } from '../rewrite-log/observer.ts';
 import { LoadableRuleBook } from '../rewrite/loadable-rule-book.ts';
-import { missingV1Fault, modesInForce } from '../rollout/rollout-state.ts';
-import { NOTICE_EVENTS } from '../rollout/replica.ts';
-import { RolloutControl } from '../rollout/rollout-control.ts';
+import { missingV1Fault, modesInForce } from '../rollout/modes-in-force.ts';
 import { hexOf } from '../rules/hash.ts';
 import { callWithin, TRANSFORM_BUDGET_MS, type TransformModule } from '../migrate/transform.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -30,24 +26,27 @@ import {
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../settings/settings.ts';
 import type { EdgeAdminParts } from './admin.ts';
-import { dataPoint, type EdgeBindings, environmentOf } from './bindings.ts';
+import {
+  BindingCalls,
+  dataPoint,
+  type EdgeBindings,
+  edgeProcessLine,
+  environmentOf,
+  type Platform,
+} from './bindings.ts';
 import { EdgeExchange, failureResponse } from './exchange.ts';
-import { EdgeReplica } from './replica.ts';
-import { EdgeTotals } from './totals.ts';
+import type { EdgeReplica } from './replica.ts';
+import type { EdgeRollout } from './rollout.ts';
 import { createFetchUpstream } from './upstream.ts';
 
 /** The parts of a gateway on a platform. */
-interface EdgeGatewayParts {
+interface EdgeGatewayParts extends Platform {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;
   /** The modules that its operations name as their `transform`, by path. */
   readonly transforms?: Readonly<Record<string, TransformModule>> | undefined;
   /** V2's request schemas, if the bundle has them. */
   readonly v2Schemas?: V2Schemas;
-  /** Prints a line of the log, or a message for the operator. */
-  readonly print: (line: string) => void;
-  /** Keeps the worker alive until this is done, even after the response is sent. */
-  readonly later: (work: Promise<unknown>) => void;
 }
 
 /** The gateway of an isolate, or all faults of its settings. */
@@ -69,28 +68,44 @@ interface EdgeAdmin {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
+/** The code that an isolate loads for its rule book and its bindings, and for few of them: what neither asks for is undefined. */
+type LoadedCode = Awaited<ReturnType<typeof loadCode>>;
+
+/** Loads it, for as long as an isolate has no gateway: a request must not wait for what another one began. */
+async function loadCode({ bindings, ruleBook }: EdgeGatewayParts) {
+  const isSteered = bindings.ROLLOUT !== undefined || ruleBook.rollout?.modes !== undefined;
+  const [rollout, webhooks] = await Promise.all([
+    isSteered ? import('./rollout.ts') : undefined,
+    ruleBook.webhooks && import('../gateway/webhooks.ts'),
+  ]);
+  return { rollout, webhooks };
+}
+
 /** Creates the gateway of an isolate, which has its own counters and circuit breaker. */
-export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
+export async function createEdgeGateway(parts: EdgeGatewayParts): Promise<EdgeGateway> {
+  return edgeGatewayOf(parts, await loadCode(parts));
+}
+
+function edgeGatewayOf(parts: EdgeGatewayParts, code: LoadedCode): EdgeGateway {
   const environment = environmentOf(parts.bindings);
   const outcome = readSettings({ flags: {}, environment, readFile: noFile });
   if ('faults' in outcome) return outcome;
   const { settings } = outcome;
   const origin = settings.get(table.upstream);
-  const faults = edgeFaults(parts, settings);
+  const faults = edgeFaults(parts, settings, code);
   if (origin === undefined)
     faults.push(`Set ${environmentName(table.upstream)}: there is no embedded V2 at the edge.`);
   if (origin === undefined || faults.length > 0) return { faults };
-  const { print } = parts;
-  const bindings = new BindingCalls(parts);
-  const control = new RolloutControl({
-    time: Date.now,
+  const calls = new BindingCalls(parts);
+  const rollout = code.rollout?.createEdgeRollout({
+    ...parts,
+    calls,
+    name: `isolate ${randomHex(4)}`,
     hasV1: settings.get(table.v1Upstream) !== undefined,
-    onNotice: (sentence, event) => print(edgeProcessLine('error', event, `rollout: ${sentence}`)),
   });
-  const totals = totalsOf(parts, control);
-  const replica = totals && replicaOf(parts, control, bindings);
   const rules = new LoadableRuleBook(parts.ruleBook);
-  const gateway = gatewayOf(parts, settings, origin, { rules, control, totals, calls: bindings });
+  const gateway = gatewayOf(parts, settings, origin, { rules, rollout, code, calls });
+  const { replica, totals } = rollout ?? {};
   replica?.share({
     queue: gateway.rateLimitQueue,
     shieldOf: () => parts.ruleBook.rollout?.shield,
@@ -101,7 +116,7 @@ export function createEdgeGateway(parts: EdgeGatewayParts): EdgeGateway {
     rules,
     bodyTimeout: settings.get(table.clientBodyTimeout),
     replica,
-    admin: replica && adminOf(parts, settings, { control, replica, totals }),
+    admin: rollout && adminOf(parts, settings, rollout),
   };
 }
 
@@ -110,7 +125,11 @@ const NOT_AT_EDGE =
   /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|capture.*)$/;
 
 /** All that keeps these settings from being used at the edge, as sentences. */
-function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings): string[] {
+function edgeFaults(
+  { bindings, ruleBook }: EdgeGatewayParts,
+  settings: Settings,
+  { webhooks }: LoadedCode,
+): string[] {
   const faults = [...settingConflicts(settings)];
   const [origin, v1Origin] = [settings.get(table.upstream), settings.get(table.v1Upstream)];
   const idle = allSettings.filter(
@@ -141,7 +160,8 @@ function edgeFaults({ bindings, ruleBook }: EdgeGatewayParts, settings: Settings
     faults.push(
       `The rule book has newcomers: set ${environmentName(table.clientSecret)}, or every isolate gives each client another name.`,
     );
-  faults.push(...webhookSecretFaults(ruleBook, (name) => environmentOf(bindings)[name]));
+  const secretFaults = webhooks?.SignedWebhooks.faultsOf(ruleBook, (name) => environmentOf(bindings)[name]);
+  faults.push(...(secretFaults ?? []));
   const adminFault = adminFaultOf(bindings, settings);
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
@@ -157,49 +177,22 @@ function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | u
     : undefined;
 }
 
-function totalsOf(
-  { bindings: { ROLLOUT }, ruleBook, v2Schemas }: EdgeGatewayParts,
-  { requests }: RolloutControl,
-): EdgeTotals | undefined {
-  if (ROLLOUT === undefined) return undefined;
-  return new EdgeTotals({ ruleBook: ruleBook.hash, requests, v2Schemas, time: Date.now });
-}
-
-function replicaOf(
-  { bindings: { ROLLOUT, ROLLOUT_COPY }, print, later }: EdgeGatewayParts,
-  control: RolloutControl,
-  calls: BindingCalls,
-): EdgeReplica | undefined {
-  if (ROLLOUT === undefined) return undefined;
-  return new EdgeReplica({
-    control,
-    namespace: ROLLOUT,
-    copy: ROLLOUT_COPY && {
-      get: (key) =>
-        calls.result('ROLLOUT_COPY', async () => ROLLOUT_COPY.get(key)).then((text) => text ?? null),
-    },
-    name: `isolate ${randomHex(4)}`,
-    onNotice: ({ kind, sentence }) => {
-      const [level, event] = NOTICE_EVENTS[kind];
-      print(edgeProcessLine(level, event, `rollout: ${sentence}`));
-    },
-    later,
-  });
-}
-
 function adminOf(
   { ruleBook }: EdgeGatewayParts,
   settings: Settings,
-  shared: Pick<EdgeAdminParts, 'control' | 'replica' | 'totals'>,
+  { control, replica, totals }: EdgeRollout,
 ): EdgeAdmin | undefined {
   const hosts = settings.get(table.adminHosts);
   const token = settings.get(table.adminToken);
-  if (hosts.length === 0 || token === undefined) return undefined;
+  if (hosts.length === 0 || token === undefined || replica === undefined || totals === undefined)
+    return undefined;
   const v1 = settings.get(table.v1Upstream);
   const parts: EdgeAdminParts = {
     hosts,
     token,
-    ...shared,
+    control,
+    replica,
+    totals,
     ruleBook,
     v1Origin: v1 && v1.origin + v1.path,
     isSticky: settings.get(table.clientSecret) !== undefined,
@@ -219,8 +212,9 @@ function adminOf(
 /** What the exchanges of an isolate share besides the gateway. */
 interface Shared {
   readonly rules: LoadableRuleBook;
-  readonly control: RolloutControl;
-  readonly totals: EdgeTotals | undefined;
+  /** Undefined where nothing but the migration of all can be in force. */
+  readonly rollout: EdgeRollout | undefined;
+  readonly code: LoadedCode;
   readonly calls: BindingCalls;
 }
 
@@ -228,7 +222,7 @@ function gatewayOf(
   { bindings, transforms = {}, v2Schemas, print, later }: EdgeGatewayParts,
   settings: Settings,
   origin: OriginSetting,
-  { rules, control: rollout, totals, calls }: Shared,
+  { rules, rollout, code, calls }: Shared,
 ): Gateway {
   const options = gatewayOptions(settings, { bufferBytes: ISOLATE_BYTES });
   const secret = settings.get(table.clientSecret) ?? randomHex(32);
@@ -240,14 +234,14 @@ function gatewayOf(
       rules: () => rules,
       v2: originParts(settings, origin),
       v1: v1 && originParts(settings, v1),
-      rollout,
+      rollout: rollout?.control,
       v2Schemas: () => v2Schemas,
       // One that never lets go is ended by the platform, which limits the CPU time of a request, and with it the exchange.
       transform: async ({ limits }, job) =>
         callWithin(transforms[job.module] ?? {}, job, limits.transform ?? TRANSFORM_BUDGET_MS),
       record: (entry) => {
         if (isLogged) print(entryLine(entry).trimEnd());
-        totals?.observe(entry);
+        rollout?.totals?.observe(entry);
         ship(entry, bindings, calls);
       },
       observer: structureObserver(settings.constants.structureRate, Date.now),
@@ -261,10 +255,12 @@ function gatewayOf(
         if (name instanceof Promise) later(name);
         return name;
       },
-      webhooks: new SignedWebhooks(
-        (name) => environmentOf(bindings)[name],
-        (address) => ({ ...originParts(settings, { origin: address, path: '' }), hosts: [] }),
-      ),
+      webhooks:
+        code.webhooks &&
+        new code.webhooks.SignedWebhooks(
+          (name) => environmentOf(bindings)[name],
+          (address) => ({ ...originParts(settings, { origin: address, path: '' }), hosts: [] }),
+        ),
       decode: decodeWebBody,
       hash: hashOnWeb,
       encode: settings.get(table.responseCoding) === 'keep' ? encodeWebBody : undefined,
@@ -310,48 +306,6 @@ function ship(entry: Entry, bindings: EdgeBindings, calls: BindingCalls): void {
     void calls.result('REWRITE_LOG_QUEUE', async () => queue.send(entry, { contentType: 'json' }));
 }
 
-/** Milliseconds after which a binding that fails again is reported again. */
-const TELL_MS = 60_000;
-
-/** What an isolate loses while a binding fails. */
-const LOST = {
-  REWRITE_LOG_ANALYTICS: 'entries are missing in Analytics Engine; the log has them.',
-  REWRITE_LOG_QUEUE: 'entries are missing in the queue; the log has them.',
-  ROLLOUT_COPY: 'an isolate that starts while ROLLOUT does not respond follows the rule book.',
-} as const;
-
-/**
- * Calls bindings that no response depends on. One that rejects, or throws before it has a promise, is the platform's or the deployment's
- * fault and no bug of the gateway: the process log names it, once a minute at most.
- */
-class BindingCalls {
-  private readonly parts: Pick<EdgeGatewayParts, 'print' | 'later'>;
-  private readonly toldAt = new Map<string, number>();
-
-  constructor(parts: Pick<EdgeGatewayParts, 'print' | 'later'>) {
-    this.parts = parts;
-  }
-
-  /** Resolves to the result of a call; undefined where it failed. The worker stays alive until it is done. */
-  result<Value>(binding: keyof typeof LOST, call: () => Promise<Value>): Promise<Value | undefined> {
-    const result = call().catch((error: unknown) => {
-      this.tell(binding, error);
-      return undefined;
-    });
-    this.parts.later(result);
-    return result;
-  }
-
-  private tell(binding: keyof typeof LOST, error: unknown): void {
-    const now = Date.now();
-    if (now - (this.toldAt.get(binding) ?? -Infinity) < TELL_MS) return;
-    this.toldAt.set(binding, now);
-    const reason = error instanceof Error ? error.message : String(error);
-    const sentence = `The binding ${binding} fails (${reason}): ${LOST[binding]}`;
-    this.parts.print(edgeProcessLine('warn', 'binding-failed', sentence, { binding }));
-  }
-}
-
 function randomHex(bytes: number): string {
   return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
 }
@@ -363,16 +317,18 @@ function noFile(): string {
 /** Serves a platform's requests with the gateway of an isolate. */
 export class EdgeServer {
   private readonly parts: EdgeGatewayParts;
-  private readonly edge: EdgeGateway;
+  private edge: EdgeGateway | undefined = undefined;
 
   constructor(parts: EdgeGatewayParts) {
     this.parts = parts;
-    this.edge = createEdgeGateway(parts);
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { edge, parts } = this;
-    if ('faults' in edge) return this.unconfigured();
+    const { parts } = this;
+    const code = this.edge === undefined ? await loadCode(parts) : undefined;
+    // Another request may have made it meanwhile.
+    const edge = (this.edge ??= edgeGatewayOf(parts, code ?? (await loadCode(parts))));
+    if ('faults' in edge) return this.unconfigured(edge.faults);
     const { gateway, replica, admin } = edge;
     if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);
     const exchange = new EdgeExchange(request, {
@@ -393,8 +349,7 @@ export class EdgeServer {
   }
 
   /** A worker cannot refuse to start over its settings; instead it refuses every request and logs the reason for the operator. */
-  private unconfigured(): Response {
-    const faults = 'faults' in this.edge ? this.edge.faults : [];
+  private unconfigured(faults: readonly string[]): Response {
     for (const fault of faults) this.parts.print(edgeProcessLine('error', 'start-refused', fault));
     const { refusals } = this.parts.ruleBook;
     return failureResponse(gatewayFailure('internal', 'The gateway is not configured.'), refusals);
@@ -450,14 +405,4 @@ export function createClientHash(secret: string): (authorization: string) => str
 export function structureObserver(perSecond: number, now: () => number): Observer {
   const rate = new CaptureRate(perSecond, now);
   return { bodyLimit: 0, begin: () => rate.next(), observe() {} };
-}
-
-/** Formats a process log line as Node does: a platform's console mixes both logs, and every line of it must parse. */
-function edgeProcessLine(
-  level: 'info' | 'warn' | 'error',
-  event: string,
-  message: string,
-  fields: Readonly<Record<string, unknown>> = {},
-): string {
-  return JSON.stringify({ level, time: new Date().toISOString(), event, ...fields, msg: message });
 }

@@ -40,5 +40,5 @@ declare module '*/dist/edge/rule-book.js' {
 /** Written by `config/compile-rules.ts` from V2's OpenAPI description, if one is configured for the build. */
 declare module '*/dist/edge/v2-schemas.js' {
   // oxlint-disable-next-line typescript/consistent-type-imports -- an ambient module cannot import what is relative
-  export const v2Schemas: import('../gateway/v1/dry-run.ts').V2Schemas;
+  export const v2Schemas: import('../gateway/v1/checks.ts').V2Schemas;
 }

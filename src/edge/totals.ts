@@ -1,4 +1,4 @@
-import type { V2Schemas } from '../gateway/v1/dry-run.ts';
+import type { V2Schemas } from '../gateway/v1/checks.ts';
 import type { RolloutCounts } from '../inspector/rollout-admin.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { Entry } from '../rewrite-log/entry.ts';

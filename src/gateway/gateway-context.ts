@@ -9,7 +9,7 @@ import type { Observer } from '../rewrite-log/observer.ts';
 import type { OwnReportOutcome, OwnReportType } from '../report/own-report.ts';
 import { type Rate, RateLimitQueue, TokenBuckets } from '../rollout/rate-limit.ts';
 import { KnownClients } from '../rollout/known-clients.ts';
-import { RolloutControl } from '../rollout/rollout-control.ts';
+import { BookModes, type ModesInForce } from '../rollout/modes-in-force.ts';
 import { isLearned, SignalHeaders } from '../rollout/retirement.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { type GatewayOptions, REWRITING_COPIES } from '../settings/read-settings.ts';
@@ -27,8 +27,7 @@ import { type ClientIdentity, networkOf, type OpenExchange, SlowClients } from '
 import { CircuitBreaker, circuitNotice, type GatewayNotice, type Origin, RetryBudget } from './resilience.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { type Describe, DescriptionCache } from './description.ts';
-import { BodyChecks, type V2Schemas } from './v1/dry-run.ts';
-import { Comparisons } from './v1/compare.ts';
+import { BodyChecks, Comparisons, type V2Schemas } from './v1/checks.ts';
 import { HopFields } from '../http/fields.ts';
 import { type AddressRange, isWithin } from '../http/forwarding.ts';
 import { clientFacingAddress, forwardedClient } from '../http/forwarded-address.ts';
@@ -52,8 +51,8 @@ export interface GatewayParts {
   readonly v2: OriginParts;
   /** The V1 service, if there is one beside V2. */
   readonly v1?: OriginParts | undefined;
-  /** Modes of V1 traffic; without it, those of the rule book apply, and a rollback lasts as long as the process. */
-  readonly rollout?: RolloutControl | undefined;
+  /** Modes of V1 traffic; without it, those of the rule book apply, and no canary is rolled back. */
+  readonly rollout?: ModesInForce | undefined;
   /** Receives the entry of each exchange once it is over. */
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
@@ -126,7 +125,7 @@ export class GatewayContext {
   readonly bodyMemory: CollectorMemory;
   readonly v2: Origin;
   readonly v1: Origin | undefined;
-  readonly rollout: RolloutControl;
+  readonly rollout: ModesInForce;
   /** Differences that shadowed reads found. */
   readonly comparisons: Comparisons;
   /** Checks of the bodies of dry runs. */
@@ -192,7 +191,7 @@ export class GatewayContext {
     this.attributeNames = new AttributeNames(now);
     this.rateLimitQueue = new RateLimitQueue(parts);
     this.knownClients = new KnownClients(parts);
-    this.rollout = parts.rollout ?? new RolloutControl({ time: parts.time, onNotice: () => {} });
+    this.rollout = parts.rollout ?? new BookModes();
   }
 
   /** A service with a circuit and a budget of its own; `host` is that of a subscriber, for the operator. */

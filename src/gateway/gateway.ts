@@ -1,7 +1,8 @@
 import { type MigrateDecision, notServed } from '../migrate/decision.ts';
+import { API_METHODS } from '../http/request-head.ts';
 import { gatewayFailure } from './failures.ts';
 import type { Route } from '../rewrite-log/entry.ts';
-import { chooseMode } from '../rollout/rollout-state.ts';
+import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { Standing } from '../rollout/known-clients.ts';
 import {
   brownoutRefusal,
@@ -12,25 +13,33 @@ import {
   newcomerOf,
   newcomerRefusal,
 } from '../rollout/retirement.ts';
+import type { GatewayOptions } from '../settings/read-settings.ts';
 import type { Exchange } from './exchange.ts';
 import { ForwardedRequest } from './forwarded-request.ts';
 import {
   apiKeyOf,
   GatewayContext,
+  type GatewayParts,
   identityOf,
   type ReceivedRequest,
   receiveRequest,
 } from './gateway-context.ts';
 import { type Mode, PLAIN, ProxiedExchange } from './proxied-exchange.ts';
-import { OPTIONS, OWN_REPORT } from './self-service.ts';
-import { mayBeVerified, mayGoToBoth, SHADOW, VERIFY } from './v1/compared.ts';
-import { asksForDescription, DESCRIBE } from './v1/describe.ts';
 import { MIGRATE } from './v1/migrate.ts';
-import { OBSERVE } from './v1/observe.ts';
+import { asksForDescription, mayBeVerified, mayGoToBoth, type OtherModes } from './v1/modes.ts';
 import { V1Exchange, type V1Mode, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
+  /** The modes that few requests are served in. */
+  readonly modes: OtherModes;
+
+  /** Without `modes`, their code is loaded with the first request for one. */
+  constructor(parts: GatewayParts, options: GatewayOptions, modes = LATER) {
+    super(parts, options);
+    this.modes = modes;
+  }
+
   /** Reads the head of a request and decides how to handle it. */
   receive(exchange: Exchange): ReceivedRequest {
     const { parts, options } = this;
@@ -76,7 +85,7 @@ export class Gateway extends GatewayContext {
     if (decision.route !== 'migrate') return this.refuse(received);
     const { rollout } = rules.ruleBook;
     if (refusal !== undefined || (rollout === undefined && this.rollout.isInitial))
-      new V1Exchange(this, received, decision, migrating(received, decision)).begin(refusal);
+      new V1Exchange(this, received, decision, migrating(this, received, decision)).begin(refusal);
     else serveClient(this, received, decision);
     return exchange.handled;
   }
@@ -100,7 +109,7 @@ export class Gateway extends GatewayContext {
 
   /** Responds to a client that reads its own report. */
   serveReport(received: ReceivedRequest): Exchange['handled'] {
-    return this.begin(received, 'none', OWN_REPORT);
+    return this.begin(received, 'none', this.modes.ownReport);
   }
 
   /** Responds to an OPTIONS that asks about the gateway, or that may be forwarded no more. */
@@ -146,8 +155,42 @@ const PASS: Mode = {
   },
 };
 
+/** Responds to an OPTIONS that asks about the gateway itself (RFC 9110 §9.3.7), and sends nothing to V1 or V2. */
+const OPTIONS: Mode = {
+  ...PLAIN,
+  request(exchange) {
+    exchange.entry.verdict = 'served';
+    const { date } = exchange.gateway.hopFields;
+    exchange.respond(204, ['Allow', API_METHODS.join(', '), 'Date', date], NOTHING);
+  },
+};
+
+const NOTHING = new Uint8Array();
+
+/** A mode whose code is loaded with the first exchange in it, which then goes on in that mode. */
+function later(name: keyof OtherModes): Mode {
+  return {
+    ...PLAIN,
+    request(exchange) {
+      import('./v1/other-modes.ts').then(
+        ({ OTHER_MODES }) => exchange.goOnIn(OTHER_MODES[name]),
+        (error: unknown) => exchange.failInternally(error),
+      );
+    },
+  };
+}
+
+/** The modes that few requests are served in, before their code is loaded. */
+const LATER: OtherModes = {
+  describe: later('describe'),
+  observe: later('observe'),
+  shadow: later('shadow'),
+  verify: later('verify'),
+  ownReport: later('ownReport'),
+};
+
 /** Serves a V1 request once it is known who its client is, and, by a rule book that is closed to newcomers, whether it used V1 before. */
-function serveClient(gateway: GatewayContext, received: ReceivedRequest, decision: MigrateDecision): void {
+function serveClient(gateway: Gateway, received: ReceivedRequest, decision: MigrateDecision): void {
   const fail = (error: unknown): void =>
     new ProxiedExchange(gateway, received, 'migrate', PASS).failInternally(error);
   try {
@@ -189,7 +232,7 @@ interface JudgedClient {
  * operation has ended, there is a brownout, the client is new, its rate limit is used up.
  */
 function serveV1(
-  gateway: GatewayContext,
+  gateway: Gateway,
   received: ReceivedRequest,
   decision: MigrateDecision,
   judged: JudgedClient,
@@ -261,24 +304,25 @@ function routingOf(
 
 /** The mode that serves a request: the one that is set, as far as this request allows it. */
 function modeFor(
-  gateway: GatewayContext,
+  gateway: Gateway,
   received: ReceivedRequest,
   decision: MigrateDecision,
   { routed: { origin, mode } }: V1Routing,
 ): V1Mode {
   const { method, hasBody, headers } = received.exchange;
+  const { modes } = gateway;
   if (origin === 'v1')
-    return mode.mode === 'shadow' && mayGoToBoth(method, hasBody, decision) ? SHADOW : OBSERVE;
-  const migrates = migrating(received, decision);
+    return mode.mode === 'shadow' && mayGoToBoth(method, hasBody, decision) ? modes.shadow : modes.observe;
+  const migrates = migrating(gateway, received, decision);
   const isVerified =
     mode.mode === 'verify' &&
-    migrates !== DESCRIBE &&
+    migrates === MIGRATE &&
     gateway.v1 !== undefined &&
     gateway.parts.random() * 100 < (mode.share ?? 0) &&
     mayBeVerified(method, hasBody, decision, headers);
-  return isVerified ? VERIFY : migrates;
+  return isVerified ? modes.verify : migrates;
 }
 
-function migrating({ exchange }: ReceivedRequest, decision: MigrateDecision): V1Mode {
-  return asksForDescription(exchange.method, decision) ? DESCRIBE : MIGRATE;
+function migrating({ modes }: Gateway, { exchange }: ReceivedRequest, decision: MigrateDecision): V1Mode {
+  return asksForDescription(exchange.method, decision) ? modes.describe : MIGRATE;
 }

@@ -80,7 +80,7 @@ export class ProxiedExchange
   readonly received: ReceivedRequest;
   readonly rules: CompiledRuleBook;
   readonly entry: OpenEntry;
-  readonly mode: Mode;
+  mode: Mode;
   /** The key that the client is known by; undefined without one. */
   readonly apiKey: string | undefined;
   /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
@@ -144,6 +144,13 @@ export class ProxiedExchange
   begin(refused?: Failure): void {
     if (refused === undefined) this.guarded(() => this.mode.request(this));
     else this.refuse(refused);
+  }
+
+  /** Serves the request in a mode whose code was not there yet, unless its client has left meanwhile. */
+  goOnIn(mode: Mode): void {
+    if (this.settled) return;
+    this.mode = mode;
+    this.begin();
   }
 
   /** Ends the exchange after an internal error: the operator gets the error, the client only a generic failure. */

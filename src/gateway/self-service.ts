@@ -1,5 +1,4 @@
 import { preferredType } from '../http/content.ts';
-import { API_METHODS } from '../http/request-head.ts';
 import { headerValues } from '../http/header-list.ts';
 import { clientField, printClientField } from '../rewrite/client-key.ts';
 import { failure } from '../migrate/failure.ts';
@@ -12,16 +11,6 @@ export const OWN_REPORT: Mode = {
   ...PLAIN,
   request(exchange) {
     respondWithReport(exchange).catch((error: unknown) => exchange.failInternally(error));
-  },
-};
-
-/** Responds to an OPTIONS that asks about the gateway itself (RFC 9110 §9.3.7), and sends nothing to V1 or V2. */
-export const OPTIONS: Mode = {
-  ...PLAIN,
-  request(exchange) {
-    exchange.entry.verdict = 'served';
-    const { date } = exchange.gateway.hopFields;
-    exchange.respond(204, ['Allow', API_METHODS.join(', '), 'Date', date], NOTHING);
   },
 };
 
@@ -88,8 +77,6 @@ function respondWith(
     }
   }
 }
-
-const NOTHING = new Uint8Array();
 
 const NO_KEY = /^\s*(?:bearer\s*)?$/i;
 

@@ -4,6 +4,7 @@ import { BODY_KINDS, kindOfName } from '../http/fields.ts';
 import { undecoded, type WebhookDecision } from '../migrate/decision.ts';
 import { bufferFull, failure } from '../migrate/failure.ts';
 import { deliveryContext } from '../rewrite/loadable-rule-book.ts';
+import type { RuleBook } from '../rules/rule-book.ts';
 import { gatewayFailure } from './failures.ts';
 import {
   isSignedBy,
@@ -13,6 +14,7 @@ import {
   type SignedHead,
   WEBHOOK_FIELDS,
   WebhookKeys,
+  webhookSecretFaults,
 } from '../migrate/webhook-signature.ts';
 import {
   gatewayAddress,
@@ -37,6 +39,11 @@ export class SignedWebhooks implements Webhooks {
   constructor(secret: ReadSecret, open: OpenSubscriber) {
     this.keys = new WebhookKeys(secret);
     this.open = open;
+  }
+
+  /** Why deliveries cannot be signed or checked, as sentences. */
+  static faultsOf(book: RuleBook, secret: ReadSecret): readonly string[] {
+    return webhookSecretFaults(book, secret);
   }
 
   deliver(gateway: GatewayContext, received: ReceivedRequest, decision: WebhookDecision): void {

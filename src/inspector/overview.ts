@@ -6,7 +6,7 @@ import { AS_V2_SENT_IT, errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { RequestSums } from '../rewrite-log/history.ts';
 import { wouldFail } from '../rollout/body-checks.ts';
-import { chooseMode } from '../rollout/rollout-state.ts';
+import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Place, Verdict } from './conditions.ts';

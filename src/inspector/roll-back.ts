@@ -1,6 +1,7 @@
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { chooseMode, type CommandRecord } from '../rollout/rollout-state.ts';
+import { type CommandRecord } from '../rollout/rollout-state.ts';
+import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { StandingRollBack } from './conditions.ts';

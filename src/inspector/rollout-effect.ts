@@ -7,7 +7,7 @@ import {
   OTHER_CALLS,
   percentWords,
 } from '../report/text.ts';
-import { chooseMode, ownMode, shareOf } from '../rollout/rollout-state.ts';
+import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';

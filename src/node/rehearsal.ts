@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { Gateway } from '../gateway/gateway.ts';
+import { OTHER_MODES } from '../gateway/v1/other-modes.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import { entryLine } from '../rewrite-log/entry-line.ts';
@@ -109,6 +110,7 @@ class Rehearsal {
         onUnexpectedError: () => {},
       },
       gatewayOptions(settings, memoryShares(memoryLimit())),
+      OTHER_MODES,
     );
     this.server = new GatewayServer(gateway, {
       memory,

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
-import type { V2Schemas } from '../gateway/v1/dry-run.ts';
+import type { V2Schemas } from '../gateway/v1/checks.ts';
+import { OTHER_MODES } from '../gateway/v1/other-modes.ts';
 import type { GatewayNotice } from '../gateway/resilience.ts';
 import { type OpenSubscriber, SignedWebhooks } from '../gateway/webhooks.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../settings/read-settings.ts';
 import type { Replica } from '../rollout/replica.ts';
 import type { SharedState } from '../rollout/shared-state.ts';
-import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
 import type { Observer } from '../rewrite-log/observer.ts';
@@ -74,12 +75,13 @@ export interface NodeGatewayParts {
   /** True in a worker process, which shares the port and has no admin listener. */
   readonly isWorker?: boolean | undefined;
   /** Routes of the admin listener beside health. */
-  readonly admin?: ((gateway: Gateway) => Hono) | undefined;
+  readonly admin?: ((gateway: Gateway, rollout: RolloutControl) => Hono) | undefined;
 }
 
 /** A listening gateway. */
 export interface RunningGateway {
   readonly gateway: Gateway;
+  readonly rollout: RolloutControl;
   readonly server: ClientListener;
   /** Such as `http://127.0.0.1:8080`. */
   readonly origin: string;
@@ -120,7 +122,9 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     subscribers.push(made);
     return { upstream: made, path: '', hosts: [] };
   };
+  const rollout = parts.rollout ?? new RolloutControl({ time: Date.now, onNotice: () => {} });
   const gateway = gatewayOf(parts, upstream, v1, {
+    rollout,
     rewriter,
     transform: transforms.run,
     bodyMemory: memory,
@@ -143,7 +147,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   const admin = createAdminServer({
     ready: () => listening && !server.draining,
     aloneSince: () => parts.replica?.status.aloneSince,
-    mounted: parts.admin?.(gateway),
+    mounted: parts.admin?.(gateway, rollout),
   });
   const adminOrigin = parts.isWorker ? '' : await listen(admin, settings.get(table.adminListen), 'http');
   try {
@@ -156,6 +160,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
     const missingInternals = parts.isWorker ? [] : probe(admin);
     return {
       gateway,
+      rollout,
       server,
       origin,
       adminOrigin,
@@ -284,7 +289,7 @@ function gatewayOf(
   parts: NodeGatewayParts,
   upstream: NodeUpstream,
   v1: { readonly origin: OriginSetting; readonly upstream: NodeUpstream } | undefined,
-  own: Pick<GatewayParts, 'rewriter' | 'transform' | 'bodyMemory' | 'clientOf' | 'webhooks'>,
+  own: Pick<GatewayParts, 'rollout' | 'rewriter' | 'transform' | 'bodyMemory' | 'clientOf' | 'webhooks'>,
 ): Gateway {
   const { settings, ruleBooks } = parts;
   return new Gateway(
@@ -299,7 +304,6 @@ function gatewayOf(
         ),
       },
       v1: v1 && { upstream: v1.upstream, path: v1.origin.path, hosts: [new URL(v1.origin.origin).host] },
-      rollout: parts.rollout,
       v2Schemas: parts.v2Schemas,
       record: parts.record,
       observer: parts.observer,
@@ -316,6 +320,7 @@ function gatewayOf(
       onUnexpectedError: parts.onUnexpectedError,
     },
     gatewayOptions(settings, memoryShares(memoryLimit())),
+    OTHER_MODES,
   );
 }
 

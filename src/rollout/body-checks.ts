@@ -1,5 +1,6 @@
 import type { Modes } from '../rules/rollout.ts';
-import type { RolloutSubject, RolloutTarget } from './rollout-state.ts';
+import type { RolloutTarget } from './rollout-state.ts';
+import type { RolloutSubject } from './modes-in-force.ts';
 
 /** Maximum pairs of client and operation, and pointers of each, in a sentence. */
 const MAX_NAMED = 5;

@@ -11,7 +11,7 @@ import {
   type Signals,
 } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { isInScope, type RolloutSubject } from './rollout-state.ts';
+import { isInScope, type RolloutSubject } from './modes-in-force.ts';
 
 /** Refusal of a V1 request because V1 is being retired. */
 export interface RetirementRefusal {

@@ -4,15 +4,12 @@ import {
   type CanaryCount,
   type CanaryHarm,
   type CanaryOutcome,
+  canaryOutcome,
   CanaryWindow,
   OWN_CLASSES,
   type Sums,
 } from './canary-window.ts';
 import {
-  modesInForce,
-  needsV1,
-  type RolloutSubject,
-  type RoutedMode,
   applyChange,
   initialRollout,
   type CanaryEvidence,
@@ -23,6 +20,14 @@ import {
   type RolloutState,
   stageOf,
 } from './rollout-state.ts';
+import {
+  type CountedRequest,
+  modesInForce,
+  type ModesInForce,
+  needsV1,
+  type RolloutSubject,
+  type RoutedMode,
+} from './modes-in-force.ts';
 import { CANARY } from './canary-texts.ts';
 import { bucketOf } from './evidence.ts';
 
@@ -52,16 +57,6 @@ interface Stage {
   readonly window: CanaryWindow;
 }
 
-/** The request whose outcome is counted. */
-export interface CountedRequest extends RolloutSubject {
-  /** The first place named by V2's response, or by the gateway's failure; undefined without one. */
-  readonly pointer: string | undefined;
-  /** The code of the gateway's own failure, if any. */
-  readonly failure?: string | undefined;
-  /** Milliseconds to the head of the response, if any. */
-  readonly ms?: number | undefined;
-}
-
 interface StageOrigin {
   /** Hash of the rule book. */
   readonly hash: string;
@@ -69,7 +64,7 @@ interface StageOrigin {
 }
 
 /** The modes in force while the gateway runs: the rule book's, those that operators set, and rollbacks. */
-export class RolloutControl {
+export class RolloutControl implements ModesInForce {
   state: RolloutState = initialRollout;
   /** V1 requests by the origin that they were sent to. */
   readonly requests = { v1: 0, v2: 0 };
@@ -141,6 +136,11 @@ export class RolloutControl {
   command(command: RolloutCommand): void {
     const at = new Date(this.parts.time()).toISOString();
     this.change({ command: { ...command, by: this.sharing?.name }, at, base: this.state });
+  }
+
+  countAnswer(routed: RoutedMode, status: number, request: CountedRequest): void {
+    const outcome = canaryOutcome(status, request.failure);
+    if (outcome !== undefined) this.count(routed, outcome, request);
   }
 
   /**

@@ -22,7 +22,7 @@ test('everything that keeps a worker from serving is a fault, and all faults are
     GATEWAY_CONFIG: 'gateway.yaml',
   };
   const { ruleBook } = await compiledShippedRuleBook();
-  expect(createEdgeGateway({ ...SILENT, bindings, ruleBook })).toMatchObject({
+  expect(await createEdgeGateway({ ...SILENT, bindings, ruleBook })).toMatchObject({
     faults: [
       'Unset GATEWAY_RULES, GATEWAY_UPSTREAM_HOST: it has no effect at the edge.',
       'Unset GATEWAY_CONFIG: there are no files at the edge; its variables are its settings.',
@@ -54,7 +54,7 @@ test.each([
     ...more,
   };
   const { ruleBook } = await compiledShippedRuleBook();
-  const outcome = createEdgeGateway({ ...SILENT, bindings, ruleBook });
+  const outcome = await createEdgeGateway({ ...SILENT, bindings, ruleBook });
   expect(outcome).toMatchObject({ faults: [expect.stringMatching(fault)] });
 });
 
@@ -62,7 +62,7 @@ test('a rule book that is closed to newcomers needs what all isolates share', as
   const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
   const newcomers = { from: 0, answer: 'refuse', except: [] } as const;
   const ruleBook = { ...testRuleBook(), rollout: { clients: {}, brownouts: [], pins: [], newcomers } };
-  const outcome = createEdgeGateway({ ...SILENT, bindings, ruleBook });
+  const outcome = await createEdgeGateway({ ...SILENT, bindings, ruleBook });
   expect(outcome).toMatchObject({
     faults: [
       expect.stringMatching(/newcomers: bind the Durable Object ROLLOUT/),
@@ -71,11 +71,11 @@ test('a rule book that is closed to newcomers needs what all isolates share', as
   });
 });
 
-test('a rule book with webhooks is refused without their secrets', () => {
+test('a rule book with webhooks is refused without their secrets', async () => {
   const sign = { scheme: 'standard-webhooks', verify: ['A'], with: ['B'] } as const;
   const ruleBook = { ...testRuleBook(), webhooks: { orders: { to: 'https://subscriber.test/', sign } } };
   const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
-  expect(createEdgeGateway({ ...SILENT, bindings, ruleBook })).toEqual({
+  expect(await createEdgeGateway({ ...SILENT, bindings, ruleBook })).toEqual({
     faults: [
       'The rule book has the webhook "orders": set A to its secret.',
       'The rule book has the webhook "orders": set B to its secret.',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { EdgeExchange } from '../../src/edge/exchange.ts';
 import type { GatewayParts } from '../../src/gateway/gateway-context.ts';
 import { Gateway } from '../../src/gateway/gateway.ts';
@@ -188,4 +188,54 @@ test.each([
   ['the rate limit alone', { shield: { requests: 1, per: 1000, wait: 60_000, queue: 10 } }, 1, 2],
 ])('by %s, requests are sent or wait: %j', async (_, rollout, sent, held) => {
   expect(await judged(rollout, 3)).toEqual({ failures: [], newcomers: [], sent, held });
+});
+
+test.each([
+  ['is served', false, ['/api/v1/clients'], 200],
+  ['sends nothing if its client has left meanwhile', true, [], 0],
+])('a request in a mode whose code is loaded with it %s', async (_, leaves, sent, status) => {
+  const rules = compiledTestRuleBook({ rollout: rolloutOf({ default: { mode: 'observe' } }) });
+  const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const [targets, entries]: [string[], Entry[]] = [[], []];
+  const service = (version: string): GatewayParts['v2'] => ({
+    upstream: {
+      send: (request, receiver) => {
+        targets.push(version === 'v1' ? request.target : `${version} ${request.target}`);
+        receiver.head({ status: 200, reason: undefined, headers: [], lines: undefined });
+        receiver.end([]);
+        return { pause: () => {}, resume: () => {}, abort: () => {} };
+      },
+    },
+    path: '',
+    hosts: [],
+  });
+  const gateway = new Gateway(
+    {
+      rules: () => rules,
+      v1: service('v1'),
+      v2: service('v2'),
+      record: (entry) => void entries.push(entry),
+      now: () => 0,
+      time: () => TODAY,
+      newRequestId: () => crypto.randomUUID(),
+      newTraceHex: () => '0'.repeat(48),
+      clientOf: () => '0123456789abcdef',
+      decode: () => {},
+      after: () => {},
+      random: () => 0,
+      onUnexpectedError: (error) => expect.unreachable(String(error)),
+    },
+    gatewayOptions(read.settings, { bufferBytes: 1_000_000 }),
+  );
+  const client = new AbortController();
+  const request = new Request('http://g/api/v1/clients', { signal: client.signal });
+  request.headers.set('host', 'g');
+  const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
+  Promise.resolve(gateway.serve(gateway.receive(exchange))).catch(() => {});
+  if (leaves) client.abort();
+  await exchange.finished;
+  await vi.waitUntil(() => entries.length === 1);
+  await vi.dynamicImportSettled();
+  expect([targets, entries[0]?.status]).toEqual([sent, status]);
 });

@@ -6,7 +6,7 @@ import {
   rolloutEffect,
   type SeenClients,
 } from '../../src/inspector/rollout-effect.ts';
-import { chooseMode } from '../../src/rollout/rollout-state.ts';
+import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 

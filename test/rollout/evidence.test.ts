@@ -11,7 +11,8 @@ import {
   quantileOf,
   requestsToSee,
 } from '../../src/rollout/evidence.ts';
-import { chooseMode, type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
+import { type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
+import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
 import { testRuleBook } from '../support/rule-book.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MemoryState, type SharedState } from '../../src/rollout/shared-state.ts';
-import type { RoutedMode } from '../../src/rollout/rollout-state.ts';
+import type { RoutedMode } from '../../src/rollout/modes-in-force.ts';
 import { Replica, type ReplicaNotice, type ReplicaParts } from '../../src/rollout/replica.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { ROLLOUT_KEY } from '../../src/rollout/stored-rollout.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { shareOf } from '../../src/rollout/rollout-state.ts';
+import { shareOf } from '../../src/rollout/modes-in-force.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -29,6 +29,7 @@ modes:
     create_client: observe
     order_floor_plan: { canary: 50 }
     list_clients: shadow
+    read_client: { verify: 100 }
   rollback: { window: 1m, margin: 5, requests: 4 }
 pins: [{ version: 2025-06-01, clients: [pinned] }]
 brownouts: [{ id: first, clients: [brown], share: 100, status: 503, message: V1 ends soon. }]
@@ -100,6 +101,15 @@ test('shadow: a read is compared, though nobody waits for the comparison', async
     comparison: { verdict: 'different', differences: [{ path: '/data/from', kind: 'value' }] },
   });
   expect([edge.v1.received.join('').match(/GET /g)?.length, edge.v2.received.length]).toEqual([2, 1]);
+});
+
+test('verify: the client has the response of V2, and that of V1 is compared with it', async () => {
+  const edge = await edgeFor();
+  expect((await exchange(edge.port, get('/api/v1/clients/1'))).text).toContain('"v2"');
+  expect((await edge.entries(1))[0]).toMatchObject({
+    mode: 'verify',
+    comparison: { verdict: 'different', differences: [{ path: '/data/from', kind: 'value' }] },
+  });
 });
 
 test('canary: the same clients as on Node are migrated', async () => {

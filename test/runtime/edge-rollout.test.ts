@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
-import { shareOf } from '../../src/rollout/rollout-state.ts';
+import { shareOf } from '../../src/rollout/modes-in-force.ts';
 import type { RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { type EdgeFleet, edgeFleet, type EdgeFleetOptions } from '../support/edge-fleet.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';

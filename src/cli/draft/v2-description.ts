@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { V2Schemas } from '../../gateway/v1/dry-run.ts';
+import type { V2Schemas } from '../../gateway/v1/checks.ts';
 import { errorCode } from '../../node/files.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';

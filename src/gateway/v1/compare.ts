@@ -1,13 +1,8 @@
 import { JsonWalker, type WalkedNode } from '../../json/document.ts';
 import { stringText } from '../../json/names.ts';
 import { pointerOf } from '../../json/pointer.ts';
-import { ObservationBudget } from '../../rewrite-log/attributes.ts';
-import {
-  type Comparison,
-  ComparisonTally,
-  type FieldDifference,
-  type ShadowView,
-} from '../../rollout/rollout-tally.ts';
+import type { Comparison, FieldDifference } from '../../rollout/rollout-tally.ts';
+import { type Comparisons, unknownComparison } from './checks.ts';
 
 /** A response to compare, with its body decoded. */
 export interface ComparedResponse {
@@ -63,9 +58,17 @@ export function compareResponses(
   };
 }
 
-/** A comparison that says nothing, and why. */
-export function unknownComparison(reason: string, status: Pick<Comparison, 'status'> = {}): Comparison {
-  return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why: reason };
+/**
+ * Compares like `compareResponses`, within the budget per second: beyond it the verdict is `unknown`, with the reason `budget`.
+ */
+export function compareWithin(
+  comparisons: Comparisons,
+  v1: ComparedResponse,
+  repeat: ComparedResponse,
+  v2: ComparedResponse,
+): Comparison {
+  const bytes = v1.body.length + repeat.body.length + v2.body.length;
+  return comparisons.run(bytes, v1.status !== v2.status, () => compareResponses(v1, repeat, v2));
 }
 
 /** A kind of difference, or `extra`: a member that only the other body has. */
@@ -375,35 +378,3 @@ function newField(place: FieldPlace): Field {
 }
 
 const NOTHING = new Uint8Array();
-
-/** Compares the responses of both origins, and totals the results since the start. */
-export class Comparisons {
-  /** Reads that are being verified. */
-  verifying = 0;
-  private readonly tally = new ComparisonTally();
-  private readonly budget: ObservationBudget;
-
-  /** `now` is a monotonic clock, in milliseconds. */
-  constructor(now: () => number) {
-    this.budget = new ObservationBudget(now);
-  }
-
-  /**
-   * Compares like `compareResponses`, within the budget per second: beyond it the verdict is `unknown`, with the reason `budget`.
-   */
-  compare(v1: ComparedResponse, repeat: ComparedResponse, v2: ComparedResponse): Comparison {
-    const bytes = v1.body.length + repeat.body.length + v2.body.length;
-    const compared = this.budget.run(bytes, v1.status !== v2.status, () => compareResponses(v1, repeat, v2));
-    return compared ?? unknownComparison('budget');
-  }
-
-  /** Adds the result of a shadowed, or of a verified, read. */
-  add(operation: string | undefined, comparison: Comparison, isVerified: boolean): void {
-    this.tally.add(operation, comparison, isVerified);
-  }
-
-  /** Results by operation. */
-  get list(): readonly ShadowView[] {
-    return this.tally.list;
-  }
-}

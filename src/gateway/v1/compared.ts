@@ -1,7 +1,5 @@
 import { readCoding } from '../../http/content.ts';
-import { FieldNames, type HeaderList, headerValues } from '../../http/header-list.ts';
-import { isRead } from '../../http/request-head.ts';
-import type { MigrateDecision } from '../../migrate/decision.ts';
+import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { mappedStatus } from '../../migrate/migrated.ts';
 import type { Comparison } from '../../rollout/rollout-tally.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
@@ -9,8 +7,8 @@ import type { Origin } from '../resilience.ts';
 import { type CollectedResponse, type CopyOutcome, ResponseCopy } from '../response-copy.ts';
 import type { UpstreamCall, UpstreamRequest } from '../upstream.ts';
 import { decodeResponse, driveResponse } from './body-work.ts';
-import { unknownComparison } from './compare.ts';
-import { CONDITIONAL_FIELDS } from './describe.ts';
+import { unknownComparison } from './checks.ts';
+import { compareWithin } from './compare.ts';
 import { MIGRATE, v2Request } from './migrate.ts';
 import { OBSERVE } from './observe.ts';
 import type { BesideReader, V1Exchange, V1Mode } from './v1-exchange.ts';
@@ -43,25 +41,6 @@ export const VERIFY: V1Mode = {
   },
   after: ({ beside }) => beside?.after() === true,
 };
-
-/** Fields by which a client asks for less than the whole response: 304 and 206 say nothing about what V1 would send. */
-const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
-
-/** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
-export function mayGoToBoth(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
-  return isRead(method) && isRead(v2Method) && !hasBody;
-}
-
-/** True for a read that may be sent to both services, and whose whole response its client asks for. */
-export function mayBeVerified(
-  method: string,
-  hasBody: boolean,
-  decision: MigrateDecision,
-  headers: HeaderList,
-): boolean {
-  const isPartial = headers.some((name, at) => at % 2 === 0 && CONDITIONAL.has(name));
-  return mayGoToBoth(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
-}
 
 /** A read that is compared: a copy of what its client gets, and the requests that run in the background for it. */
 abstract class ComparedRead implements BesideReader {
@@ -197,7 +176,7 @@ class ShadowedRead extends ComparedRead {
         return;
       }
       const status = mappedStatus(response.status, migration.facts, rules);
-      this.compared(gateway.comparisons.compare(v1, repeat, { status, body: end.body }), false);
+      this.compared(compareWithin(gateway.comparisons, v1, repeat, { status, body: end.body }), false);
     });
   }
 }
@@ -248,7 +227,7 @@ class VerifiedRead extends ComparedRead {
     this.decode(shown, (v2) => {
       const { comparisons } = this.exchange.gateway;
       this.compared(
-        typeof v2 === 'string' ? unknownComparison(v2) : comparisons.compare(v1, repeat, v2),
+        typeof v2 === 'string' ? unknownComparison(v2) : compareWithin(comparisons, v1, repeat, v2),
         true,
       );
     });

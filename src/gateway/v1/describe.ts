@@ -8,27 +8,17 @@ import {
   withoutFields,
 } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
-import { type MigrateDecision, requestedVersion } from '../../migrate/decision.ts';
+import { requestedVersion } from '../../migrate/decision.ts';
 import { stepFor } from '../../migrate/migration.ts';
-import { plainSpelling } from '../../rules/rule.ts';
 import type { DescriptionText } from '../description.ts';
 import { withHeaders } from '../upstream.ts';
 import type { Answer } from './intake.ts';
 import { MIGRATE, MIGRATED, readBy } from './migrate.ts';
+import { CONDITIONAL_FIELDS } from './modes.ts';
 import type { V1Exchange, V1Mode } from './v1-exchange.ts';
 
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
-
-/** Fields that ask for less than a whole response (RFC 9110 §13.1, §14.2). */
-export const CONDITIONAL_FIELDS = [
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'range',
-];
 
 /** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
 const FIELDS_OF_THE_COPY = new FieldNames(['accept-encoding', ...CONDITIONAL_FIELDS]);
@@ -47,11 +37,6 @@ const FIELDS_OF_V2 = new FieldNames(['etag', 'last-modified']);
 const FIELDS_OF_A_BODY = new FieldNames(['content-length', 'content-type', 'etag', 'last-modified']);
 
 const EMPTY = new Uint8Array();
-
-/** True for a request for V1's description. */
-export function asksForDescription(method: string, decision: MigrateDecision): boolean {
-  return (method === 'GET' || method === 'HEAD') && plainSpelling(decision.target.rest) === '/openapi.json';
-}
 
 /**
  * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110

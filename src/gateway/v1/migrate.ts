@@ -9,7 +9,7 @@ import {
   type RequestEnd,
   type Work,
 } from '../../migrate/migration.ts';
-import { pinnedRelease } from '../../rollout/rollout-state.ts';
+import { pinnedRelease } from '../../rollout/modes-in-force.ts';
 import type { Body, BodyParts } from '../exchange.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import { PLAIN } from '../proxied-exchange.ts';

@@ -21,8 +21,7 @@ import {
 import { deprecatedAttributes } from '../../rewrite/records.ts';
 import type { BodyStream } from '../../rewrite/text-stream.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
-import { canaryOutcome } from '../../rollout/canary-window.ts';
-import type { RolloutSubject, RoutedMode } from '../../rollout/rollout-state.ts';
+import type { RolloutSubject, RoutedMode } from '../../rollout/modes-in-force.ts';
 import { type QueuedRequest, RateLimitReset } from '../../rollout/rate-limit.ts';
 import { isPreflight, type Newcomer, type RetirementRefusal, takesKey } from '../../rollout/retirement.ts';
 import { isShared } from '../cross-origin.ts';
@@ -76,7 +75,7 @@ export interface BesideReader {
 
 /** A V1 exchange: its response is one that a V1 client can read. Its mode decides which service gets the request, and in what form. */
 export class V1Exchange extends ProxiedExchange implements QueuedRequest {
-  declare readonly mode: V1Mode;
+  declare mode: V1Mode;
   readonly migration: RequestMigration;
   readonly routing: V1Routing | undefined;
   /** The migration of V2's response, once its head has come. */
@@ -346,9 +345,8 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     if (this.attempts > 0 && entry.sent !== false) gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
     // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
-    const outcome = isCounted ? canaryOutcome(status, entry.failure) : undefined;
-    if (routed !== undefined && subject !== undefined && outcome !== undefined)
-      gateway.rollout.count(routed, outcome, {
+    if (isCounted && subject !== undefined)
+      gateway.rollout.countAnswer(routed, status, {
         client: subject.client,
         operation: subject.operation,
         pointer: entry.failure === undefined ? entry.errorPointers?.[0] : entry.pointer,

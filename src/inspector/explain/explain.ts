@@ -26,7 +26,7 @@ import type { HashBody } from '../../migrate/judge-digests.ts';
 import { drive, type MigratedMessage, RequestMigration } from '../../migrate/migration.ts';
 import type { TransformJob, TransformOutcome, TransformResult } from '../../migrate/transform.ts';
 import { isOfBody, type Refusal } from '../../rewrite/records.ts';
-import { modesInForce, ownMode, pinnedRelease } from '../../rollout/rollout-state.ts';
+import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes-in-force.ts';
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
 import { ChangeIndex, clientNames, isRewritten, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Hono } from 'hono';
 import type { GatewayParts } from '../../gateway/gateway-context.ts';
+import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { PageFile } from '../../inspector/api.ts';
 import type { ExplainParts } from '../../inspector/explain/explain.ts';
@@ -72,7 +73,7 @@ export interface OperatorParts {
 export interface Operators {
   readonly view: OperatorView;
   readonly observer: Observer;
-  readonly admin: (gateway: Gateway) => Hono;
+  readonly admin: (gateway: Gateway, rollout: RolloutControl) => Hono;
   /** Begins to share counts with other replicas; the returned function shares the last counts and ends that. */
   readonly share: () => () => Promise<void>;
   /** See `GatewayParts.ownReport`. */
@@ -146,15 +147,15 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         view.observe(entry, captured);
       },
     },
-    admin: (gateway) => {
+    admin: (gateway, control) => {
       rollBack = new OperationRollBack({
-        control: gateway.rollout,
+        control,
         ruleBook: () => ruleBooks.current.ruleBook,
         hasV1: parts.v1Origin !== undefined,
         onRollBack: (sentence) =>
           parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
       });
-      return createInspector(inspectorParts(state, gateway, rollBack));
+      return createInspector(inspectorParts(state, gateway, { rollout: control, rollBack }));
     },
     share: () => {
       fleet?.start();
@@ -253,7 +254,11 @@ function fleetTotals(parts: OperatorParts, state: SharedState, view: OperatorVie
   });
 }
 
-function inspectorParts(state: OperatorState, gateway: Gateway, rollBack: OperationRollBack): InspectorParts {
+function inspectorParts(
+  state: OperatorState,
+  gateway: Gateway,
+  { rollout, rollBack }: { readonly rollout: RolloutControl; readonly rollBack: OperationRollBack },
+): InspectorParts {
   const { parts, view, totals, gaps, books, run, startedAt, thread, namesFile } = state;
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
   const log = settings.get(table.logFile);
@@ -312,7 +317,7 @@ function inspectorParts(state: OperatorState, gateway: Gateway, rollBack: Operat
     },
     page: parts.page,
     draft: parts.draft,
-    rollout: rolloutAdmin(state, gateway),
+    rollout: rolloutAdmin(state, gateway, rollout),
     rollBack,
   };
 }
@@ -322,10 +327,10 @@ function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, strin
   return clientNames(parts.ruleBooks.current.ruleBook, namesFile.names());
 }
 
-function rolloutAdmin(state: OperatorState, gateway: Gateway): RolloutAdmin {
+function rolloutAdmin(state: OperatorState, gateway: Gateway, rollout: RolloutControl): RolloutAdmin {
   const { parts, view } = state;
   const { settings, ruleBooks, replica, fleetStore, v1Origin, mergeRollout } = parts;
-  const { rollout, comparisons, bodyChecks } = gateway;
+  const { comparisons, bodyChecks } = gateway;
   const own: RolloutCounts = {
     requests: rollout.requests,
     comparisons,

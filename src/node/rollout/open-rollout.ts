@@ -2,12 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { MemoryState, type SharedState } from '../../rollout/shared-state.ts';
-import {
-  missingV1Fault,
-  modesInForce,
-  initialRollout,
-  type RolloutState,
-} from '../../rollout/rollout-state.ts';
+import { initialRollout, type RolloutState } from '../../rollout/rollout-state.ts';
+import { missingV1Fault, modesInForce } from '../../rollout/modes-in-force.ts';
 import { NOTICE_EVENTS, Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
 import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ComparedResponse, compareResponses, Comparisons } from '../../../src/gateway/v1/compare.ts';
+import { Comparisons } from '../../../src/gateway/v1/checks.ts';
+import { type ComparedResponse, compareResponses, compareWithin } from '../../../src/gateway/v1/compare.ts';
 import { type Comparison, ComparisonTally } from '../../../src/rollout/rollout-tally.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
@@ -186,8 +187,8 @@ describe('a body that cannot be compared', () => {
   test('is one beyond the budget of a second, where the statuses are the same', () => {
     const comparisons = new Comparisons(() => 0);
     const large = response(`"${'x'.repeat(400_000)}"`);
-    const verdicts = Array.from({ length: 5 }, () => comparisons.compare(large, large, large).why);
+    const verdicts = Array.from({ length: 5 }, () => compareWithin(comparisons, large, large, large).why);
     expect(verdicts).toEqual([undefined, undefined, undefined, 'budget', 'budget']);
-    expect(comparisons.compare(large, large, { ...large, status: 500 }).verdict).toBe('different');
+    expect(compareWithin(comparisons, large, large, { ...large, status: 500 }).verdict).toBe('different');
   });
 });

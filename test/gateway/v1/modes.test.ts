@@ -5,7 +5,7 @@ import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
 import { causeFilter } from '../../../src/inspector/conditions.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../../src/rewrite-log/filter.ts';
-import { shareOf } from '../../../src/rollout/rollout-state.ts';
+import { shareOf } from '../../../src/rollout/modes-in-force.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
 import type { Mode } from '../../../src/rules/rollout.ts';
@@ -663,7 +663,7 @@ describe('roll-back', () => {
   test('failures that V1 has too are no reason', async () => {
     const run = await serve({ default: canary, rollback }, { v1: failing, v2: failing });
     await runAll(run);
-    expect(run.gateway.gateway.rollout.state.rollbacks).toEqual([]);
+    expect(run.gateway.rollout.state.rollbacks).toEqual([]);
   });
 
   test.each(['301 Moved', '422 No'])(
@@ -673,12 +673,12 @@ describe('roll-back', () => {
         socket.write(`HTTP/1.1 ${status}\r\nLocation: /login\r\nContent-Length: 2\r\n\r\n{}`);
       const broken = await serve({ default: canary, rollback }, { v2: answering });
       await runAll(broken);
-      const [rolledBack] = broken.gateway.gateway.rollout.state.rollbacks;
+      const [rolledBack] = broken.gateway.rollout.state.rollbacks;
       expect(rolledBack).toMatchObject({ v1: { failures: 0 } });
       expect(rolledBack?.migrated.failures).toBe(rolledBack?.migrated.requests);
       const alike = await serve({ default: canary, rollback }, { v1: answering, v2: answering });
       await runAll(alike);
-      expect(alike.gateway.gateway.rollout.state.rollbacks).toEqual([]);
+      expect(alike.gateway.rollout.state.rollbacks).toEqual([]);
     },
   );
 
@@ -691,7 +691,7 @@ describe('roll-back', () => {
       );
     };
     const run = await serve({ default: { mode: 'observe' }, rollback }, { v1: choosy, v2: choosy });
-    const { rollout } = run.gateway.gateway;
+    const { rollout } = run.gateway;
     for (let n = 0; n < 3; n += 1) await run.send(post(ORDER, as('bad')));
     rollout.command({ mode: { mode: 'canary', share: 100 } });
     await runAll(run);
@@ -727,7 +727,7 @@ describe('roll-back', () => {
       },
     );
     const { gateway } = run;
-    const { rollout } = gateway.gateway;
+    const { rollout } = gateway;
     let sent = 0;
     const send = async (key: string, body = ORDER): Promise<void> => {
       await exchange(gateway.port, post(body, as(key)));
@@ -768,11 +768,11 @@ describe('roll-back', () => {
     const refusing: RawResponse = (socket) => socket.write('HTTP/1.1 422 No\r\nContent-Length: 2\r\n\r\n{}');
     const run = await serve({ operations: { order_floor_plan: canary }, rollback }, { v2: refusing });
     await runAll(run);
-    expect(run.gateway.gateway.rollout.state).toMatchObject({
+    expect(run.gateway.rollout.state).toMatchObject({
       operations: { order_floor_plan: { mode: 'observe' } },
       rollbacks: [{ operation: 'order_floor_plan' }],
     });
-    expect(run.gateway.gateway.rollout.state).not.toHaveProperty('default');
+    expect(run.gateway.rollout.state).not.toHaveProperty('default');
   });
 
   test('failures that are older than the window count for the stage', () => {

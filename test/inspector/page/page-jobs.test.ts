@@ -7,7 +7,7 @@ import type { EndPlan, Report, State } from '../../../src/inspector/api.ts';
 import { clientWouldFail } from '../../../src/report/client-report.ts';
 import type { Plan } from '../../../src/report/plan/plan.ts';
 import { createClientHash } from '../../../src/node/runtime.ts';
-import { shareOf } from '../../../src/rollout/rollout-state.ts';
+import { shareOf } from '../../../src/rollout/modes-in-force.ts';
 import { VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';

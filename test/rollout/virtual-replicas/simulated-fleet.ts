@@ -4,7 +4,8 @@ import {
   type StateCall,
   type StateNews,
 } from '../../../src/rollout/shared-state.ts';
-import { chooseMode, type RolloutCommand } from '../../../src/rollout/rollout-state.ts';
+import { type RolloutCommand } from '../../../src/rollout/rollout-state.ts';
+import { chooseMode } from '../../../src/rollout/modes-in-force.ts';
 import { Replica, type ReplicaNotice } from '../../../src/rollout/replica.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';

@@ -1,0 +1,49 @@
+import { FieldNames, type HeaderList } from '../../http/header-list.ts';
+import { isRead } from '../../http/request-head.ts';
+import type { MigrateDecision } from '../../migrate/decision.ts';
+import { plainSpelling } from '../../rules/rule.ts';
+import type { Mode } from '../proxied-exchange.ts';
+import type { V1Mode } from './v1-exchange.ts';
+
+/** The modes that few requests are served in, so that an isolate at the edge does without their code until one is. */
+export interface OtherModes {
+  readonly describe: V1Mode;
+  readonly observe: V1Mode;
+  readonly shadow: V1Mode;
+  readonly verify: V1Mode;
+  readonly ownReport: Mode;
+}
+
+/** Fields that ask for less than a whole response (RFC 9110 §13.1, §14.2). */
+export const CONDITIONAL_FIELDS = [
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+];
+
+/** Fields by which a client asks for less than the whole response: 304 and 206 say nothing about what V1 would send. */
+const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
+
+/** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
+export function mayGoToBoth(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
+  return isRead(method) && isRead(v2Method) && !hasBody;
+}
+
+/** True for a read that may be sent to both services, and whose whole response its client asks for. */
+export function mayBeVerified(
+  method: string,
+  hasBody: boolean,
+  decision: MigrateDecision,
+  headers: HeaderList,
+): boolean {
+  const isPartial = headers.some((name, at) => at % 2 === 0 && CONDITIONAL.has(name));
+  return mayGoToBoth(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
+}
+
+/** True for a request for V1's description. */
+export function asksForDescription(method: string, decision: MigrateDecision): boolean {
+  return isRead(method) && plainSpelling(decision.target.rest) === '/openapi.json';
+}
