@@ -1,6 +1,6 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import type { Edit } from '../json/edit.ts';
-import { decodeString, memberName, type NameTable, printString } from '../json/names.ts';
+import { decodeString, memberName, type NameTable, NO_BYTES, printString } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { ARRAY, type Mark, OBJECT, STRING, type Tape, type WorkMemory } from '../json/tape.ts';
 
@@ -19,8 +19,6 @@ const OPEN_LIST = Uint8Array.of(0x5b);
 const CLOSE_LIST = Uint8Array.of(0x5d);
 const COMMA = Uint8Array.of(0x2c);
 const COLON = Uint8Array.of(0x3a);
-
-const EMPTY = new Uint8Array();
 
 /** The segment of a path for an object at any depth, itself included. */
 export const ANYWHERE = -2;
@@ -723,7 +721,7 @@ class Printer {
   private element({ from, literal, value }: DraftElement, isCopy: boolean): void {
     const { tape } = this.draft;
     if (value !== undefined) this.value(value, isCopy);
-    else if (literal !== undefined || from === undefined) this.recipe.insert(literal ?? EMPTY);
+    else if (literal !== undefined || from === undefined) this.recipe.insert(literal ?? NO_BYTES);
     else this.recipe.bytes(tape.startMark(from.node), tape.endMark(from.node), isCopy);
   }
 
@@ -794,22 +792,22 @@ interface Span {
 export class Recipe {
   private readonly spans: Span[] = [];
   /** Bytes to insert after the last span, before the next. */
-  private inserted: Uint8Array = EMPTY;
+  private inserted: Uint8Array = NO_BYTES;
 
   /** Adds original bytes. */
   bytes(start: Mark, end: Mark, isCopy: boolean): void {
     const last = this.spans.at(-1);
-    if (this.inserted === EMPTY && last !== undefined && last.end === start && last.isCopy === isCopy) {
+    if (this.inserted === NO_BYTES && last !== undefined && last.end === start && last.isCopy === isCopy) {
       last.end = end;
       return;
     }
     this.spans.push({ insert: this.inserted, start, end, isCopy });
-    this.inserted = EMPTY;
+    this.inserted = NO_BYTES;
   }
 
   /** Adds bytes that the original does not have. */
   insert(part: Uint8Array): void {
-    this.inserted = this.inserted === EMPTY ? part : concatBytes([this.inserted, part]);
+    this.inserted = this.inserted === NO_BYTES ? part : concatBytes([this.inserted, part]);
   }
 
   /** Returns the edits that turn `bytes` into the new text; `tape` describes `bytes` from offset `from` on. */
@@ -817,11 +815,11 @@ export class Recipe {
     const list = new EditList(bytes);
     list.keep(from, tape.offset(tape.startMark(0)));
     for (const { insert, start, end, isCopy } of this.spans) {
-      if (insert !== EMPTY) list.insert(insert);
+      if (insert !== NO_BYTES) list.insert(insert);
       if (isCopy) list.insert(bytes.subarray(tape.offset(start), tape.offset(end)));
       else list.keep(tape.offset(start), tape.offset(end));
     }
-    if (this.inserted !== EMPTY) list.insert(this.inserted);
+    if (this.inserted !== NO_BYTES) list.insert(this.inserted);
     list.keep(tape.offset(tape.endMark(0)), bytes.length);
     return list.finish();
   }
@@ -868,7 +866,7 @@ class EditList {
   /** Returns the pending insertion as one array, and clears it. */
   private inserted(): Uint8Array {
     const pending = this.pending;
-    if (pending.length < 2) return pending.pop() ?? EMPTY;
+    if (pending.length < 2) return pending.pop() ?? NO_BYTES;
     this.pending = [];
     return concatBytes(pending);
   }

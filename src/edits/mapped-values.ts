@@ -1,9 +1,14 @@
-import { decodeString, type JsonScalar, printScalar, scalarValue } from '../json/names.ts';
+import {
+  bytesOfText,
+  decodeString,
+  type JsonScalar,
+  printScalar,
+  scalarValue,
+  textOfBytes,
+} from '../json/names.ts';
 import { SCALAR, STRING, type Tape } from '../json/tape.ts';
 import type { Draft, DraftMember } from './draft.ts';
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 const QUOTE = 0x22;
 
 /** An escape has at most six bytes for one UTF-16 unit, and UTF-8 has fewer. */
@@ -27,7 +32,7 @@ export class MappedValues {
   private readonly maxBytes: number;
 
   constructor(values: readonly MappedValue[]) {
-    this.texts = values.map(({ to }) => encoder.encode(printScalar(to)));
+    this.texts = values.map(({ to }) => bytesOfText(printScalar(to)));
     this.values = values.map(({ to }) => scalarValue(to));
     this.strings = positions(values, true);
     this.tokens = positions(values, false);
@@ -63,7 +68,7 @@ export class MappedValues {
   positionOf(bytes: Uint8Array, start: number, end: number): number {
     if (end - start > this.maxBytes) return -1;
     if (bytes[start] === QUOTE) return this.strings.get(decodeString(bytes, start, end)) ?? -1;
-    return this.tokens.get(decoder.decode(bytes.subarray(start, end))) ?? -1;
+    return this.tokens.get(textOfBytes(bytes.subarray(start, end))) ?? -1;
   }
 }
 

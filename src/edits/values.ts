@@ -1,9 +1,6 @@
-import { readScalar, scalarValue, stringText } from '../json/names.ts';
+import { bytesOfText, readScalar, scalarValue, stringText, textOfBytes } from '../json/names.ts';
 import { SCALAR, STRING } from '../json/tape.ts';
 import { type Draft, type DraftMember, markChanged } from './draft.ts';
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const LETTER_N = 0x6e;
 
@@ -15,11 +12,11 @@ export function jsonOf(
   { bytes, tape }: Draft,
   { node, literal, value }: Pick<DraftMember, 'node' | 'literal' | 'value'>,
 ): string | undefined {
-  if (literal !== undefined) return decoder.decode(literal);
+  if (literal !== undefined) return textOfBytes(literal);
   if (value !== undefined || node < 0) return undefined;
   const kind = tape.kind(node);
   if (kind !== STRING && kind !== SCALAR) return undefined;
-  return decoder.decode(bytes.subarray(tape.start(node), tape.end(node)));
+  return textOfBytes(bytes.subarray(tape.start(node), tape.end(node)));
 }
 
 /** The decoded value of a JSON text of a string or a scalar, for a patch. */
@@ -29,7 +26,7 @@ export function decoded(json: string): string | number | boolean | null {
 
 /** Gives a member the string or scalar that `json` is. */
 export function overwrite(member: DraftMember, json: string): void {
-  member.literal = encoder.encode(json);
+  member.literal = bytesOfText(json);
   member.value = undefined;
   if (member.holder !== undefined) markChanged(member.holder);
 }

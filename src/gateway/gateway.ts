@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../json/names.ts';
 import { type MigrateDecision, notServed } from '../migrate/decision.ts';
 import { API_METHODS } from '../http/request-head.ts';
 import { gatewayFailure } from './failures.ts';
@@ -161,11 +162,9 @@ const OPTIONS: Mode = {
   request(exchange) {
     exchange.entry.verdict = 'served';
     const { date } = exchange.gateway.hopFields;
-    exchange.respond(204, ['Allow', API_METHODS.join(', '), 'Date', date], NOTHING);
+    exchange.respond(204, ['Allow', API_METHODS.join(', '), 'Date', date], NO_BYTES);
   },
 };
-
-const NOTHING = new Uint8Array();
 
 /** A mode whose code is loaded with the first exchange in it, which then goes on in that mode. */
 function later(name: keyof OtherModes): Mode {

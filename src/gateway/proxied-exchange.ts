@@ -1,3 +1,4 @@
+import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { endToEnd, interimFields, trailersOf } from '../http/fields.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -37,8 +38,6 @@ import {
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
-const NO_BYTES = new Uint8Array();
-const encoder = new TextEncoder();
 /** Bytes of a response of unknown length that are taken at a time. */
 const AHEAD_BYTES = 256 * 1024;
 
@@ -197,7 +196,7 @@ export class ProxiedExchange
     this.entry.position = refused.position;
     const form = refusalForm(decision, exchange.target, this.rules);
     const content = refused.content(form, this.entry.requestId);
-    const body = encoder.encode(content.body);
+    const body = bytesOfText(content.body);
     const own = ['Content-Type', content.type, 'Content-Length', String(body.length)];
     const headers = [
       ...own,

@@ -1,3 +1,4 @@
+import { bytesOfText } from '../json/names.ts';
 import { preferredType } from '../http/content.ts';
 import { headerValues } from '../http/header-list.ts';
 import { clientField, printClientField } from '../rewrite/client-key.ts';
@@ -68,7 +69,7 @@ function respondWith(
       return;
     case 'report': {
       exchange.entry.verdict = 'served';
-      const body = new TextEncoder().encode(outcome.text);
+      const body = bytesOfText(outcome.text);
       const own = ['Content-Type', TYPES[type], 'Content-Length', String(body.length)];
       const field = clientField(exchange.rules.ruleBook);
       const vary = 'header' in field ? `Accept, ${field.header}` : 'Accept';

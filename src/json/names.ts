@@ -3,6 +3,19 @@ import type { Tape } from './tape.ts';
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
+/** No bytes, for all who have none. */
+export const NO_BYTES = new Uint8Array();
+
+/** A text in UTF-8. */
+export function bytesOfText(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text);
+}
+
+/** The text of bytes in UTF-8, with its byte order mark; what is none becomes U+FFFD. */
+export function textOfBytes(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
 const BACKSLASH = 0x5c;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };

@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../json/names.ts';
 import {
   type HeaderList,
   readDecimal,
@@ -89,7 +90,7 @@ async function migrateRequest(
   if (request.bodyUsed) return started.alreadyRead();
   if (started.action === 'stream') return streamRequest(started, body);
   // Rules give a request without a body one.
-  const read = body === null ? { whole: NO_BODY } : await collectStream(body, started.bodyLimit);
+  const read = body === null ? { whole: NO_BYTES } : await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
     // The rest is ignored, and so is a client that has left.
     read.reader.cancel().catch(() => {});
@@ -133,8 +134,6 @@ async function streamRequest(
   );
   return { sent, body: stream };
 }
-
-const NO_BODY = new Uint8Array();
 
 /** The header fields as received; platforms without a field for it have `Host` in the address alone. */
 function fieldsOf({ headers, url }: Request): HeaderList {
@@ -195,7 +194,7 @@ async function migrateResponse(
 /** Returns the rewritten texts of a response as a stream. `fetch` decodes bodies, and leaves their coding in the head. */
 async function textsOf(started: StreamedResponse, body: ReadableStream<Uint8Array>): Promise<WebBody> {
   const reader = body.getReader();
-  const { value: first = NO_BODY } = await reader.read();
+  const { value: first = NO_BYTES } = await reader.read();
   const received = continueStream(first, reader);
   const isDecoded = started.coding === undefined || isJsonText(first) || first[0] === RECORD_SEPARATOR;
   const decoded = isDecoded ? received : decodedStream(started.coding, first, received);

@@ -1,3 +1,4 @@
+import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import type { Coding } from '../http/content.ts';
 import { endToEnd, fieldsOfAnotherBody, rewrittenResponseFields } from '../http/fields.ts';
 import { isRequestId } from '../http/forwarding.ts';
@@ -81,8 +82,6 @@ export interface MigrationOptions {
 
 /** The server in front has limits of its own. */
 const NO_LIMITS = { count: Infinity, bytes: Infinity };
-
-const EMPTY = new Uint8Array();
 
 /** The parts of a migrated request that its response depends on. */
 export type RequestOfResponse = Pick<MigratedRequestHead, 'target' | 'v1' | 'host' | 'edits'> &
@@ -325,8 +324,8 @@ export class Migration {
 }
 
 function bytesOf(body: BodyLike): Uint8Array {
-  if (body === undefined || body === null) return EMPTY;
-  if (typeof body === 'string') return new TextEncoder().encode(body);
+  if (body === undefined || body === null) return NO_BYTES;
+  if (typeof body === 'string') return bytesOfText(body);
   if (ArrayBuffer.isView(body) && 'length' in body) return body;
   throw new TypeError('A body is a Uint8Array, text, null or undefined.');
 }
@@ -352,7 +351,7 @@ function refusedRequest(
 ): RefusedRequest {
   const { status, code, detail, pointer, position } = failed;
   const content = failed.content(form, requestId);
-  const body = new TextEncoder().encode(content.body);
+  const body = bytesOfText(content.body);
   const headers = ['Content-Type', content.type, 'Content-Length', String(body.length)];
   headers.push('x-gateway-error', code, ...failed.headers);
   signals?.addTo(headers, { operation, used: [], edits: [] });
@@ -444,7 +443,7 @@ function startV1Request(parts: V1RequestParts, hasBody: boolean): StartedRequest
     migration,
     run,
     (end: RequestEnd, decoded: ReceivedBody, received) =>
-      requestVerdict(parts, end, received ?? (decoded instanceof Uint8Array ? decoded : EMPTY)),
+      requestVerdict(parts, end, received ?? (decoded instanceof Uint8Array ? decoded : NO_BYTES)),
     (received) => (received instanceof Uint8Array ? migration.judge(received, hash) : undefined),
   );
   const alreadyRead = (): RefusedRequest => refusedV1(parts, failure('body-already-read'));
@@ -603,7 +602,7 @@ function responseVerdict(
   const { verdict, body, records: edits, patch, omitted, note } = end;
   const head = clientHead(parts, rewrittenResponseFields(parts.headers, body.length));
   const noted = note === undefined ? {} : { note };
-  return { verdict, ...head, body: bodyFor(head.status, body) ?? EMPTY, edits, patch, omitted, ...noted };
+  return { verdict, ...head, body: bodyFor(head.status, body) ?? NO_BYTES, edits, patch, omitted, ...noted };
 }
 
 function requestFacts(

@@ -1,7 +1,7 @@
 import { queryParts, valueOf } from '../http/target.ts';
 import { FieldNames, type HeaderList, withoutFields } from '../http/header-list.ts';
 import { JsonDocument } from '../json/document.ts';
-import { stringText } from '../json/names.ts';
+import { stringText, textOfBytes } from '../json/names.ts';
 import { clientFieldAtV2 } from '../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { ResponseContext } from '../rewrite/response-rules.ts';
@@ -240,7 +240,7 @@ function indexOf(document: JsonDocument, list: number, by: string): ReadonlyMap<
   for (const item of document.childrenOf(list)) {
     const member = document.find(item, by).at(-1);
     if (member === undefined) continue;
-    const text = new TextDecoder().decode(document.valueOf(member));
+    const text = textOfBytes(document.valueOf(member));
     const key = text.startsWith('"') ? stringText(text.slice(1, -1)) : text;
     if (!index.has(key)) index.set(key, item);
   }

@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../json/names.ts';
 import {
   type Coding,
   readCoding,
@@ -295,8 +296,6 @@ function rewrittenCookie(cookie: string, places: LinkRewriting): string {
   );
 }
 
-const EMPTY = new Uint8Array();
-
 /** What a request body that is rewritten as it comes has to say before anything is sent. */
 type BegunBody =
   /** The body is refused, and nothing was sent. */
@@ -332,7 +331,7 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
   private readonly parts: AsyncIterator<Uint8Array>;
   private readonly stream: BodyStream;
   private readonly onRefused: (refusal: Refusal) => void;
-  private first: Uint8Array = EMPTY;
+  private first: Uint8Array = NO_BYTES;
   /** True once the client's body has ended. */
   isWhole = false;
 
@@ -358,7 +357,7 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     const { first } = this;
-    this.first = EMPTY;
+    this.first = NO_BYTES;
     this.sentBytes += first.length;
     if (first.length > 0) yield first;
     while (!this.isWhole) {

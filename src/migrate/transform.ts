@@ -1,3 +1,4 @@
+import { bytesOfText, textOfBytes } from '../json/names.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { isTransformed, type Operation, type RuleBook } from '../rules/rule-book.ts';
@@ -89,9 +90,6 @@ export type TransformOutcome = TransformResult | TransformFailure;
 
 /** Calls the transforms of a rule book, within its budget. Never rejects because of a transform. */
 export type RunTransform = (job: TransformJob) => Promise<TransformOutcome>;
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Calls a transform and reads its result. An error that it throws is an outcome. */
 export async function callTransform(module: TransformModule, job: TransformJob): Promise<TransformOutcome> {
@@ -221,7 +219,7 @@ interface Called {
 }
 
 function calledWith(module: TransformModule, job: TransformJob): Called {
-  const text = job.body === undefined ? undefined : decoder.decode(withoutMark(job.body));
+  const text = job.body === undefined ? undefined : textOfBytes(withoutMark(job.body));
   const { operation, method, path, query, status } = job;
   const context: TransformContext = { operation, method, path, query: new URLSearchParams(query), status };
   // Two values, because the transform may change the one that it is given.
@@ -270,7 +268,7 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
   const patch: PatchOperation[] = [];
   addDifferences(before, valueOf(text), '', patch);
   if (before !== undefined && patch.length === 0) return { body: undefined, query, status, patch: [] };
-  return { body: encoder.encode(text), query, status, patch };
+  return { body: bytesOfText(text), query, status, patch };
 }
 
 function isFinalStatus(status: unknown): status is number {

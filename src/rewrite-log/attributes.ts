@@ -1,3 +1,4 @@
+import { textOfBytes } from '../json/names.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { isSpace, skipSpace, stringEnd } from '../json/scanner.ts';
@@ -21,8 +22,6 @@ const MAX_PER_HASH = 4;
 
 /** Maximum characters of a pointer; longer ones are not listed. */
 const MAX_CHARACTERS = 120;
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Maximum names listed of one body, so that one whose names are data does not flood the log. */
 const MAX_NAMES = 64;
@@ -208,7 +207,7 @@ function lengthOf(spelling: Spelling | undefined): number {
 
 /** A key without escapes is its own text; with escapes it is parsed as JSON. */
 function nameOf(key: Uint8Array): string {
-  const text = decoder.decode(key);
+  const text = textOfBytes(key);
   if (!text.includes('\\')) return text;
   const name: unknown = parsedJson(`"${text}"`);
   return typeof name === 'string' ? name : text;

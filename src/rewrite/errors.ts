@@ -1,5 +1,5 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { type NameTable, spelledText, stringText } from '../json/names.ts';
+import { bytesOfText, type NameTable, spelledText, stringText, textOfBytes } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
 import { STRING } from '../json/tape.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
@@ -54,9 +54,6 @@ interface AnyErrors {
   readonly texts: readonly string[];
   readonly errors: RailsErrors;
 }
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-const encoder = new TextEncoder();
 
 const BACKSLASH = 0x5c;
 
@@ -151,9 +148,9 @@ function rewriteString(rule: Errors, run: Run, member: DraftMember, change: (raw
   const { bytes, tape } = run.draft;
   const { node } = member;
   if (node < 0 || member.literal !== undefined || tape.kind(node) !== STRING) return;
-  const raw = decoder.decode(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
+  const raw = textOfBytes(bytes.subarray(tape.start(node) + 1, tape.end(node) - 1));
   const changed = change(raw);
-  if (changed !== raw) replaceText(rule, run, member, encoder.encode(`"${changed}"`));
+  if (changed !== raw) replaceText(rule, run, member, bytesOfText(`"${changed}"`));
 }
 
 /** A pointer, the same in a fragment (RFC 6901 §6), a path from the root, or a name; any other text stays. */
@@ -411,11 +408,11 @@ export class RailsErrors {
         if (typeof name === 'string') this.addEntry(objects.at(-1), node, name);
         if (node.kind === 'object') objects.push([]);
         if (node.kind !== 'string') return true;
-        const raw = decoder.decode(errors.subarray(node.start + 1, node.end - 1));
+        const raw = textOfBytes(errors.subarray(node.start + 1, node.end - 1));
         const isWhole = node.path.every((step) => typeof step === 'number');
         const changed = text(raw, isWhole ? this.sentence(raw) : raw);
         if (changed !== raw)
-          edits.push({ start: node.start + 1, end: node.end - 1, insert: encoder.encode(changed) });
+          edits.push({ start: node.start + 1, end: node.end - 1, insert: bytesOfText(changed) });
         return true;
       },
       leave,
@@ -441,14 +438,14 @@ export class RailsErrors {
         if (kind === 'object') objects.push([]);
         if (kind === 'array' && PATHS.has(about)) {
           const turned = pathInV1(value.subarray(start, end), names);
-          if (turned !== undefined) edits.push({ start, end, insert: encoder.encode(turned) });
+          if (turned !== undefined) edits.push({ start, end, insert: bytesOfText(turned) });
           return turned === undefined;
         }
         if (kind !== 'string') return true;
-        const raw = decoder.decode(value.subarray(start + 1, end - 1));
+        const raw = textOfBytes(value.subarray(start + 1, end - 1));
         const isPlace = /^#?(?:\/|\\\/)\S*$/.test(raw) || /^\$[.[]\S*$/.test(raw);
         const changed = isPlace ? names.place(raw) : names.text(raw, this.sentence(raw));
-        if (changed !== raw) edits.push({ start: start + 1, end: end - 1, insert: encoder.encode(changed) });
+        if (changed !== raw) edits.push({ start: start + 1, end: end - 1, insert: bytesOfText(changed) });
         return true;
       },
       leave: ({ kind, path, start }) => {
@@ -576,7 +573,7 @@ function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string 
   new JsonWalker(Number.POSITIVE_INFINITY, 1).walk(list, {
     enter: ({ kind, path, start, end }) => {
       if (path.length === 0) return true;
-      const text = decoder.decode(list.subarray(start, end));
+      const text = textOfBytes(list.subarray(start, end));
       if (kind === 'string') given.push(stringText(text.slice(1, -1)));
       else if (/^\d{1,9}$/.test(text)) {
         given.push(text);
@@ -609,7 +606,7 @@ function mergedKeys(errors: Uint8Array, entries: readonly Entry[], within: reado
     if (others.length > 0 && !isMerged) continue;
     if (first.name !== first.v1) {
       const { keyStart, keyEnd } = first.node;
-      edits.push({ start: keyStart, end: keyEnd, insert: encoder.encode(JSON.stringify(first.v1)) });
+      edits.push({ start: keyStart, end: keyEnd, insert: bytesOfText(JSON.stringify(first.v1)) });
     }
     if (others.length === 0) continue;
     const at = first.node.end - 1;

@@ -1,3 +1,4 @@
+import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
 import { hexValue } from '../http/chunk-size.ts';
 import { looksLikeJson } from '../http/content.ts';
@@ -40,9 +41,7 @@ const EQUALS = 0x3d;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const EMPTY = new Uint8Array();
 
 /** The field that some frameworks read as the method of a POST. */
 const METHOD_FIELD = '_method';
@@ -181,7 +180,7 @@ export class FormPlan {
   ): FormChanges | Stopped {
     const named = fields.find((field) => this.namesMethod(field));
     if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named.value) };
-    if (this.plan.isEmpty) return { verdict: 'unchanged', body: EMPTY, records: [] };
+    if (this.plan.isEmpty) return { verdict: 'unchanged', body: NO_BYTES, records: [] };
     const depth = Math.min(this.book.limits.depth, MAX_LEVELS);
     if (fields.some(({ name }) => name.length > depth)) return this.refused(tooDeep(depth));
     const model = new FormModel(fields);
@@ -194,7 +193,7 @@ export class FormPlan {
       case 'refuse':
         return { verdict: 'refused', refusal: applied.refusal };
       case 'forward':
-        return { verdict: 'unchanged', body: EMPTY, records: [], note: applied.note };
+        return { verdict: 'unchanged', body: NO_BYTES, records: [], note: applied.note };
       case 'applied': {
         const changes = new DraftFields(applied.draft, model, fields).changes();
         const isInPlace = additions === 'in-place';
@@ -214,7 +213,7 @@ export class FormPlan {
   private unsayable(): Stopped {
     const code = 'unconvertible-value';
     if (this.book.policies.value === 'forward')
-      return { verdict: 'unchanged', body: EMPTY, records: [], note: code };
+      return { verdict: 'unchanged', body: NO_BYTES, records: [], note: code };
     const detail =
       'A form cannot express the lists that V2 would get: number their elements ([0], [1]), or send JSON.';
     return { verdict: 'refused', refusal: { code, status: 422, detail } };
@@ -236,7 +235,7 @@ export class FormPlan {
   /** Refuses a form that cannot be read, or forwards it, as the policy `malformed` says. */
   refused(refusal: Refusal): Stopped {
     return this.book.policies.malformed === 'forward'
-      ? { verdict: 'unchanged', body: EMPTY, records: [], note: refusal.code }
+      ? { verdict: 'unchanged', body: NO_BYTES, records: [], note: refusal.code }
       : { verdict: 'refused', refusal };
   }
 
@@ -325,7 +324,7 @@ function unescaped(body: Uint8Array): FormText | undefined {
 
 /** An edit of a decoded text as one of the form. */
 function placed({ start, end, insert }: Edit, places: Uint32Array): Edit {
-  return { start: places[start] ?? 0, end: places[end] ?? 0, insert: encoder.encode(escaped(insert)) };
+  return { start: places[start] ?? 0, end: places[end] ?? 0, insert: bytesOfText(escaped(insert)) };
 }
 
 function escaped(bytes: Uint8Array): string {
@@ -535,8 +534,8 @@ function formEdits(
       const next = Math.min(place.end + 1, body.length);
       edits.push(
         hasKept
-          ? { start: place.start - 1, end: place.end, insert: EMPTY }
-          : { start: place.start, end: next, insert: EMPTY },
+          ? { start: place.start - 1, end: place.end, insert: NO_BYTES }
+          : { start: place.start, end: next, insert: NO_BYTES },
       );
       // An empty pair behind it stays.
       if (body[place.end + 1] === AMPERSAND) hasKept = true;
@@ -553,7 +552,7 @@ function formEdits(
 }
 
 function insertion(at: number, text: string): Edit {
-  return { start: at, end: at, insert: encoder.encode(text) };
+  return { start: at, end: at, insert: bytesOfText(text) };
 }
 
 /** Edits of one place, such as a value and a field behind it, become one. */
@@ -580,7 +579,7 @@ function fieldEdits(
   const edits: Edit[] = [];
   if (name !== undefined && !isSameName(name, field?.name))
     edits.push({ start, end: equals, insert: latin1Bytes(printName(name, brackets)) });
-  if (value !== undefined) edits.push({ start: equals, end, insert: encoder.encode(`=${encoded(value)}`) });
+  if (value !== undefined) edits.push({ start: equals, end, insert: bytesOfText(`=${encoded(value)}`) });
   return edits;
 }
 
@@ -712,7 +711,7 @@ class FormModel {
     const root = container('object');
     for (const field of fields.keys()) insertField(root, fields, field);
     this.print(root, false);
-    this.text = encoder.encode(this.pieces.join(''));
+    this.text = bytesOfText(this.pieces.join(''));
   }
 
   /** The fields whose values are between two offsets of the text. */

@@ -1,6 +1,6 @@
 import { JsonDocument } from '../json/document.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { decodeString, scalarValue } from '../json/names.ts';
+import { bytesOfText, decodeString, scalarValue, textOfBytes } from '../json/names.ts';
 import { pointerOf, pointerSteps } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
@@ -23,9 +23,8 @@ const QUOTE = 0x22;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
-const encoder = new TextEncoder();
-const NULL = encoder.encode('null');
-const EMPTY_OBJECT = encoder.encode('{}');
+const NULL = bytesOfText('null');
+const EMPTY_OBJECT = bytesOfText('{}');
 
 /** The place at V2 of the member that a V1 pointer names; undefined if V2 has none. */
 interface Place {
@@ -177,7 +176,7 @@ export class JsonPatchPlan {
       if ('refusal' in place || 'note' in place) return at(place, index, part, pointer);
       records.push(...place.records);
       if (place.pointer !== pointer) {
-        edits.push({ ...spanOf(document, node), insert: encoder.encode(JSON.stringify(place.pointer)) });
+        edits.push({ ...spanOf(document, node), insert: bytesOfText(JSON.stringify(place.pointer)) });
         patch.push({ op: 'replace', path: `/${sentIndex}/${part}`, value: place.pointer });
       }
       if (part !== 'path' || value === undefined) continue;
@@ -352,10 +351,10 @@ function spanOf(document: JsonDocument, node: number): { readonly start: number;
 
 /** A body in which `value` is all there is, at the end of `steps`. */
 function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
-  const before = encoder.encode(
+  const before = bytesOfText(
     steps.map((step) => (isIndex(step) ? '[' : `{${JSON.stringify(step)}:`)).join(''),
   );
-  const after = encoder.encode(
+  const after = bytesOfText(
     steps
       .toReversed()
       .map((step) => (isIndex(step) ? ']' : '}'))
@@ -428,6 +427,6 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
 function scalarIn(json: Uint8Array): string | number | boolean | null | undefined {
   if (json[0] === OPEN_OBJECT || json[0] === OPEN_LIST) return undefined;
   if (json[0] === QUOTE) return decodeString(json, 0, json.length);
-  const value = scalarValue({ isString: false, text: new TextDecoder().decode(json) });
+  const value = scalarValue({ isString: false, text: textOfBytes(json) });
   return typeof value === 'number' && !Number.isFinite(value) ? undefined : value;
 }

@@ -3,7 +3,7 @@ import { bareHost } from '../http/request-head.ts';
 import { type ApiPrefix, type Prefixes, valuesInQuery, withValueInQuery } from '../http/target.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonWalker } from '../json/document.ts';
-import { stringText } from '../json/names.ts';
+import { bytesOfText, stringText, textOfBytes } from '../json/names.ts';
 import { pointerOf } from '../json/pointer.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { MOVED, type Moves } from './moves.ts';
@@ -228,9 +228,6 @@ interface LinkedBody {
 /** Maximum values of a body whose links are looked for: a larger one is a file, and costs more than its links are worth. */
 const MAX_VALUES = 500_000;
 
-const ascii = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
 /**
  * Turns back each string of a JSON text that is, as a whole, an address in the origin's API: absolute with one of its hosts, or a
  * path that begins with its prefix. Relative references stay, because any other member of a body may look like one. Undefined if
@@ -252,10 +249,10 @@ export function restoreBodyLinks(
   new JsonWalker(MAX_VALUES).walk(body, {
     enter: ({ kind, start, end, path }) => {
       if (kind !== 'string' || !mayBeLink(body, start)) return undefined;
-      const text = stringText(decoder.decode(body.subarray(start + 1, end - 1)));
+      const text = stringText(textOfBytes(body.subarray(start + 1, end - 1)));
       const turned = isAddress(text) && mayLead(text, places, rules) ? rewrittenLink(text, within) : text;
       if (turned === text) return undefined;
-      edits.push({ start, end, insert: ascii.encode(JSON.stringify(turned)) });
+      edits.push({ start, end, insert: bytesOfText(JSON.stringify(turned)) });
       if (records.length < room) {
         const at = pointerOf(path);
         records.push({ change: MOVED, rule: 'map', from: at, path: at });

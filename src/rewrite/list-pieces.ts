@@ -1,5 +1,5 @@
 import { concatBytes } from '../http/byte-collector.ts';
-import { stringText } from '../json/names.ts';
+import { bytesOfText, NO_BYTES, stringText, textOfBytes } from '../json/names.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { skipSpace } from '../json/scanner.ts';
 import type { PatchOperation } from './records.ts';
@@ -20,10 +20,6 @@ const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-
-const EMPTY = new Uint8Array();
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The result for a list that was rewritten in pieces. */
 export interface ListOutcome {
@@ -58,7 +54,7 @@ export class ListPieces {
   private readonly emit: (part: Uint8Array) => void;
   private readonly outside: ((part: Uint8Array) => void) | undefined;
   /** The bytes that are not emitted yet, from `from` up to `to`; those before `at` are read. */
-  private bytes: Uint8Array = EMPTY;
+  private bytes: Uint8Array = NO_BYTES;
   private from = 0;
   private at = 0;
   private to = 0;
@@ -100,8 +96,8 @@ export class ListPieces {
     this.emit = emit;
     this.outside = outside;
     this.pointer = path.map((name) => `/${pointerToken(name)}`).join('');
-    this.before = encoder.encode(`${path.map((name) => `{${JSON.stringify(name)}:`).join('')}[`);
-    this.after = encoder.encode(`]${'}'.repeat(path.length)}`);
+    this.before = bytesOfText(`${path.map((name) => `{${JSON.stringify(name)}:`).join('')}[`);
+    this.after = bytesOfText(`]${'}'.repeat(path.length)}`);
   }
 
   /** Bytes that wait for the rest of their piece. */
@@ -190,7 +186,7 @@ export class ListPieces {
   private readKey(raw: Uint8Array): void {
     const { matched } = this;
     this.keyAt = -1;
-    this.isOnPath = stringText(decoder.decode(raw)) === this.path[matched];
+    this.isOnPath = stringText(textOfBytes(raw)) === this.path[matched];
     if (!this.isOnPath) return;
     this.isAmbiguous ||= (this.seen[matched] ?? 0) > 0;
     this.seen[matched] = (this.seen[matched] ?? 0) + 1;

@@ -1,3 +1,4 @@
+import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
 import { type Charset, charsetNamed, UTF8 } from '../http/charset.ts';
 import { readPartType } from '../http/content.ts';
@@ -44,9 +45,6 @@ const UNREAD = 'the text of a part is in a charset or a transfer encoding that t
 const ENDS = 'contains the boundary of the body';
 const WRITES = 'cannot be written in the charset of its part';
 const LONG_HEADER = `the header of a part is longer than ${MAX_HEADER_BYTES} bytes`;
-
-const EMPTY = new Uint8Array();
-const encoder = new TextEncoder();
 
 /** The rules and limits for a multipart body. */
 export interface MultipartRules {
@@ -158,15 +156,15 @@ export class MultipartStream implements BodyStream {
     for (;;) {
       const next = this.step(this.state);
       if (next === 'more') break;
-      if ('code' in next) return { bytes: EMPTY, refusal: next };
+      if ('code' in next) return { bytes: NO_BYTES, refusal: next };
       this.state = next;
     }
     const refusal = this.reserve();
-    if (refusal !== undefined) return { bytes: EMPTY, refusal };
+    if (refusal !== undefined) return { bytes: NO_BYTES, refusal };
     // With nothing sent by its last boundary, the body is whole in a moment, and V2 gets its length.
     const isNearlyWhole =
       this.state.in === 'epilogue' && !this.out.hasReleased && this.state.bytes <= MAX_EPILOGUE;
-    return { bytes: isNearlyWhole ? EMPTY : this.out.take() };
+    return { bytes: isNearlyWhole ? NO_BYTES : this.out.take() };
   }
 
   end(): StreamOutput {
@@ -174,7 +172,7 @@ export class MultipartStream implements BodyStream {
     const isEmpty = source.at === 0 && source.bytes.length === 0;
     if (isEmpty || state.in === 'unread' || state.in === 'epilogue') return { bytes: this.out.take() };
     const next = this.fault('the body ends without its last boundary');
-    return 'code' in next ? { bytes: EMPTY, refusal: next } : { bytes: this.out.take() };
+    return 'code' in next ? { bytes: NO_BYTES, refusal: next } : { bytes: this.out.take() };
   }
 
   /** Reserves what is held beyond what was before. */
@@ -357,7 +355,7 @@ export class MultipartStream implements BodyStream {
     }
     this.found.others.push(...changes.records.records.filter(({ note }) => note === undefined));
     const name = { start: start + head.start, end: start + head.end };
-    this.change(content, [{ ...name, insert: encoder.encode(quoted(change.name)) }]);
+    this.change(content, [{ ...name, insert: bytesOfText(quoted(change.name)) }]);
     return true;
   }
 
@@ -418,13 +416,13 @@ export class MultipartStream implements BodyStream {
     if (added.length === 0) return undefined;
     const { out, source } = this;
     const { at, delimiter } = source;
-    const parts = added.map(({ name, value }) => ({ name: quoted(name), value: encoder.encode(value) }));
+    const parts = added.map(({ name, value }) => ({ name: quoted(name), value: bytesOfText(value) }));
     if (parts.some(({ value }) => breaksBoundary(value, delimiter))) return unsayable(ENDS);
-    const line = encoder.encode('\r\n');
+    const line = bytesOfText('\r\n');
     const insert = concatBytes(
       parts.flatMap(({ name, value }) => [
         delimiter,
-        encoder.encode(`\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
+        bytesOfText(`\r\nContent-Disposition: form-data; name=${name}\r\n\r\n`),
         value,
         line,
       ]),
@@ -531,7 +529,7 @@ class Outgoing {
     const { ready } = this;
     this.ready = [];
     if (ready.length > 0) this.hasReleased = true;
-    return ready.length === 1 ? (ready[0] ?? EMPTY) : concatBytes(ready);
+    return ready.length === 1 ? (ready[0] ?? NO_BYTES) : concatBytes(ready);
   }
 }
 
@@ -543,14 +541,14 @@ function breaksBoundary(value: Uint8Array, delimiter: Uint8Array): boolean {
 /** The bytes of a body that are not read yet. */
 class Source {
   readonly delimiter: Uint8Array;
-  bytes: Uint8Array = EMPTY;
+  bytes: Uint8Array = NO_BYTES;
   /** The place of the first of them in the body. */
   at = 0;
   /** No boundary begins before this place of the body, but for one that is not there whole. */
   private searchedTo = 0;
 
   constructor(boundary: string) {
-    this.delimiter = encoder.encode(`--${boundary}`);
+    this.delimiter = bytesOfText(`--${boundary}`);
   }
 
   /** Bytes are only ever written behind those that are there, so that what was taken needs no copy of its own. */
@@ -615,7 +613,7 @@ export function multipartModel(body: Uint8Array, boundary: string): Uint8Array |
 
 /** Reads fields, and changes none. */
 const NO_RULES: MultipartRules['forms'] = {
-  apply: () => ({ verdict: 'unchanged', body: EMPTY, records: [] }),
+  apply: () => ({ verdict: 'unchanged', body: NO_BYTES, records: [] }),
   refused: (refusal) => ({ verdict: 'refused', refusal }),
 };
 
@@ -719,7 +717,7 @@ function wrongText({ isUtf8 }: Charset): string {
 function inUtf8(charset: Charset, bytes: Uint8Array): Uint8Array | undefined {
   if (charset.isUtf8) return bytes;
   const text = charset.decode(bytes);
-  return text === undefined ? undefined : encoder.encode(text);
+  return text === undefined ? undefined : bytesOfText(text);
 }
 
 /** The way back. */
@@ -752,9 +750,9 @@ function editsOf(
   change: FieldChange,
 ): readonly Edit[] | undefined {
   if (change === 'unchanged') return [];
-  if (change === 'removed') return [{ start: 0, end: bytes.length, insert: EMPTY }];
+  if (change === 'removed') return [{ start: 0, end: bytes.length, insert: NO_BYTES }];
   const edits: Edit[] = [];
-  if (change.name !== undefined) edits.push({ ...name, insert: encoder.encode(quoted(change.name)) });
+  if (change.name !== undefined) edits.push({ ...name, insert: bytesOfText(quoted(change.name)) });
   if (change.value === undefined) return edits;
   const insert = charset.encode(change.value);
   return insert === undefined ? undefined : [...edits, { ...content, insert }];

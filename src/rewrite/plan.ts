@@ -1,6 +1,6 @@
 import { hasByteOrderMark } from '../json/document.ts';
 import { applyEdits } from '../json/edit.ts';
-import { NameTable } from '../json/names.ts';
+import { bytesOfText, NameTable } from '../json/names.ts';
 import { Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, type WorkMemory } from '../json/tape.ts';
 import {
@@ -62,7 +62,7 @@ export const BUFFER_FULL: Extract<Rewrite, { readonly verdict: 'refused' }> = {
     detail: 'There is no memory left to read the body; send it again later.',
   },
 };
-const EMPTY_OBJECT = new TextEncoder().encode('{}');
+const EMPTY_OBJECT = bytesOfText('{}');
 
 const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 

@@ -1,3 +1,4 @@
+import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { looksLikeJson, type TextFormat } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
@@ -15,9 +16,7 @@ const CLOSE = 0x7d;
 const SPACE = 0x20;
 const CARRIAGE_RETURN = 0x0d;
 const COLON = 0x3a;
-const DATA = new TextEncoder().encode('data:');
-
-const EMPTY = new Uint8Array();
+const DATA = bytesOfText('data:');
 
 /** Edits of one stream that are recorded: further ones are applied and counted. */
 export const MAX_STREAM_RECORDS = 100;
@@ -287,7 +286,7 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
     const output = new Output();
     for (const piece of this.splitter.pieces(part)) {
       const refusal = this.take(piece, output);
-      if (refusal !== undefined) return { bytes: EMPTY, refusal };
+      if (refusal !== undefined) return { bytes: NO_BYTES, refusal };
     }
     return { bytes: output.take() };
   }
@@ -296,7 +295,7 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
     const output = new Output();
     const rest = this.splitter.rest();
     const refusal = rest && this.take(rest, output);
-    return refusal === undefined ? { bytes: output.take() } : { bytes: EMPTY, refusal };
+    return refusal === undefined ? { bytes: output.take() } : { bytes: NO_BYTES, refusal };
   }
 
   /** Settles what is no text, or one beyond the limit; a refusal ends the stream. */
@@ -526,7 +525,7 @@ function inEvent({ start, end, insert }: Edit, { text, places }: EventData): rea
   for (let at = start; at <= end; at += 1) {
     if (at < end && text[at] !== LINE_FEED) continue;
     const place = places[from] ?? 0;
-    const added = from === start ? inData(insert) : EMPTY;
+    const added = from === start ? inData(insert) : NO_BYTES;
     if (at > from || added.length > 0) edits.push({ start: place, end: place + at - from, insert: added });
     from = at + 1;
   }
@@ -587,7 +586,7 @@ class Output {
   }
 
   take(): Uint8Array {
-    const [first = EMPTY] = this.parts;
+    const [first = NO_BYTES] = this.parts;
     return this.parts.length > 1 ? concatBytes(this.parts) : first;
   }
 }

@@ -1,5 +1,5 @@
 import { JsonWalker, type WalkedNode } from '../../json/document.ts';
-import { stringText } from '../../json/names.ts';
+import { NO_BYTES, stringText, textOfBytes } from '../../json/names.ts';
 import { pointerOf } from '../../json/pointer.ts';
 import type { Comparison, FieldDifference } from '../../rollout/rollout-tally.ts';
 import { type Comparisons, unknownComparison } from './checks.ts';
@@ -251,8 +251,6 @@ function elementsOf({ below }: Field, body: number): readonly Element[] {
   return fields.map(([step, field]) => ({ at: Number(step), field })).sort((one, other) => one.at - other.at);
 }
 
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-
 function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean {
   if (isSameBytes(bytes, against.bytes)) return true;
   return (kind === 'string' || kind === 'scalar') && normalized({ kind, bytes }) === normalized(against);
@@ -260,7 +258,7 @@ function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean 
 
 /** One text for all spellings: `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
 function normalized({ kind, bytes }: FieldValue): string {
-  const text = decoder.decode(bytes);
+  const text = textOfBytes(bytes);
   // Services escape the same text differently.
   if (kind === 'string') return stringText(text);
   const number = text.length <= 15 && /^[-\d]/.test(text) ? Number(text) : Number.NaN;
@@ -357,7 +355,7 @@ class FieldTree {
         const field = parent === undefined || step === undefined ? this.root : fieldBelow(parent, step);
         if (number === 0) field.place.isInFirst = true;
         const isLeaf = kind === 'string' || kind === 'scalar';
-        field.values[number] = { kind, bytes: isLeaf ? body.subarray(start, end) : NOTHING };
+        field.values[number] = { kind, bytes: isLeaf ? body.subarray(start, end) : NO_BYTES };
         open[path.length] = field;
         return undefined;
       },
@@ -376,5 +374,3 @@ function fieldBelow(parent: Field, step: string | number): Field {
 function newField(place: FieldPlace): Field {
   return { place, values: [], below: new Map() };
 }
-
-const NOTHING = new Uint8Array();

@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../../json/names.ts';
 import {
   FieldNames,
   type HeaderList,
@@ -36,8 +37,6 @@ const FIELDS_OF_V2 = new FieldNames(['etag', 'last-modified']);
 
 const FIELDS_OF_A_BODY = new FieldNames(['content-length', 'content-type', 'etag', 'last-modified']);
 
-const EMPTY = new Uint8Array();
-
 /**
  * Responds to `GET /api/v1/openapi.json` with V1's description, derived from V2's, and to HEAD with the same head (RFC 9110
  * §9.3.2). Migrates the request like any other, so that V2 sees its credentials and decides; forwards a response that is not an
@@ -58,7 +57,7 @@ export const DESCRIBE: V1Mode = {
     const { date } = gateway.hopFields;
     const fields = [...headers, 'Date', date, 'ETag', text.etag, 'Age', String(Math.floor(age / 1000))];
     if (!isSame) fields.push('Content-Length', String(text.body.length));
-    exchange.respond(isSame ? 304 : 200, fields, isSame ? EMPTY : text.body);
+    exchange.respond(isSame ? 304 : 200, fields, isSame ? NO_BYTES : text.body);
   },
 
   sends(request) {
@@ -94,7 +93,7 @@ const DERIVED: Answer = {
               done({ verdict: 'unchanged', body, note: 'response-buffer-full' }, body);
             else {
               const isSame = isKnownToClient(exchange, derived);
-              const text = isSame ? EMPTY : derived.body;
+              const text = isSame ? NO_BYTES : derived.body;
               exchange.hasOwnTag = true;
               done({ verdict: 'rewritten', body: text, records: [], omitted: 0, patch: [] }, body, (head) => {
                 share(exchange, derived, head.headers);

@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../../json/names.ts';
 import { ByteCollector, concatBytes } from '../../http/byte-collector.ts';
 import { type Coding, isWhiteSpace, looksLikeJson } from '../../http/content.ts';
 import { codedResponseFields, fieldsOfAnotherBody, rewrittenResponseFields } from '../../http/fields.ts';
@@ -228,8 +229,6 @@ export class Intake implements UpstreamReceiver {
     return opened.pieces;
   }
 }
-
-const NO_BYTES = new Uint8Array();
 
 /** A response that is refused: nothing more of it goes on. */
 const REFUSED: Way = {

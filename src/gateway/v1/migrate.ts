@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../../json/names.ts';
 import { isOfTexts, type StreamedFormat } from '../../http/content.ts';
 import { isRead } from '../../http/request-head.ts';
 import { codingOf, isSigned, streamedFormat } from '../../migrate/decision.ts';
@@ -49,7 +50,7 @@ export const MIGRATE: V1Mode = {
         exchange.collect(decision.bodyLimit, (body) => forwardWithout(exchange, body));
         return;
       case 'rewrite':
-        if (!hasBody) goOn(exchange, exchange.migration.finish(NO_BODY));
+        if (!hasBody) goOn(exchange, exchange.migration.finish(NO_BYTES));
         else if (streamedFormat(step) === undefined)
           exchange.collect(decision.bodyLimit, (body) => judgeDigests(exchange, body, migrateWhole));
         // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
@@ -254,8 +255,6 @@ export function v2Request(
   entry.apiVersion = version;
   return new ForwardedRequest(gateway, received, fields, target, body, decision.v2Method);
 }
-
-const NO_BODY = new Uint8Array();
 
 /** Keeps a copy of what passes. */
 async function* keeping(parts: BodyParts, kept: KeptBody): AsyncGenerator<Uint8Array, void> {

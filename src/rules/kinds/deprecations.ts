@@ -1,3 +1,4 @@
+import { bytesOfText } from '../../json/names.ts';
 import { type Book, formOf } from './book.ts';
 import { readPath } from './paths.ts';
 import { pointerToken } from '../../json/pointer.ts';
@@ -5,8 +6,6 @@ import type { NameTable } from '../../json/names.ts';
 import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
 import { addMade, type DraftMember, DraftObject, find, markChanged } from '../../edits/draft.ts';
 import { type CompiledRule, openPath, type Path, pathIds, type RuleBase, type Run } from '../../edits/run.ts';
-
-const encoder = new TextEncoder();
 
 /** Adds a list, at `path`, of the deprecated attributes that the request used, each with a sentence. */
 export interface DeprecationsRule {
@@ -74,7 +73,7 @@ function compile(rule: DeprecationsRule, base: RuleBase, names: NameTable): Comp
       }
       if (find(object, id) !== undefined) return undefined;
       const list = addMade(object, id);
-      list.literal = encoder.encode(JSON.stringify(deprecated));
+      list.literal = bytesOfText(JSON.stringify(deprecated));
       markChanged(object);
       run.recorder?.add(base, list, deprecated);
       return undefined;

@@ -26,12 +26,10 @@ import {
   type Stop,
 } from '../../edits/run.ts';
 import { decoded, jsonOf, NULL, overwrite, renameTo } from '../../edits/values.ts';
-import { decodeString, type NameTable, spelledText, stringText } from '../../json/names.ts';
+import { bytesOfText, decodeString, type NameTable, spelledText, stringText } from '../../json/names.ts';
 import { pointerToken } from '../../json/pointer.ts';
 import type { Kind, Lens, MovedMember, StatusPattern, Words } from './kind.ts';
 import { type ListRule, type ResponseListRule, settleNames } from './list.ts';
-
-const encoder = new TextEncoder();
 
 /**
  * What a list has for what is one value without it: the texts between separators (`"a,b"` and `["a","b"]`), an object for each value of
@@ -324,7 +322,7 @@ function splitting(separator: string, isOfTexts: boolean): Form {
         for (const [index, part] of parts.entries()) {
           if (!draft.hasRoom()) break;
           const element = new DraftElement(array, index);
-          element.literal = encoder.encode(part);
+          element.literal = bytesOfText(part);
           array.elements.push(element);
         }
         return (path) => [{ op: 'replace', path, value: parts.map(decoded) }];
@@ -580,7 +578,7 @@ function onePerName<Pair extends { readonly json: string; readonly value: DraftM
 }
 
 function nameBy(draft: Draft, json: string, object: DraftObject, member: DraftMember): void {
-  const key = encoder.encode(json);
+  const key = bytesOfText(json);
   member.key = key;
   member.id = draft.names.find(key, 0, key.length, json.includes('\\'));
   member.isRenamed = false;

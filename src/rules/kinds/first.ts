@@ -1,3 +1,4 @@
+import { bytesOfText } from '../../json/names.ts';
 import { type Book, formOf } from './book.ts';
 import { readName, readPath } from './paths.ts';
 import { DraftArray, DraftElement, type DraftMember, markChanged } from '../../edits/draft.ts';
@@ -13,8 +14,6 @@ import { jsonOf, NULL, renameTo } from '../../edits/values.ts';
 import type { NameTable } from '../../json/names.ts';
 import { type ResponseKind, memberAt, type ResponseWords } from './kind.ts';
 import { type ResponseListRule, settleNames } from './list.ts';
-
-const encoder = new TextEncoder();
 
 /** Its work on the bytes of responses. */
 export const kind: ResponseKind<ResponseListRule> = { compile, changesValue: true };
@@ -95,7 +94,7 @@ function putFirst(rule: RuleBase, run: Run, member: DraftMember, array: DraftArr
     member.value = value;
   } else if (first?.literal !== undefined) member.literal = first.literal;
   else if (source > 0) member.literal = bytes.slice(tape.start(source), tape.end(source));
-  else member.literal = encoder.encode(NULL);
+  else member.literal = bytesOfText(NULL);
   if (member.holder !== undefined) markChanged(member.holder);
   return first === undefined && node <= 0;
 }

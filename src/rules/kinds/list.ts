@@ -1,3 +1,4 @@
+import { bytesOfText } from '../../json/names.ts';
 import type { NameTable } from '../../json/names.ts';
 import {
   type Draft,
@@ -19,8 +20,6 @@ import {
 } from '../../edits/run.ts';
 import { jsonOf, NULL, renameTo } from '../../edits/values.ts';
 import { type Kind, type Lens, memberAt, type ResponseKind, type StatusPattern, type Words } from './kind.ts';
-
-const encoder = new TextEncoder();
 
 /** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */
 export interface ListRule {
@@ -104,7 +103,7 @@ function enlist(draft: Draft, member: DraftMember, isNull: boolean): void {
   array.isChanged = true;
   if (!isNull) {
     const element = new DraftElement(array, 0);
-    if (value === undefined) element.literal = encoder.encode(jsonOf(draft, member));
+    if (value === undefined) element.literal = bytesOfText(jsonOf(draft, member) ?? '');
     else {
       value.up = element;
       element.value = value;

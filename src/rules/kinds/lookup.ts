@@ -1,3 +1,4 @@
+import { bytesOfText } from '../../json/names.ts';
 import { type Book, formOf, objectsAt } from './book.ts';
 import { readName, readPath } from './paths.ts';
 import { JsonDocument } from '../../json/document.ts';
@@ -104,7 +105,7 @@ export const book: Book<never, LookupRule> = {
   },
 };
 
-const NULL_TEMPLATE: Template = { kind: 'literal', bytes: new TextEncoder().encode(NULL) };
+const NULL_TEMPLATE: Template = { kind: 'literal', bytes: bytesOfText(NULL) };
 
 /** Most characters of a key: a longer one is none. */
 const MAX_KEY = 256;

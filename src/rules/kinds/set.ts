@@ -1,3 +1,4 @@
+import { bytesOfText } from '../../json/names.ts';
 import type * as zod from 'zod';
 import {
   type Blocks,
@@ -29,8 +30,6 @@ import {
   type Words,
 } from './kind.ts';
 import type { ResponseStripRule } from './strip.ts';
-
-const encoder = new TextEncoder();
 
 /** Gives the member `member` of each object at `in` the value `json`: in any case (`set`), or only where it is absent (`default`). */
 export interface SetRule {
@@ -320,9 +319,9 @@ function compile(rule: SetRule, base: RuleBase, names: NameTable): CompiledRule 
 
 /** The value of a JSON text that the rule book reader made; later rules can go into its objects and arrays. */
 function templateOf(json: string, names: NameTable): Template {
-  const document = JsonDocument.read(encoder.encode(json));
+  const document = JsonDocument.read(bytesOfText(json));
   // The texts come from a rule book that was read, so that a fault cannot occur.
-  if (!(document instanceof JsonDocument)) return { kind: 'literal', bytes: encoder.encode('null') };
+  if (!(document instanceof JsonDocument)) return { kind: 'literal', bytes: bytesOfText('null') };
   return templateAt(document, document.root, names);
 }
 

@@ -1,5 +1,5 @@
 import { JsonDocument } from '../../json/document.ts';
-import { decodeString, type JsonScalar, scalarOf } from '../../json/names.ts';
+import { bytesOfText, decodeString, type JsonScalar, scalarOf } from '../../json/names.ts';
 import type { RequestRule } from './kinds.ts';
 import type { MapRule } from './map.ts';
 import type { SetRule } from './set.ts';
@@ -12,14 +12,13 @@ import type { SplitRule } from './split.ts';
 
 const QUOTE = 0x22;
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The rule for texts. */
 type TextRule<Rule> = { inText(rule: Rule): RequestRule }['inText'];
 
 const SET: TextRule<SetRule> = (rule) => {
-  const value = JsonDocument.read(encoder.encode(rule.json));
+  const value = JsonDocument.read(bytesOfText(rule.json));
   return value instanceof JsonDocument ? { ...rule, ...inTexts(value, value.root) } : rule;
 };
 
