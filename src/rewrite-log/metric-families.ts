@@ -63,7 +63,12 @@ export function exchangeFamilies(
       'Start time of the last request of a V1 client; 0 without one since the gateway started.',
       lastV1Time === '' ? 0 : Date.parse(lastV1Time) / 1000,
     ),
-    family('gateway_exchanges_total', 'counter', 'Finished exchanges.', exchanges(series)),
+    family(
+      'gateway_exchanges_total',
+      'counter',
+      'Finished exchanges, by route, operation, verdict and status.',
+      exchanges(series),
+    ),
     family(
       'gateway_edits_total',
       'counter',
@@ -106,7 +111,7 @@ export function exchangeFamilies(
     family(
       'gateway_dry_runs_total',
       'counter',
-      "Dry runs of requests that went to V1, by the gateway's verdict and that of V2's schema; `why` it is unknown.",
+      "Dry runs of requests that went to V1, by operation, the gateway's verdict and that of V2's schema; `why` it is unknown.",
       [...dryRuns.values()].map(({ operation, verdict, v2, why, value }) =>
         sample({ operation, verdict, v2, ...(why !== '' && { why }) }, value),
       ),
