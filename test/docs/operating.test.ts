@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publicNames } from '../../config/release/surface.ts';
 import { FLOOR_PLAN_ORDER, type InspectedGateway, inspectGateway } from '../support/inspected-gateway.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -21,6 +22,20 @@ describe('docs/operating.md', () => {
     expect(names.length).toBeGreaterThan(10);
     const listed = read('docs/api/metrics.md');
     expect(names.filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('lists every path of the admin API', async () => {
+    const paths = (await publicNames(root)).flatMap((name) => /^admin API: \w+ (\S+)/.exec(name)?.[1] ?? []);
+    const written = paths.map((path) =>
+      path
+        .replace(/:seq\{[^}]+\}/, '<seq>')
+        .replace(/:format\{(\w+)\|.*\}/, '$1')
+        .replace(':client', '<hash>'),
+    );
+    expect(written.length).toBeGreaterThan(20);
+    expect(written.filter((path) => !page.includes(`\`${path}\``) && !page.includes(`\`${path}?`))).toEqual(
+      [],
+    );
   });
 
   test('links to a list of every event of the process log', () => {
