@@ -193,7 +193,7 @@ function describeChange(change: Change): readonly string[] {
   const undoing = undoingOf(change);
   return [
     `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
-    `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : rules.join(', ')}`,
+    `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : tallied(rules)}`,
     ...(undoing === undefined ? [] : [`    ${UNDONE[undoing.inverse]}`]),
   ];
 }
@@ -204,6 +204,13 @@ const UNDONE: Readonly<Record<Undoing['inverse'], string>> = {
   inexact: 'inverse: not exact, see the warnings',
   'one-way': 'one-way: responses stay as V2 has them',
 };
+
+/** Rules of one kind once, with their number. */
+function tallied(rules: readonly string[]): string {
+  return [...Map.groupBy(rules, (rule) => rule)]
+    .map(([rule, { length }]) => (length === 1 ? rule : `${rule} (${length})`))
+    .join(', ');
+}
 
 function rulesOf({
   request,

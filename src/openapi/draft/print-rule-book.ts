@@ -13,6 +13,8 @@ export interface ProposedOperation {
   readonly moved?: MovedOperation | undefined;
   /** Where its responses carry the resource, where that is not where those of the rule book do. */
   readonly resource?: string | undefined;
+  /** V2's status of success, and V1's other one. */
+  readonly status?: readonly [v2: string, v1: string] | undefined;
 }
 
 /** A proposed rule book, before it is text. */
@@ -97,18 +99,21 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
 }
 
 function printOperation(
-  { id, method, template, moved, resource }: ProposedOperation,
+  { id, method, template, moved, resource, status }: ProposedOperation,
   marks: Marks,
   asked: Set<string>,
 ): readonly string[] {
   const match = scalar(`${method} ${template}`);
-  if (moved === undefined && resource === undefined) return [`  ${scalar(id)}: ${match}`];
-  const at = resource === undefined ? '' : `, resource: ${scalar(resource)}`;
+  const more = [
+    ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
+    ...(status === undefined ? [] : [`status: { ${status.join(': ')} }`]),
+  ];
+  if (moved === undefined && more.length === 0) return [`  ${scalar(id)}: ${match}`];
   if (moved?.doubt === undefined) {
     const to = moved === undefined ? '' : `, to: ${scalar(moved.to)}`;
     return [
       ...(moved === undefined ? [] : [comment(moved.evidence, '  ')]),
-      `  ${scalar(id)}: { match: ${match}${to}${at} }`,
+      `  ${scalar(id)}: { ${[`match: ${match}${to}`, ...more].join(', ')} }`,
     ];
   }
   const mark = marks === 'marked' ? '# ' : '';
@@ -118,7 +123,7 @@ function printOperation(
     ...moveQuestion({ id, method, template }, moved, asked),
     `    ${mark}to: ${scalar(moved.to)}`,
     ...(moved.others ?? []).map((other) => `    # # or to: ${scalar(other)}`),
-    ...(resource === undefined ? [] : [`    resource: ${scalar(resource)}`]),
+    ...more.map((line) => `    ${line}`),
   ];
 }
 

@@ -1,10 +1,12 @@
 import { templateShape } from '../../rules/rule.ts';
+import { isRewritten } from '../../rules/rule-book.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { Components } from '../components.ts';
 import {
   type DescribedOperation,
   describedVersions,
   type Description,
+  followed,
   memberOf,
   objectIn,
   type Prefixes,
@@ -42,7 +44,7 @@ import {
   type OtherWord,
   type SaidMoves,
 } from './match-operations.ts';
-import { type ProposedRuleBook, scalar } from './print-rule-book.ts';
+import { type ProposedOperation, type ProposedRuleBook, scalar } from './print-rule-book.ts';
 import {
   changeId,
   type OperationFindings,
@@ -149,7 +151,11 @@ export function proposeRuleBook(
       ...errorKeys(versions, hasRules),
       ...linkKeys(versions),
     ],
-    operations: bodies.map(({ operation }) => ({ ...operation, ...carried.own.get(operation.id) })),
+    operations: bodies.map(({ operation, pair }) => ({
+      ...operation,
+      ...carried.own.get(operation.id),
+      status: otherStatus(pair),
+    })),
     changes: withOwnIds([
       ...requests,
       ...findQueryRenames(versions, outcome.changes),
@@ -159,7 +165,7 @@ export function proposeRuleBook(
     ]),
     questions: joined([
       new Map([['', general]]),
-      new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body)])),
+      new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, v2)])),
       queryQuestions(versions),
       outcome.questions,
       carried.questions,
@@ -398,20 +404,39 @@ const FORM_WORDS: Readonly<Record<BodyForm, string>> = {
   multipart: 'a form in parts',
 };
 
+/** V2's status of success and V1's, where each has one and they differ: clients get V1's. A move that may be wrong says nothing of it. */
+function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['status'] {
+  const [before, after] = [v1, v2].map(({ operation }) =>
+    Object.keys(objectIn(operation, 'responses')).filter((status) => status.startsWith('2')),
+  );
+  const [old, young] = [before?.[0] ?? '', after?.[0] ?? ''];
+  const isOne = before?.length === 1 && after?.length === 1 && /^\d+$/.test(old) && /^\d+$/.test(young);
+  return isOne && old !== young && moved?.doubt === undefined ? [young, old] : undefined;
+}
+
 /** What to say about bodies that no rule is proposed for, because one version describes none. */
-function uncomparedQuestions({
-  pair,
-  v1,
-  v2,
-}: NamedOperation & {
-  readonly [Version in 'v1' | 'v2']: DescribedBody | undefined;
-}): readonly Question[] {
+function uncomparedQuestions(
+  { pair, v1, v2 }: NamedOperation & { readonly [Version in 'v1' | 'v2']: DescribedBody | undefined },
+  description: Description,
+): readonly Question[] {
   if (v1 !== undefined && v2 !== undefined) {
     if (v1.form === v2.form) return [];
     const text = `V1 takes ${FORM_WORDS[v1.form]}, and V2 takes ${FORM_WORDS[v2.form]}: say who converts it.`;
     return [{ path: [], text, general: text }];
   }
   if ((v1 === undefined) === (v2 === undefined)) return [];
+  if (v1 === undefined && pair.v1.operation['requestBody'] === undefined) {
+    const body = followed(description, pair.v2.operation['requestBody']);
+    const isRequired = memberOf(body, 'required') === true;
+    if (isRequired || isRewritten(pair.v1.method))
+      return [
+        {
+          path: [],
+          text: `V2 ${isRequired ? 'requires' : 'takes'} a body, and V1 describes none, so that nothing was compared.`,
+        },
+      ];
+    return [];
+  }
   const [version, { operation }] = v1 === undefined ? ['V1', pair.v1] : ['V2', pair.v2];
   const what = operation['requestBody'] === undefined ? 'no body' : 'no body that could be read';
   return [{ path: [], text: `${version} describes ${what} for it, so that nothing was compared.` }];

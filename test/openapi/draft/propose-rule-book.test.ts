@@ -299,6 +299,45 @@ test.each([
   expect(book.operations.map(({ id }) => id)).toContain(name);
 });
 
+test.each<readonly [why: string, v1: readonly string[], v2: readonly string[], status: string | undefined]>([
+  ['another one', ['200', '404'], ['204', 'default'], '204: 200'],
+  ['the same', ['200'], ['200', '400'], undefined],
+  ['several, of which each may mean another', ['200', '201'], ['200'], undefined],
+  ['a family', ['200'], ['2XX'], undefined],
+  ['none', ['200'], ['default'], undefined],
+])('clients get the status of success of V1 where V2 has %s', async (_, v1, v2, status) => {
+  const [old, young] = (
+    [
+      ['v1', v1],
+      ['v2', v2],
+    ] as const
+  ).map(([version, statuses]) =>
+    described(version, '/things', {
+      head: { operationId: 'count', responses: Object.fromEntries(statuses.map((one) => [one, {}])) },
+    }),
+  );
+  const text = printRuleBook(proposeRuleBook(old ?? {}, young ?? {}));
+  const line =
+    status === undefined ? 'count: HEAD /things' : `count: { match: HEAD /things, status: { ${status} } }`;
+  expect(text).toContain(`  ${line}\n`);
+  expect((await readRuleBook(text, 'draft')).ok).toBe(true);
+});
+
+test.each([
+  ['get', { required: true }, 'V2 requires a body, and V1 describes none, so that nothing was compared.'],
+  ['get', {}, undefined],
+  ['post', {}, 'V2 takes a body, and V1 describes none, so that nothing was compared.'],
+])('a %s for which V1 describes no body, and V2 %j', (method, body, question) => {
+  const content = { 'application/json': { schema: objectOf({ a: text }) } };
+  const [old, young] = [{}, { requestBody: { ...body, content } }].map((more, at) =>
+    described(`v${at + 1}`, '/things', { [method]: { operationId: 'one', responses: {}, ...more } }),
+  );
+  const { questions } = proposeRuleBook(old ?? {}, young ?? {});
+  expect(questions.get('one')?.map((one) => one.text) ?? []).toEqual(
+    question === undefined ? [] : [question],
+  );
+});
+
 test('a question says which attributes are gone, up to a few', () => {
   const gone = (...names: string[]): string => {
     const bodyOf = (...members: readonly string[]): unknown =>
