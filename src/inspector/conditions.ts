@@ -1,10 +1,11 @@
 import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { HistoryMinute, OriginFailures } from '../rewrite-log/history.ts';
+import type { HourOfV2, OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
 import type { Mode } from '../rules/rollout.ts';
+import type { FleetFacts } from './fleet-facts.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
@@ -37,8 +38,6 @@ export interface Condition {
   /** RFC 3339: since when it fails, and until when; absent where that is not known, and while it lasts. */
   readonly since?: string;
   readonly until?: string;
-  /** The replica that says so, where there are others. */
-  readonly replica?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
   /** True where it says of a service what a condition before it says of the service's operations. */
@@ -81,8 +80,16 @@ export interface ConditionFacts {
   readonly rollout: RolloutView | undefined;
   /** Operations that the gateway rolled back by itself. */
   readonly rolledBack?: readonly StandingRollBack[] | undefined;
+  /** The replicas whose facts these are; absent without others. */
+  readonly fleet?: FleetOf | undefined;
   /** The mode to which an operation goes back; undefined where it is not migrated, or there is no V1 to go back to. */
   readonly modeBefore?: ((operation: string) => Mode | undefined) | undefined;
+}
+
+/** Several replicas that share a store. */
+export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleBooks'> {
+  /** Those that say nothing any more; `at` is milliseconds since 1970. */
+  readonly silent: readonly { readonly name: string; readonly at: number }[];
 }
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
@@ -142,7 +149,8 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
     ...endConditions(rollout, now),
     ...certificateConditions(stats.certificates ?? [], now),
-    ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica)]),
+    ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, facts.fleet)]),
+    ...fleetConditions(facts.fleet),
     ...(stats.droppedLogLines === 0 ? [] : [logCondition(stats.droppedLogLines)]),
   ];
   return conditions.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
@@ -151,7 +159,7 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
 function serviceCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
-  { recent }: ConditionFacts,
+  { recent, fleet }: ConditionFacts,
 ): Condition {
   const name = about.toUpperCase();
   const { requests, failed, refused, inARow } = recent[about];
@@ -161,10 +169,14 @@ function serviceCondition(
   const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
   const failingSince = inARow.failed ? { since: new Date(inARow.since).toISOString() } : {};
   if (breaker !== 'closed') {
+    const where =
+      fleet === undefined || fleet.broken[about] === fleet.replicas
+        ? ''
+        : ` at ${fleet.broken[about]} of ${counted(fleet.replicas, 'replica')}`;
     const meaning =
       breaker === 'open'
-        ? 'the circuit is open: requests to it get 503 until it responds to a probe'
-        : 'a probe was sent: other requests get 503 until it responds to the probe';
+        ? `the circuit is open${where}: requests to it get 503 until it responds to a probe`
+        : `a probe was sent${where}: other requests get 503 until it responds to the probe`;
     const sentence = `${name} keeps failing, so ${meaning}. ${share}`;
     return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place, ...failingSince };
   }
@@ -179,7 +191,11 @@ function serviceCondition(
     return { about, level: 'note', label, sentence: share, place };
   }
   if (isRefusal) return { about, level: 'good', label: `${name} responds`, sentence: share };
-  const since = `${share} The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
+  const last =
+    inARow.requests === 0
+      ? ''
+      : ` The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
+  const since = `${share}${last}`;
   // The last requests show sooner than a share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: since, place, ...failingSince };
@@ -302,8 +318,9 @@ export interface Verdict {
 interface Seen {
   /** Requests since the start. */
   readonly requests: number;
-  /** The last hour. */
-  readonly minutes: readonly Pick<HistoryMinute, 'outcomes' | 'faults'>[];
+  readonly lastHour: HourOfV2;
+  /** Replicas that saw it, where there are several. */
+  readonly replicas?: number | undefined;
   /** Milliseconds since 1970: before that, nothing is known, or something failed. */
   readonly since: number;
   readonly now: number;
@@ -312,7 +329,7 @@ interface Seen {
 /** Judges everything at once by the worst condition. */
 export function verdictOf(
   conditions: readonly Condition[],
-  { requests, minutes, since, now }: Seen,
+  { requests, lastHour, replicas = 1, since, now }: Seen,
 ): Verdict {
   const notable = conditions.filter(
     ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
@@ -335,14 +352,11 @@ export function verdictOf(
   const ended = conditions.find(({ about }) => about === 'end');
   const before = ended === undefined ? '' : `${ended.sentence} `;
   const length = now - since < MINUTE_MS ? 'less than a minute' : lengthWords(now - since);
-  const replicas = conditions.find(({ about }) => about === 'replicas');
-  const whose = replicas?.replica === undefined ? '' : `, as replica ${replicas.replica} sees it`;
-  const ofV2 = ({ outcomes }: Seen['minutes'][number]): number =>
-    outcomes.rewritten + outcomes.unchanged + outcomes.passed;
-  const refused = minutes.reduce((sum, { faults }) => sum + faults.v2, 0);
-  const all = minutes.reduce((sum, minute) => sum + ofV2(minute), 0);
+  const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
   const refusals =
-    refused === 0 ? '' : ` In the last hour V2 refused ${count(refused)} of ${counted(all, 'request')}.`;
+    lastHour.refused === 0
+      ? ''
+      : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
   return {
     level: 'good',
     label: 'All well',
@@ -434,22 +448,48 @@ function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
     }));
 }
 
-function replicaCondition({
-  name,
-  replicas,
-  aloneSince,
-  aloneReason = 'no reason known',
-}: NonNullable<RolloutView['replica']>): Condition {
+function replicaCondition(
+  { name, aloneSince, aloneReason = 'no reason known', ...known }: NonNullable<RolloutView['replica']>,
+  fleet: FleetOf | undefined,
+): Condition {
+  const replicas = fleet?.replicas ?? known.replicas;
   const [about, place] = ['replicas', { view: 'rollout' }] as const;
   if (aloneSince !== undefined) {
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
     return { about, level: 'bad', label: 'Store out of reach', sentence, place, since: aloneSince };
   }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
-  const sentence = `${label} ${replicas === 1 ? 'uses' : 'use'} the store of ${name}.`;
-  // Each replica sees its own requests only.
-  const isOne = replicas !== undefined && replicas > 1;
-  return { about, level: 'good', label, sentence, place, ...(isOne ? { replica: name } : {}) };
+  const sentence =
+    replicas === undefined || replicas === 1
+      ? `${label} ${replicas === 1 ? 'uses' : 'use'} the store.`
+      : `${label} share the store, and are judged together.`;
+  return { about, level: 'good', label, sentence, place };
+}
+
+/** What is wrong among replicas: some do not speak, or have not read the same rule book. */
+function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
+  if (fleet === undefined) return [];
+  const { silent, ruleBooks } = fleet;
+  const [about, level] = ['replicas', 'note'] as const;
+  const place = { view: 'rollout' } as const;
+  return [
+    ...silent.map(({ name, at }): Condition => {
+      const since = new Date(at).toISOString();
+      const sentence = `The replica ${name} has said nothing since ${since}: it is stuck, gone, or cut off from the store. Its requests after that are not counted.`;
+      return { about, level, label: `${name} is silent`, sentence, place, since };
+    }),
+    ...(ruleBooks.length < 2
+      ? []
+      : [
+          {
+            about,
+            level,
+            label: 'Different rule books',
+            sentence: `Replicas have different rule books in force: ${ruleBooks.join(', ')}.`,
+            place: { view: 'rules' },
+          } as const,
+        ]),
+  ];
 }
 
 function logCondition(dropped: number): Condition {

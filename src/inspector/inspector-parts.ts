@@ -1,3 +1,4 @@
+import type { FleetTotals } from '../report/fleet/fleet-totals.ts';
 import type { LogGap } from '../report/log-gaps.ts';
 import type { ReportTotals } from '../report/report-totals.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -34,6 +35,8 @@ export interface InspectorParts extends GuardOptions {
   readonly view: OperatorView;
   /** Counts for the report and the rule book, of this gateway or of all replicas. */
   readonly totals: ReportTotals;
+  /** The other replicas that share a store; absent without one. */
+  readonly fleet?: Pick<FleetTotals, 'heard' | 'silent'> | undefined;
   /** Periods in which this gateway's counts are incomplete or wrong, besides those in `totals`. */
   readonly gaps?: (() => readonly LogGap[]) | undefined;
   /** The log from before the start; absent without a file. */

@@ -16,6 +16,8 @@ import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 /** The facts behind an overview. */
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
+  /** Replicas whose sums these are. */
+  readonly replicas?: number;
   /** RFC 3339. */
   readonly startedAt: string;
   /** Milliseconds since 1970. */
@@ -83,10 +85,13 @@ function stateSentence({ sums, origin }: OverviewFacts): string {
   return `${counted(all, 'request')}: ${parts.join(', ')}.`;
 }
 
-function whoseWords({ startedAt, rollout, report: { coverage } }: OverviewFacts): string {
+function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
   const replica = rollout?.replica;
   if (replica === undefined) return `Counted since ${startedAt}.`;
-  const own = `Requests, errors and dry runs are those of replica ${replica.name} alone, counted since ${startedAt}.`;
+  const own =
+    replicas === 1
+      ? `Counted by ${replica.name} alone since ${startedAt}.`
+      : `Counted by ${replicas} replicas since ${startedAt}; problems, charts and what is to know are those of ${replica.name} alone.`;
   return coverage === undefined ? own : `${own} For clients and the end of V1: ${coverage.sentence}`;
 }
 

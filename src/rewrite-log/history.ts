@@ -85,6 +85,12 @@ export interface Quantiles {
   readonly p99: number;
 }
 
+/** V2's requests of the last hour, and those of them that it refused and that did not fail. */
+export interface HourOfV2 {
+  readonly requests: number;
+  readonly refused: number;
+}
+
 interface Minute {
   readonly start: number;
   readonly outcomes: Record<HourOutcome, number>;
@@ -210,6 +216,16 @@ export class History {
     }
     const { v1, v2 } = this.inARow;
     return { v1: { ...sums.v1, inARow: { ...v1 } }, v2: { ...sums.v2, inARow: { ...v2 } } };
+  }
+
+  /** What V2 was asked within the minutes up to `time`. */
+  hourOfV2(time: number): HourOfV2 {
+    let [requests, refused] = [0, 0];
+    for (const { outcomes, faults } of this.minutes(time)) {
+      requests += outcomes.rewritten + outcomes.unchanged + outcomes.passed;
+      refused += faults.v2;
+    }
+    return { requests, refused };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */

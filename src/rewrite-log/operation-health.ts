@@ -36,6 +36,19 @@ export interface TroubleEvidence {
   readonly margin: number;
 }
 
+/** Requests of an operation that fails elsewhere, since it does. Times are milliseconds since 1970. */
+export interface WatchedOperation {
+  readonly operation: string;
+  readonly requests: number;
+  readonly failed: number;
+  /** True where none failed but by a refusal. */
+  readonly isRefusal: boolean;
+  readonly since: number;
+  /** The last failure; absent without one. */
+  readonly last?: number | undefined;
+  readonly before: Counts;
+}
+
 /** Requests, and how many of them failed. */
 export interface Counts {
   readonly requests: number;
@@ -91,6 +104,7 @@ interface Health {
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
+  private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
 
@@ -117,6 +131,7 @@ export class OperationHealth {
       return;
     }
     addToRow(health, entry, failed, time);
+    watch(this.watching.get(operation), entry, failed, time);
     const { trouble } = health;
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, time);
@@ -133,6 +148,21 @@ export class OperationHealth {
       past.requests += requests * share;
       past.failed += failed * share;
     }
+  }
+
+  /** Counts the requests of operations that fail elsewhere: from `time` on, and the last ones before it if all of them failed. */
+  watch(operations: readonly string[], time: number): void {
+    this.watching = new Map(
+      operations.map((operation) => [
+        operation,
+        this.watching.get(operation) ?? watchFrom(this.all.get(operation), time),
+      ]),
+    );
+  }
+
+  /** What was counted of them. */
+  get watched(): readonly WatchedOperation[] {
+    return [...this.watching].map(([operation, counts]) => ({ operation, ...counts }));
   }
 
   /** Milliseconds since 1970 at which the last trouble was over, or was seen last; undefined without any. */
@@ -166,15 +196,7 @@ export class OperationHealth {
   }
 
   private told(operation: string, { row: _row, isTold: _isTold, ...trouble }: Trouble): OperationTrouble {
-    const rule = this.rule();
-    const [before, now] = [sampleOf(trouble.before), sampleOf(trouble)];
-    const evidence = {
-      before: boundedShare(before, rule),
-      now: boundedShare(now, rule),
-      isHarm: failsMoreThanBefore(before, now, rule),
-      margin: rule.margin,
-    };
-    return { operation, ...trouble, evidence };
+    return { operation, ...trouble, evidence: evidenceOf(trouble.before, trouble, this.rule()) };
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
@@ -211,6 +233,55 @@ export class OperationHealth {
     const trouble = { kind: 'more', requests, failed: failures, isRefusal, client, since } as const;
     health.trouble = begun({ ...trouble, before: { ...past } }, time);
   }
+}
+
+/** Compares the shares that failed as a canary's test does. */
+export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): TroubleEvidence {
+  const [before, now] = [sampleOf(past), sampleOf(present)];
+  return {
+    before: boundedShare(before, rule),
+    now: boundedShare(now, rule),
+    isHarm: failsMoreThanBefore(before, now, rule),
+    margin: rule.margin,
+  };
+}
+
+interface Watch {
+  requests: number;
+  failed: number;
+  isRefusal: boolean;
+  since: number;
+  last: number | undefined;
+  readonly before: Counts;
+}
+
+function watchFrom(health: Health | undefined, time: number): Watch {
+  const none = { requests: 0, failed: 0 };
+  if (health === undefined) return { ...none, isRefusal: true, since: time, last: undefined, before: none };
+  const { past, row } = health;
+  const recent = recentOf(health, time);
+  const failed = row.failed ? row.requests : 0;
+  return {
+    requests: failed,
+    failed,
+    isRefusal: failed === 0 || row.isRefusal,
+    since: failed === 0 ? time : row.since,
+    last: failed === 0 ? undefined : row.since,
+    before: {
+      requests: past.requests + recent.requests - failed,
+      failed: past.failed + recent.failed - failed,
+    },
+  };
+}
+
+function watch(counts: Watch | undefined, { status }: Entry, failed: boolean, time: number): void {
+  if (counts === undefined) return;
+  counts.requests += 1;
+  if (!failed) return;
+  if (counts.failed === 0) counts.since = time;
+  counts.failed += 1;
+  counts.last = time;
+  counts.isRefusal &&= status >= 400 && status < 500;
 }
 
 function begun(trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'isTold'>, last: number): Trouble {

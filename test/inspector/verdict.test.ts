@@ -87,7 +87,8 @@ class Watched {
     const conditions = conditionsOf(facts);
     const verdict = verdictOf(conditions, {
       requests: this.history.sums.all,
-      minutes: this.history.minutes(now),
+      lastHour: this.history.hourOfV2(now),
+      replicas: facts.fleet?.replicas,
       since,
       now,
     });
@@ -203,15 +204,16 @@ describe('the verdict', () => {
       'bad: The canary of order_floor_plan of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
     ],
     [
-      'all well with other replicas, whose requests this one does not see',
+      'all well at several replicas',
       (all) =>
         all
           .see(60)
           .pass(3 * DAY)
-          .verdict(
-            rollout({ replica: { name: 'b', waiting: 0, replicas: 3 }, brownouts: [], rollbacks: [] }),
-          ),
-      'good: All well for 3 days, as replica b sees it.',
+          .verdict({
+            ...rollout({ replica: { name: 'b', waiting: 0, replicas: 3 }, brownouts: [], rollbacks: [] }),
+            fleet: { replicas: 3, broken: { v1: 0, v2: 0 }, ruleBooks: ['a'], silent: [] },
+          }),
+      'good: All well for 3 days at 3 replicas.',
     ],
     [
       'an operation that was rolled back, and is served by V1 since',

@@ -5,6 +5,15 @@ import { Tally } from '../../src/report/tally/tally.ts';
 import type { SharedState } from '../../src/rollout/shared-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
+/** The options of a replica. */
+interface PlayedReplicaOptions {
+  readonly skewMs?: number;
+  readonly maxClients?: number;
+  readonly keepMs?: number;
+  /** What it says of itself. */
+  readonly said?: () => string;
+}
+
 /** A replica that counts entries in virtual time. */
 export class PlayedReplica {
   readonly totals: FleetTotals;
@@ -14,7 +23,7 @@ export class PlayedReplica {
     name: string,
     state: SharedState,
     time: VirtualTime,
-    { skewMs = 0, maxClients = 5000, keepMs = 180 * 86_400_000 } = {},
+    { skewMs = 0, maxClients = 5000, keepMs = 180 * 86_400_000, said }: PlayedReplicaOptions = {},
   ) {
     this.own = new Tally(maxClients);
     this.totals = new FleetTotals({
@@ -25,6 +34,7 @@ export class PlayedReplica {
       onLost: () => {},
       onFound: () => {},
       own: () => this.own,
+      said,
       take: () => {
         const { own } = this;
         this.own = new Tally(maxClients);

@@ -8,12 +8,14 @@ import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
+import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
 import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
+import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { errorGroups } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
@@ -251,10 +253,12 @@ async function overview(parts: InspectorParts): Promise<Overview> {
     reportOf(parts),
     errorGroups(view, pause, current.ruleBook.hash),
   ]);
-  const { startedAt, verdict } = stateOf(parts);
+  const facts = fleetFacts(parts);
+  const { verdict } = stateOf(parts, facts);
   return overviewOf({
-    sums: view.history.sums,
-    startedAt,
+    sums: facts.sums,
+    replicas: facts.replicas,
+    startedAt: new Date(facts.startedAt).toISOString(),
     now: time(),
     origin: parts.gatewayOrigin(),
     verdict,
@@ -270,25 +274,60 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   });
 }
 
+/** What this replica knows by itself of what the verdict is made from. */
+function ownFacts({ view, startedAt, rules, time, stats }: InspectorParts): ReplicaFacts {
+  const now = time();
+  const { breaker, v1Breaker, droppedLogLines, certificates, ruleBook } = stats();
+  const { refusal } = rules();
+  return {
+    startedAt,
+    sums: view.history.sums,
+    recent: view.history.recentFailures(now, RECENT_MINUTES),
+    lastHour: view.history.hourOfV2(now),
+    wellSince: view.health.wellSince,
+    operations: view.health.troubles(now),
+    watched: view.health.watched,
+    stats: { breaker, v1Breaker, droppedLogLines, certificates },
+    ruleBook: ruleBook.hash,
+    refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
+  };
+}
+
+/** What other replicas that run know. */
+function heardFacts({ fleet, time }: InspectorParts): readonly ReplicaFacts[] {
+  return (fleet?.heard ?? []).flatMap(({ text, ageMs }) => readFacts(text, time() - ageMs) ?? []);
+}
+
+/** The facts for other replicas as a text; what fails at them is counted here from then on. */
+export function saidFacts(parts: InspectorParts): string {
+  const failing = heardFacts(parts).flatMap(({ operations }) => operations.map(({ operation }) => operation));
+  parts.view.health.watch([...new Set(failing)], parts.time());
+  return printFacts(ownFacts(parts), parts.time());
+}
+
+/** The facts of all replicas. */
+function fleetFacts(parts: InspectorParts): FleetFacts {
+  const { modes } = parts.rules().current.ruleBook.rollout ?? {};
+  return addFacts(ownFacts(parts), heardFacts(parts), modes?.rollback ?? DEFAULT_ROLLBACK);
+}
+
 /** The content of the page's header. */
-export function stateOf(parts: InspectorParts): State {
+export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State {
   const { view, run, startedAt, time, stats, origin, rules, resend, token } = parts;
-  const current = stats();
-  const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = current;
+  const { version, ruleBook, inFlight, droppedLogLines, droppedSpans = 0 } = stats();
   const { refusal } = rules();
   const rollout = parts.rollout?.view();
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   const now = time();
-  const operations = view.health.troubles(now);
+  const { replicas } = facts;
+  const { silent = [] } = parts.fleet ?? {};
   const conditions = conditionsOf({
-    stats: current,
-    recent: view.history.recentFailures(now, RECENT_MINUTES),
-    operations,
+    ...facts,
+    refusal: facts.refusal,
     names: parts.names(),
     now,
-    ruleBook: ruleBook.hash,
-    refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
     rollout,
+    ...(replicas + silent.length > 1 ? { fleet: { ...facts, silent } } : {}),
     rolledBack: parts.rollBack?.standing,
     modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
   });
@@ -310,9 +349,10 @@ export function stateOf(parts: InspectorParts): State {
     canLogOut: token !== undefined,
     conditions,
     verdict: verdictOf(conditions, {
-      requests: view.history.sums.all,
-      minutes: view.history.minutes(now),
-      since: view.health.wellSince ?? startedAt,
+      requests: facts.sums.all,
+      lastHour: facts.lastHour,
+      replicas,
+      since: facts.wellSince ?? facts.startedAt,
       now,
     }),
     ...replicaOf(rollout?.replica),

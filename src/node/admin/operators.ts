@@ -11,6 +11,7 @@ import { type InspectorParts, type RequestToResend, OwnReports } from '../../ins
 import { createInspector } from '../../inspector/inspector.ts';
 import { LogHistory } from '../../inspector/log-history.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
+import { saidFacts } from '../../inspector/routes/stat-routes.ts';
 import { warmUpWork } from '../../inspector/operator-work.ts';
 import { OperationRollBack } from '../../inspector/roll-back.ts';
 import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
@@ -115,7 +116,10 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const books = new RecentRuleBooks();
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
-  const fleet = parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, run);
+  // Known once there is a gateway whose state can be told.
+  let said: (() => string) | undefined;
+  const fleet =
+    parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, { run, said: () => said?.() ?? '' });
   const historyThread = new OperatorThread({ ...operatorLimits(memoryLimit()), deadlineMs: HISTORY_MS });
   const history = logHistory(settings, view, startedAt, historyThread);
   const totals = fleet ?? ownTotals(settings, view, startedAt, history);
@@ -124,6 +128,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     parts,
     view,
     totals,
+    fleet,
     gaps,
     history,
     books,
@@ -155,7 +160,9 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         onRollBack: (sentence) =>
           parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
       });
-      return createInspector(inspectorParts(state, gateway, { rollout: control, rollBack }));
+      const inspector = inspectorParts(state, gateway, { rollout: control, rollBack });
+      said = () => saidFacts(inspector);
+      return createInspector(inspector);
     },
     share: () => {
       fleet?.start();
@@ -177,6 +184,8 @@ interface OperatorState {
   readonly parts: OperatorParts;
   readonly view: OperatorView;
   readonly totals: ReportTotals;
+  /** The totals of all replicas; undefined without a store. */
+  readonly fleet: FleetTotals | undefined;
   /** The log from before the start; undefined without a file. */
   readonly history: LogHistory | undefined;
   readonly gaps: OwnGaps;
@@ -231,7 +240,12 @@ function ownTotals(
 }
 
 /** Creates the totals of all replicas; the process log says when the store is lost and found again. */
-function fleetTotals(parts: OperatorParts, state: SharedState, view: OperatorView, run: string): FleetTotals {
+function fleetTotals(
+  parts: OperatorParts,
+  state: SharedState,
+  view: OperatorView,
+  { run, said }: { readonly run: string; readonly said: () => string },
+): FleetTotals {
   return new FleetTotals({
     state,
     clock: SYSTEM_CLOCK,
@@ -251,6 +265,7 @@ function fleetTotals(parts: OperatorParts, state: SharedState, view: OperatorVie
       }),
     own: () => view.tally,
     take: () => view.takeTally(),
+    said,
   });
 }
 
@@ -266,6 +281,7 @@ function inspectorParts(
   return {
     view,
     totals,
+    fleet: state.fleet,
     gaps: () => gaps.all,
     history: state.history,
     run,

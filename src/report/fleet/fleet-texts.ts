@@ -37,6 +37,9 @@ export const SUMS = 'sums';
 export const WHO = 'who';
 export const RUNS = 'runs';
 
+/** Key of the text that a replica says of itself, which ends with it. */
+export const SAID = 'said';
+
 /** Maximum names of operations, changes and rules of one record. */
 const MAX_NAMES = 1000;
 
@@ -161,6 +164,7 @@ function adopted(
     const run = readWho(text, owner, now - ageMs);
     return run && { key: RUNS, text: printRuns({ clock: now, first: run.since, runs: [run] }) };
   }
+  if (key === SAID) return undefined;
   if (key === RUNS) {
     const known = readRuns(text);
     return known === undefined ? 'unreadable' : { key, text: printRuns(atClock(known, now - ageMs, now)) };

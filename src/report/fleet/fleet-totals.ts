@@ -27,6 +27,7 @@ import {
   readSumsText,
   readWho,
   RUNS,
+  SAID,
   SUMS,
   sumsOf,
   WHO,
@@ -47,6 +48,22 @@ interface FleetTotalsParts {
   readonly own: () => Tally;
   /** Returns these counts and begins new ones. */
   readonly take: () => Tally;
+  /** A text about this replica for the others, who have it within seconds; absent where there is none. */
+  readonly said?: (() => string) | undefined;
+}
+
+/** A text that another replica says of itself. */
+interface HeardText {
+  readonly name: string;
+  readonly text: string;
+  /** Milliseconds since it was said. */
+  readonly ageMs: number;
+}
+
+/** A replica that says nothing any more, and did not stop; `at` is when it was last heard, in milliseconds since 1970. */
+export interface SilentReplica {
+  readonly name: string;
+  readonly at: number;
 }
 
 /** Milliseconds between two additions, and how many more for each replica. */
@@ -61,6 +78,9 @@ const LAST_MS = 2000;
 
 /** Time without news after which a replica's counts are reported as missing. */
 const SILENT_MS = 30_000;
+
+/** Milliseconds for which a silent replica is told of. */
+const TOLD_MS = 3_600_000;
 
 /** Age of counts from which the sentence about them says it. */
 const OLD_MS = 10_000;
@@ -82,6 +102,8 @@ export class FleetTotals implements ReportTotals {
   private readonly startedAt: number;
   /** When the store lost texts. */
   private lostAt: number | undefined;
+  /** When the store was in reach again: until all have spoken since, none counts as silent. */
+  private foundAt = Number.NEGATIVE_INFINITY;
   private hasStopped = false;
   private working: Promise<void> | undefined;
   private end = (): void => {};
@@ -90,7 +112,14 @@ export class FleetTotals implements ReportTotals {
     this.parts = parts;
     const { clock, state, keepMs, name } = parts;
     this.startedAt = clock.time();
-    this.contact = new StoreContact({ ...parts, timeoutMs: TIMEOUT_MS });
+    this.contact = new StoreContact({
+      ...parts,
+      timeoutMs: TIMEOUT_MS,
+      onFound: (aloneMs) => {
+        this.foundAt = clock.time();
+        parts.onFound(aloneMs);
+      },
+    });
     this.texts = new SharedTexts({
       state,
       topic: 'report',
@@ -170,6 +199,38 @@ export class FleetTotals implements ReportTotals {
     });
   }
 
+  /** What the other replicas that run say of themselves; empty while the store is out of reach. */
+  get heard(): readonly HeardText[] {
+    if (this.contact.lost !== undefined) return [];
+    const names = new Map(
+      this.fleet(this.parts.clock.time()).others.flatMap(({ id, name, hasStopped }) =>
+        hasStopped ? [] : [[id, name] as const],
+      ),
+    );
+    return this.texts.otherTexts(SAID).flatMap(({ owner, text, ageMs }) => {
+      const name = names.get(owner);
+      return name === undefined || text === '' || ageMs >= SILENT_MS ? [] : [{ name, text, ageMs }];
+    });
+  }
+
+  /** Replicas that are stuck, gone or cut off from the store, and that no other one of their name has replaced. */
+  get silent(): readonly SilentReplica[] {
+    const now = this.parts.clock.time();
+    if (this.contact.lost !== undefined || !this.texts.isComplete || now - this.foundAt < SILENT_MS)
+      return [];
+    const { others } = this.fleet(now);
+    const running = new Set([
+      this.parts.name,
+      ...others.filter((one) => isLive(one, now)).map(({ name }) => name),
+    ]);
+    const latest = new Map<string, SilentReplica>();
+    for (const { name, at, hasStopped } of others.toSorted((one, other) => one.at - other.at)) {
+      if (hasStopped) latest.delete(name);
+      else if (!running.has(name) && now - at < TOLD_MS) latest.set(name, { name, at });
+    }
+    return [...latest.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
   private get tallyParts(): TallyParts {
     const now = this.parts.clock.time();
     return {
@@ -190,6 +251,7 @@ export class FleetTotals implements ReportTotals {
       // More only once all of the last is in the store: otherwise a slow store would have them pile up.
       if (this.texts.isShared || this.hasStopped) this.takeOwn();
       this.texts.replace(WHO, this.who);
+      if (this.parts.said !== undefined) this.texts.replace(SAID, this.hasStopped ? '' : this.parts.said());
       const leaves = this.hasStopped && this.parts.own().entries === 0;
       await this.texts.exchange({ leaves });
       if (leaves) return;

@@ -612,7 +612,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await page
     .getByText(
       new RegExp(
-        `^Requests, errors and dry runs are those of replica ${nameOfB} alone, counted since .* For clients and the end of V1: Counted since .*3 replicas running`,
+        `^Counted by 3 replicas since .*; problems, charts and what is to know are those of ${nameOfB} alone. For clients and the end of V1: Counted since .*3 replicas running`,
       ),
     )
     .waitFor();

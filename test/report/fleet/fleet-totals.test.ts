@@ -265,6 +265,50 @@ test('what a killed replica had added stays, and what it had not is told for a d
   );
 });
 
+test('what a replica says of itself, others hear; one that is stuck or gone is named until another of its name runs, or for an hour', async () => {
+  const time = new VirtualTime();
+  const records = new FragileState(() => time.now);
+  let fate: CallFate = 'sound';
+  const flaky = new FlakyState(records, time, () => fate);
+  let words = 'well';
+  const says = { said: () => words };
+  const one = new PlayedReplica('one', records, time, says);
+  const stuck = new PlayedReplica('stuck', flaky, time, { ...says, skewMs: 3_600_000 });
+  const stopped = new PlayedReplica('stopped', records, time, says);
+  const heard = (): readonly string[] =>
+    one.totals.heard
+      .map(({ name, text, ageMs }) => `${name}: ${text}${ageMs < 5000 ? '' : ', long ago'}`)
+      .sort();
+  const silent = (): readonly string[] => one.totals.silent.map(({ name }) => name);
+  await time.pass(6000);
+  expect([heard(), silent()]).toEqual([['stopped: well', 'stuck: well'], []]);
+  const closed = stopped.totals.close();
+  words = 'ill';
+  await time.pass(6000);
+  await closed;
+  expect([heard(), silent()]).toEqual([['stuck: ill'], []]);
+  const last = time.now;
+  fate = 'lost';
+  await time.pass(40_000);
+  expect([heard(), silent()]).toEqual([[], ['stuck']]);
+  const at = one.totals.silent[0]?.at ?? 0;
+  expect(Math.abs(at - last)).toBeLessThan(5000);
+  // It knows that it is alone itself, and says nothing about others.
+  expect([stuck.totals.heard, stuck.totals.silent]).toEqual([[], []]);
+  // Somebody has taken over what it left.
+  await time.pass(180_000);
+  expect(silent()).toEqual(['stuck']);
+  const anew = new PlayedReplica('stuck', records, time, says);
+  await time.pass(10_000);
+  expect([heard(), silent()]).toEqual([['stuck: ill'], []]);
+  const left = anew.totals.close();
+  await time.pass(6000);
+  await left;
+  expect([heard(), silent()]).toEqual([[], []]);
+  await time.pass(3_600_000);
+  expect(silent()).toEqual([]);
+});
+
 test('a store that lost everything gets it again from the replicas, and the loss is told', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);

@@ -1,0 +1,233 @@
+import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
+import type { GatewayStats } from '../rewrite-log/metric-families.ts';
+import { evidenceOf, type OperationTrouble, type WatchedOperation } from '../rewrite-log/operation-health.ts';
+import type { RollbackRule } from '../rules/rollout.ts';
+
+/** What one replica counts by itself of what the verdict is made from. Times are milliseconds since 1970. */
+export interface ReplicaFacts {
+  readonly startedAt: number;
+  readonly sums: Readonly<RequestSums>;
+  readonly recent: OriginFailures;
+  readonly lastHour: HourOfV2;
+  /** See `OperationHealth.wellSince`. */
+  readonly wellSince?: number | undefined;
+  readonly operations: readonly OperationTrouble[];
+  /** Its requests of operations that fail at other replicas. */
+  readonly watched: readonly WatchedOperation[];
+  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines' | 'certificates'>;
+  /** Hash of the rule book in force. */
+  readonly ruleBook: string;
+  /** Number of faults in the rule book that was refused last, and when; absent once a valid one is read. */
+  readonly refusal?: { readonly faults: number; readonly at: number } | undefined;
+}
+
+/** The facts of all replicas as those of one, and in how far they differ. */
+export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
+  readonly replicas: number;
+  /** Replicas whose circuit to a service is not closed. */
+  readonly broken: Readonly<Record<'v1' | 'v2', number>>;
+  /** Hashes of the rule books in force, of which there is one where all is well. */
+  readonly ruleBooks: readonly string[];
+}
+
+/** Version of the text: a replica of another version is not counted. */
+const FORMAT = 1;
+
+/** Prints facts for other replicas; `now` is this one's clock. */
+export function printFacts(facts: ReplicaFacts, now: number): string {
+  return JSON.stringify({ format: FORMAT, now, facts });
+}
+
+/** Reads what another replica printed when the reader's clock was `at`; undefined for a text in another form. */
+export function readFacts(text: string, at: number): ReplicaFacts | undefined {
+  let read: Partial<{ format: number; now: number; facts: ReplicaFacts }> | null;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { format, now, facts } = read ?? {};
+  if (format !== FORMAT || now === undefined || facts === undefined) return undefined;
+  return onClock(facts, at - now);
+}
+
+/** The same facts on a clock that is `ahead`. */
+function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
+  const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
+  const row = ({ inARow, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
+    ...counts,
+    inARow: { ...inARow, since: inARow.since + ahead },
+  });
+  return {
+    ...facts,
+    startedAt: startedAt + ahead,
+    recent: { v1: row(recent.v1), v2: row(recent.v2) },
+    wellSince: wellSince && wellSince + ahead,
+    operations: operations.map((one) => ({
+      ...one,
+      since: one.since + ahead,
+      last: one.last + ahead,
+      until: one.until && one.until + ahead,
+    })),
+    watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
+    refusal: refusal && { ...refusal, at: refusal.at + ahead },
+  };
+}
+
+/** Adds up the facts of replicas, of which there is at least one; the order in which they are given changes nothing. */
+export function addFacts(
+  first: ReplicaFacts,
+  others: readonly ReplicaFacts[],
+  rule: RollbackRule,
+): FleetFacts {
+  const all = [first, ...others];
+  const wellSince = all.flatMap((one) => one.wellSince ?? []);
+  const refusals = all.flatMap(({ refusal }) => refusal ?? []);
+  const ruleBooks = [...new Set(all.map(({ ruleBook }) => ruleBook))].sort();
+  return {
+    replicas: all.length,
+    startedAt: Math.min(...all.map(({ startedAt }) => startedAt)),
+    sums: all.map(({ sums }) => sums).reduce(addSums),
+    recent: { v1: originOf(all, 'v1'), v2: originOf(all, 'v2') },
+    lastHour: {
+      requests: sumOf(all, ({ lastHour }) => lastHour.requests),
+      refused: sumOf(all, ({ lastHour }) => lastHour.refused),
+    },
+    ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),
+    operations: [
+      ...Map.groupBy(
+        all.flatMap((one) => one.operations),
+        ({ operation }) => operation,
+      ).values(),
+    ]
+      .map((troubles) => troubleOf(troubles, all, rule))
+      .sort((one, other) => one.since - other.since || (one.operation < other.operation ? -1 : 1)),
+    stats: {
+      breaker: worstOf(all.map(({ stats }) => stats.breaker)),
+      v1Breaker: worstOf(all.map(({ stats }) => stats.v1Breaker ?? 'closed')),
+      droppedLogLines: sumOf(all, ({ stats }) => stats.droppedLogLines),
+      certificates: firstToEnd(all.flatMap(({ stats }) => stats.certificates ?? [])),
+    },
+    broken: {
+      v1: sumOf(all, ({ stats }) => ((stats.v1Breaker ?? 'closed') === 'closed' ? 0 : 1)),
+      v2: sumOf(all, ({ stats }) => (stats.breaker === 'closed' ? 0 : 1)),
+    },
+    ruleBook: ruleBooks[0] ?? first.ruleBook,
+    ruleBooks,
+    ...(refusals.length === 0
+      ? {}
+      : {
+          refusal: {
+            faults: Math.max(...refusals.map(({ faults }) => faults)),
+            at: Math.min(...refusals.map(({ at }) => at)),
+          },
+        }),
+  };
+}
+
+function sumOf(all: readonly ReplicaFacts[], number: (one: ReplicaFacts) => number): number {
+  return all.reduce((sum, one) => sum + number(one), 0);
+}
+
+/** Dry runs under another rule book say nothing about those under this one. */
+function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): RequestSums {
+  const [would, added] =
+    one.would.ruleBook < other.would.ruleBook ? [other.would, one.would] : [one.would, other.would];
+  const isSame = would.ruleBook === added.ruleBook;
+  return {
+    all: one.all + other.all,
+    migrated: one.migrated + other.migrated,
+    asV2SentIt: one.asV2SentIt + other.asV2SentIt,
+    onV1: one.onV1 + other.onV1,
+    passed: one.passed + other.passed,
+    outside: one.outside + other.outside,
+    refusedByV2: one.refusedByV2 + other.refusedByV2,
+    refusedByV1: one.refusedByV1 + other.refusedByV1,
+    refusedByGateway: one.refusedByGateway + other.refusedByGateway,
+    failed: one.failed + other.failed,
+    would: {
+      ruleBook: would.ruleBook,
+      rewritten: would.rewritten + (isSame ? added.rewritten : 0),
+      unchanged: would.unchanged + (isSame ? added.unchanged : 0),
+      refused: would.refused + (isSame ? added.refused : 0),
+      refusedByBoth: would.refusedByBoth + (isSame ? added.refusedByBoth : 0),
+    },
+  };
+}
+
+/** A service's requests of all; the latest ones in a row are known only where they went alike at all replicas. */
+function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailures['v1'] {
+  const rows = all.map(({ recent }) => recent[about].inARow).filter(({ requests }) => requests > 0);
+  const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
+  return {
+    requests: sumOf(all, ({ recent }) => recent[about].requests),
+    failed: sumOf(all, ({ recent }) => recent[about].failed),
+    refused: sumOf(all, ({ recent }) => recent[about].refused),
+    inARow:
+      rows.length === 0 || !isAlike
+        ? { failed: false, requests: 0, since: 0 }
+        : {
+            failed: rows[0]?.failed === true,
+            requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+            since: Math.min(...rows.map(({ since }) => since)),
+          },
+  };
+}
+
+/** The trouble of one operation at several replicas; those at which it is not in trouble have its other requests. */
+function troubleOf(
+  troubles: readonly OperationTrouble[],
+  all: readonly ReplicaFacts[],
+  rule: RollbackRule,
+): OperationTrouble {
+  const lasting = troubles.filter(({ until }) => until === undefined);
+  const told = lasting.length === 0 ? troubles : lasting;
+  const [first] = told;
+  if (first === undefined) throw new RangeError('there is one');
+  const { operation } = first;
+  const watched = all
+    .filter(({ operations }) => !operations.some((one) => told.includes(one)))
+    .flatMap((one) => one.watched.filter((other) => other.operation === operation));
+  const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
+    [...told, ...watched].reduce((sum, one) => sum + number(one), 0);
+  const requests = add((one) => one.requests);
+  const failed = add((one) => one.failed);
+  const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
+  const isOfOne =
+    told.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
+  const until = lasting.length === 0 ? Math.max(...told.map((one) => one.until ?? one.last)) : undefined;
+  return {
+    operation,
+    kind: told.every(({ kind }) => kind === 'always') && failed === requests ? 'always' : 'more',
+    requests,
+    failed,
+    isRefusal: told.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
+    client: isOfOne ? first.client : undefined,
+    since: Math.min(
+      ...told.map(({ since }) => since),
+      ...watched.flatMap((one) => (one.failed > 0 ? one.since : [])),
+    ),
+    last: Math.max(...told.map(({ last }) => last), ...watched.flatMap(({ last }) => last ?? [])),
+    until,
+    before,
+    evidence: evidenceOf(before, { requests, failed }, rule),
+  };
+}
+
+const CIRCUITS = ['open', 'probing', 'closed'] as const;
+
+function worstOf(states: readonly GatewayStats['breaker'][]): GatewayStats['breaker'] {
+  return CIRCUITS.find((state) => states.includes(state)) ?? 'closed';
+}
+
+/** Of each use the certificate that ends first. */
+function firstToEnd(
+  certificates: NonNullable<GatewayStats['certificates']>,
+): NonNullable<GatewayStats['certificates']> {
+  const first = new Map<string, (typeof certificates)[number]>();
+  for (const one of certificates) {
+    const known = first.get(one.use);
+    if (known === undefined || one.notAfter < known.notAfter) first.set(one.use, one);
+  }
+  return [...first.values()].sort((one, other) => (one.use < other.use ? -1 : 1));
+}

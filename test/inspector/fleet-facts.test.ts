@@ -1,0 +1,211 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { conditionsOf } from '../../src/inspector/conditions.ts';
+import {
+  addFacts,
+  type FleetFacts,
+  printFacts,
+  readFacts,
+  type ReplicaFacts,
+} from '../../src/inspector/fleet-facts.ts';
+import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
+import { History } from '../../src/rewrite-log/history.ts';
+import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
+
+const START = Date.UTC(2026, 10, 29, 8);
+const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
+const HOUR = 3_600_000;
+
+/** What a replica knows that saw such statuses of one operation, a second apart. */
+function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, client = ACME): ReplicaFacts {
+  const [judge, history, health] = [new AnswerJudge(), new History(), new OperationHealth()];
+  let now = START;
+  for (const status of statuses) {
+    now += 1000;
+    const entry = { ...sampleEntry(1, now), operation: 'order_floor_plan', client, status } as const;
+    const answer = judge.judge(entry);
+    history.add(entry, now, answer);
+    health.add(entry, now, answer);
+  }
+  health.watch(['order_floor_plan'], now);
+  return {
+    startedAt: START,
+    sums: history.sums,
+    recent: history.recentFailures(now, 2),
+    lastHour: history.hourOfV2(now),
+    wellSince: health.wellSince,
+    operations: health.troubles(now),
+    watched: health.watched,
+    stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
+    ruleBook: 'one',
+    refusal: undefined,
+    ...more,
+  };
+}
+
+function added(...all: readonly ReplicaFacts[]): FleetFacts {
+  const [first, ...others] = all;
+  return addFacts(first ?? expect.fail('there is one'), others, DEFAULT_ROLLBACK);
+}
+
+/** The conditions of all replicas, but for those that are well. */
+function told(...all: readonly ReplicaFacts[]): readonly string[] {
+  const facts = added(...all);
+  return conditionsOf({
+    ...facts,
+    refusal: facts.refusal,
+    fleet: { ...facts, silent: [] },
+    names: new Map([[ACME, 'acme']]),
+    now: START + 60_000,
+    rollout: { ...sampleRollout(), rollbacks: [], brownouts: [] },
+  }).flatMap(({ level, sentence, isRepeated }) =>
+    (level === 'bad' || level === 'note') && isRepeated !== true ? [`${level}: ${sentence}`] : [],
+  );
+}
+
+const times = (status: number, count: number): readonly number[] =>
+  Array.from({ length: count }, () => status);
+const WELL = replica(times(201, 20));
+
+describe('the facts of replicas', () => {
+  test.each<[name: string, all: readonly ReplicaFacts[], conditions: readonly string[]]>([
+    ['all are well', [WELL, WELL, WELL], []],
+    [
+      'an operation fails at all of them',
+      [
+        replica([...times(201, 20), ...times(500, 9)]),
+        replica([...times(201, 30), ...times(500, 6)], {}, OTHER),
+      ],
+      [
+        'bad: order_floor_plan fails: 15 of 15 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 50 failed.',
+      ],
+    ],
+    [
+      'it fails at one of them, for a client of its own, and the other has not seen it',
+      [replica([...times(201, 20), ...times(500, 9)]), replica([])],
+      [
+        'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:00:21.000Z, all of acme. Before that, 0 of 20 failed.',
+      ],
+    ],
+    [
+      'it fails at one, and too few failed at the other to judge by',
+      [replica([...times(201, 20), ...times(500, 9)]), replica([...times(201, 30), ...times(500, 3)])],
+      [
+        'bad: order_floor_plan fails: 12 of 12 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 50 failed.',
+      ],
+    ],
+    [
+      'it fails at one, and is over at the other',
+      [
+        replica([...times(201, 20), ...times(500, 9)]),
+        replica([...times(201, 20), ...times(500, 7), ...times(201, 25)]),
+      ],
+      [
+        'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:00:21.000Z, all of acme. Before that, 7 of 72 failed.',
+      ],
+    ],
+    [
+      'it was over at both',
+      [
+        replica([...times(201, 20), ...times(500, 7), ...times(201, 25)]),
+        replica([...times(201, 20), ...times(500, 8), ...times(201, 25)]),
+      ],
+      [
+        'note: order_floor_plan failed: 15 of 15 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:00:29.000Z, all of acme. Before that, 0 of 40 failed.',
+      ],
+    ],
+    [
+      'the circuit is open at one',
+      [{ ...WELL, stats: { breaker: 'open', droppedLogLines: 0 } }, WELL, WELL],
+      [
+        'bad: V2 keeps failing, so the circuit is open at 1 of 3 replicas: requests to it get 503 until it responds to a probe. 0 of 60 requests to V2 failed in the last two minutes.',
+      ],
+    ],
+    [
+      'the circuit is open at all',
+      [
+        { ...WELL, stats: { breaker: 'open', droppedLogLines: 0 } },
+        { ...WELL, stats: { breaker: 'probing', droppedLogLines: 0 } },
+      ],
+      [
+        'bad: V2 keeps failing, so the circuit is open: requests to it get 503 until it responds to a probe. 0 of 40 requests to V2 failed in the last two minutes.',
+      ],
+    ],
+    [
+      'one refused its rule book',
+      [WELL, { ...WELL, refusal: { faults: 2, at: START } }],
+      ['bad: The rule book on disk has 2 faults and was refused; the one before it, one, stays in force.'],
+    ],
+    [
+      'one has another rule book',
+      [WELL, { ...WELL, ruleBook: 'another' }],
+      ['note: Replicas have different rule books in force: another, one.'],
+    ],
+    [
+      'both lost lines of their logs',
+      [2, 3].map((droppedLogLines) => ({ ...WELL, stats: { breaker: 'closed', droppedLogLines } })),
+      [
+        'note: 5 lines of the rewrite log were lost since the start, because its reader was too slow; reports from it have gaps.',
+      ],
+    ],
+    [
+      'their certificates end at different times',
+      [2, 1].map((days) => ({
+        ...WELL,
+        stats: {
+          breaker: 'closed',
+          droppedLogLines: 0,
+          certificates: [{ use: 'clients', notAfter: START + days * 24 * HOUR + 60_000 }],
+        },
+      })),
+      [
+        'note: The certificate for clients ends at 2026-11-30T08:01:00.000Z, in 24 hours; renew its file, and the running gateway reads it again.',
+      ],
+    ],
+  ])('where %s', (_, all, conditions) => {
+    expect(told(...all)).toEqual(conditions);
+    // Each of them says the same, whoever is asked.
+    expect(told(...all.toReversed())).toEqual(conditions);
+  });
+
+  test('are sums of what each counted', () => {
+    const [one, other] = [replica([...times(201, 20), 404, ...times(500, 9)]), replica(times(201, 7))];
+    const { sums, lastHour, recent, replicas } = added(one, other);
+    expect(sums).toMatchObject({ all: 37, migrated: 37, failed: 9, refusedByV2: 1 });
+    expect([lastHour, replicas]).toEqual([{ requests: 37, refused: 1 }, 2]);
+    expect(recent.v2).toMatchObject({ requests: 37, failed: 9, refused: 0 });
+    // Some of the last ones failed, and others did not.
+    expect(recent.v2.inARow.requests).toBe(0);
+  });
+
+  test('are the same in whatever order they are added', () => {
+    const statuses = fc.array(fc.constantFrom(201, 201, 201, 404, 422, 500), { maxLength: 60 });
+    fc.assert(
+      fc.property(fc.array(statuses, { minLength: 2, maxLength: 4 }), (all) => {
+        const replicas = all.map((one, at) => replica(one, {}, at % 2 === 0 ? ACME : OTHER));
+        expect(added(...replicas.toReversed())).toEqual(added(...replicas));
+      }),
+    );
+  });
+
+  test('have the times of their reader, whatever the clock of their writer says', () => {
+    const facts = replica([...times(201, 20), ...times(500, 9)], { refusal: { faults: 1, at: START } });
+    const now = START + 60_000;
+    const read = readFacts(printFacts(facts, now), now + HOUR);
+    expect(read?.startedAt).toBe(START + HOUR);
+    expect(read?.refusal?.at).toBe(START + HOUR);
+    expect(read?.operations[0]?.since).toBe(START + 21_000 + HOUR);
+    expect(read?.recent.v2.inARow.since).toBe(START + 21_000 + HOUR);
+    expect(readFacts(printFacts(facts, now), now)).toEqual(JSON.parse(JSON.stringify(facts)));
+  });
+
+  test.each(['', '{', 'null', '[]', '{"format":2,"now":1,"facts":{}}'])(
+    'in another form are none: %j',
+    (text) => {
+      expect(readFacts(text, 0)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Overview, Status } from '../../src/inspector/api.ts';
+import { commandRuns } from '../support/command-runs.ts';
+import { inspectGateway, type InspectedGateway } from '../support/inspected-gateway.ts';
+import { ok, rawServer } from '../support/raw-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+test('replicas that share a store say the same of all: on each page, in /status, and in the command', async () => {
+  let isDown = false;
+  const v2 = await rawServer((socket) =>
+    socket.write(isDown ? 'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n' : ok()),
+  );
+  const flags = {
+    upstream: v2.origin,
+    store: `file:${join(temporaryFolder('fleet-verdict'), 'store')}`,
+    breaker: 'off',
+  };
+  const gateways = await Promise.all([inspectGateway(flags), inspectGateway(flags)]);
+  const [a, b] = gateways;
+  onTestFinished(async () => {
+    await Promise.all(gateways.map((one) => one.stop()));
+  });
+  const order = async (gateway: InspectedGateway, times: number): Promise<void> => {
+    for (let sent = 0; sent < times; sent += 1)
+      await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}');
+  };
+  const statusOf = (gateway: InspectedGateway): Promise<Status> => gateway.readJson<Status>('/status');
+  const saysAll = async (words: RegExp): Promise<boolean> => {
+    const [one, other] = await Promise.all(
+      gateways.map(async (gateway) => (await statusOf(gateway)).verdict),
+    );
+    return words.test(one?.sentence ?? '') && one?.sentence === other?.sentence;
+  };
+  await order(a, 20);
+  await order(b, 10);
+  await until(() => saysAll(/^All well for less than a minute at 2 replicas\.$/));
+  isDown = true;
+  // One replica alone saw too few failures to judge by them.
+  await order(b, 3);
+  await order(a, 9);
+  await until(() =>
+    saysAll(/^create_client fails: 12 of 12 requests since \S+Z\. Before that, 0 of 30 failed\.$/),
+  );
+  // What fails at one counts at both from then on.
+  await order(b, 4);
+  await until(() => saysAll(/^create_client fails: 16 of 16 requests since/));
+  const [one, other] = await Promise.all(gateways.map(statusOf));
+  expect(one?.conditions).toEqual(other?.conditions);
+  expect(one?.verdict.evidence).toMatchObject({
+    now: { requests: 16, failures: 16 },
+    before: { requests: 30 },
+  });
+  for (const gateway of gateways) {
+    const { verdict, state, whose } = await gateway.readJson<Overview>('/overview');
+    expect(verdict).toEqual(one?.verdict);
+    expect(state).toBe('46 requests: 46 migrated, 16 failed.');
+    expect(whose).toMatch(/^Counted by 2 replicas since /);
+  }
+  const told = await commandRuns(gateways.map(({ adminOrigin }) => ['status', '--admin', adminOrigin]));
+  for (const { code, out } of told) {
+    expect(code).toBe(1);
+    expect(out).toContain(one?.verdict.sentence ?? 'told');
+  }
+}, 120_000);
