@@ -2,7 +2,7 @@ import type { CorsOrigins } from '../rules/rule-book.ts';
 import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
 import { namesIn } from '../migrate/preflight.ts';
 
-/** Maximum number of origins that are remembered; the one that was learnt first is forgotten first. */
+/** Maximum origins to remember; beyond it, the gateway forgets the one that it learned first. */
 const MAX_ORIGINS = 1000;
 
 /** Maximum number of methods, and of names of fields, that are remembered for an origin. */
@@ -50,7 +50,7 @@ export interface PreflightQuestion {
  */
 export class CrossOrigin {
   private readonly permissions = new Map<string, Permission>();
-  /** What the last service that allowed `*` lets everybody do. */
+  /** The permission for pages of every origin, from the last service that answered with `*`. */
   private ofAll: Permission | undefined;
 
   /** Learns from the response of a service to a request from `origin`; `question` is what a preflight asked. */
@@ -87,7 +87,7 @@ export class CrossOrigin {
   /** Returns the fields by which the pages of `origin` can read a response of the gateway's own. */
   fieldsFor(origin: string, declared?: CorsOrigins): readonly string[] {
     const permission = this.of(origin, declared);
-    // Whoever caches the response has to know that others get other fields.
+    // Tells caches that pages of other origins get other fields.
     if (permission === undefined) return VARY;
     return [
       ...originFields(permission),
@@ -124,13 +124,13 @@ export class CrossOrigin {
     ];
   }
 
-  /** V2's own word comes first; what an operator has declared holds where there is none, and what V2 lets everybody do for the rest. */
+  /** The permission of an origin: what a service answered it, else what the rule book declares, else what a service allows every origin. */
   private of(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
     return this.permissions.get(origin) ?? declaredPermission(origin, declared) ?? this.ofAll;
   }
 }
 
-/** What an operator lets the pages of an origin do: a preflight is allowed for a response that is the gateway's, so that it can be read. */
+/** The permission that the rule book declares for an origin. It lets a page read the responses that the gateway itself makes. */
 function declaredPermission(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
   if (declared === undefined) return undefined;
   const isNamed = declared.origins.includes(origin);
@@ -142,7 +142,7 @@ function declaredPermission(origin: string, declared: CorsOrigins | undefined): 
     methods: NONE,
     fields: NONE,
     isDeclared: true,
-    // The service, once it is back, is asked again.
+    // Browsers must ask the service again once it is back.
     maxAge: '0',
     isPrivateNetwork: false,
   };
@@ -160,7 +160,10 @@ function originFields({ allowOrigin, hasCredentials }: Permission): readonly str
   ];
 }
 
-/** Many services name only what was asked for, so that permissions add up; what is refused now was allowed before a change. */
+/**
+ * Learns from the response to a preflight. Many services name only the method and fields that were asked for, so the answers add up; a name
+ * that was asked for and is not in the answer is forgotten.
+ */
 function learnPreflight(
   permission: LearntPermission,
   headers: HeaderList,

@@ -16,12 +16,13 @@ export interface MemoryOwner extends OpenExchange {
   guarded(next: () => void): void;
 }
 
-/** What the memory of an exchange is a part of. */
+/** What the memories of all exchanges share. */
 type SharedMemory = Pick<GatewayContext, 'budget' | 'bodyMemory' | 'slowClients'>;
 
 /**
- * The memory of one exchange: the bytes that it has reserved in the budget of all, the buffers of its bodies, and the pieces of work that
- * read them in other threads. The reservation ends with the exchange, and the buffers once it is logged; while work goes on, both stay.
+ * The memory of one exchange: the bytes that it has reserved in the gateway's budget, the buffers of its bodies, and the work on them in
+ * other threads. The gateway gives back the reservation when the exchange ends, and the buffers when it is logged; while a thread works on
+ * a body, both wait for it.
  */
 export class ExchangeMemory implements CollectorMemory {
   /** True once the exchange needed more than the budget has for all exchanges together. */
@@ -85,7 +86,7 @@ export class ExchangeMemory implements CollectorMemory {
     return true;
   }
 
-  /** Takes bytes of those; false when there are too few left. */
+  /** Takes bytes from those that `reserveAhead` reserved; false when too few are left. */
   takeAhead(bytes: number): boolean {
     if (this.ahead === 0 || this.aheadLeft < bytes) return false;
     this.aheadLeft -= bytes;
@@ -136,7 +137,7 @@ export class ExchangeMemory implements CollectorMemory {
     }
   }
 
-  /** The exchange is over: gives what it has reserved back to the budget, unless work goes on, which then does so itself. */
+  /** Gives the reservation back to the budget when the exchange is over. While a thread works on a body, the end of its work does that. */
   end(): void {
     if (this.workInProgress > 0) return;
     const { budget } = this.shared;
@@ -167,7 +168,7 @@ export class ExchangeMemory implements CollectorMemory {
     this.acquired = [];
   }
 
-  /** Nobody reads the bodies any more: releases all buffers, unless work goes on, which keeps them. */
+  /** Releases all buffers, once no code reads the bodies any more, except while a thread works on them. */
   releaseAll(): void {
     if (this.workInProgress > 0) return;
     for (const buffer of this.acquired) this.shared.bodyMemory.release(buffer);

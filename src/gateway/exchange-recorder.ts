@@ -114,7 +114,7 @@ export class ExchangeRecorder {
       headers: this.exchange.framedFields ?? this.clientHead.headers,
     };
     const captured: CapturedExchange = {
-      // Whoever is not known by a key is not traced, and the kernel need not be asked for the address.
+      // The address is kept only for a client with a key: asking the kernel for it takes time.
       remote: entry.client === undefined ? undefined : this.exchange.remote,
       secrets: this.secrets,
       v1Request: { method, target, headers, ...this.observedRequestBody() },
@@ -128,7 +128,7 @@ export class ExchangeRecorder {
     this.observer.observe(entry, captured);
   }
 
-  /** True for a response whose body is not worth a copy: only failures are captured, and it is none. */
+  /** True for a response that succeeded where only failures are captured: nothing needs a copy of its body. */
   private isOrdinary(status: number | undefined): boolean {
     return this.level === 'failure' && status !== undefined && status < 400;
   }

@@ -15,8 +15,8 @@ export interface BodyParts extends AsyncIterable<Uint8Array> {
   /** Bytes so far of a body that is not the client's own, and whose length is not known. */
   readonly sentBytes?: number;
   /**
-   * Lets the platform write all of it to a stream, without anybody reading it here; rejects when either side breaks. `isOver` tells whether
-   * the request has ended by itself. Undefined where some of it was read.
+   * Lets the platform write the whole body to a stream, so that the gateway does not read it; rejects when either side breaks. `isOver`
+   * returns true once the request has ended by itself. Undefined if the gateway has read some of the body.
    */
   pass?(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> | undefined;
 }
@@ -25,7 +25,7 @@ export interface BodyParts extends AsyncIterable<Uint8Array> {
 export interface ClientPace {
   /** True while the exchange waits for nothing but its client: to read more of the response, or to send more of the body. */
   readonly awaitsClient: boolean;
-  /** Bytes that the client has still to read, or to send; infinite where that is unknown. */
+  /** Bytes that the client has yet to read or to send; infinite if that is unknown. */
   readonly rest: number;
   /** Bytes that the client has sent, and that were handed to it. */
   readonly moved: number;
@@ -66,11 +66,11 @@ export interface Exchange {
   readonly signal?: AbortSignal;
   /** The fields of the response's head where its framing left some out; undefined where it did not. */
   readonly framedFields?: HeaderList | undefined;
-  /** True once the head of a response is sent that has no content, whatever V2 sends. */
+  /** True once the gateway has sent a head whose response has no content: it then drops the body that V2 may send. */
   readonly dropsContent?: boolean;
   /** How its client sends and reads; absent where the platform does not tell. */
   readonly pace?: ClientPace;
-  /** What it shares with other exchanges of its client: an HTTP/2 connection. */
+  /** The HTTP/2 connection that carries it and other exchanges of its client; absent for HTTP/1. */
   readonly carrier?: object;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
@@ -82,9 +82,9 @@ export interface Exchange {
   /** Reads the whole body into `memory` and calls `handler.onWholeBody`, unless `handler.acceptChunk` stops it. */
   collect(memory: CollectorMemory): void;
   /**
-   * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body is whole. With
-   * the lifetime `exchange` nobody reads that after the exchange: its memory may be used again. A body that goes on `at-once` is not
-   * read ahead: each part of it may be awaited.
+   * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body arrives whole. The
+   * lifetime `exchange` promises that no code reads it after the exchange, so that its memory can be used again. `at-once` reads nothing
+   * ahead, because the origin may wait for each part.
    */
   open(lifetime?: 'exchange', forwarding?: 'at-once'): void;
 
@@ -95,8 +95,8 @@ export interface Exchange {
   /** Sends a chunk of the response body; false signals backpressure until `handler.drained`. With `isLast`, `end` follows at once. */
   data(chunk: Uint8Array, isLast?: boolean): boolean;
   /**
-   * Leaves the body of the response to the platform, between `head` and `end`; the promise is settled when it was sent, or broke on either
-   * side. Absent or undefined where it has to come as chunks.
+   * Lets the platform send the body of the response, between `head` and `end`; the promise settles when it is sent, or when either side
+   * breaks. Absent, or undefined, if the gateway has to send it in chunks.
    */
   pass?(body: ReadableStream<Uint8Array>): Promise<void> | undefined;
   /** Ends the response, with trailers if the client can read them. */

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { Failure, failure, type FailureCode, failureIn, type FailureRow } from '../migrate/failure.ts';
 
-/** The code of a failure that only a gateway has, with connections, clients and reports of its own: the library does not carry them. */
+/** The code of a failure that only a gateway can have, because it has connections, clients and reports. The library leaves these out. */
 export type GatewayFailureCode = keyof typeof FAILURES;
 
 const FAILURES = {

@@ -35,7 +35,7 @@ export class ForwardedRequest implements UpstreamRequest {
     fields: ForwardedFields,
     target: string,
     body: Body,
-    /** That of the client, unless its operation has another one at V2. */
+    /** The client's method, unless V2 has the operation under another one. */
     method = received.exchange.method,
   ) {
     const { exchange, head } = received;
@@ -79,7 +79,7 @@ export class ForwardedRequest implements UpstreamRequest {
   }
 }
 
-/** True for a body that is made of the client's as it comes. */
+/** True for a body that the gateway rewrites while the client sends it. */
 function isOther(body: Body): boolean {
   return body !== null && !(body instanceof Uint8Array) && body.sentBytes !== undefined;
 }

@@ -73,19 +73,19 @@ export interface GatewayParts {
   /** Memory for bodies, used again and again; without it, each has new memory. */
   readonly bodyMemory?: CollectorMemory | undefined;
   readonly decode: DecodeBody;
-  /** Hashes bodies that came with a digest; without it, nobody judges them. */
+  /** Hashes bodies that came with a digest; without it, the gateway does not check digests. */
   readonly hash?: HashBody | undefined;
   /** Gives rewritten responses the coding that V2 sent them in; without it, they have none. */
   readonly encode?: EncodeBody | undefined;
   /** Decodes bodies that arrive in parts; without it, the platform's streams do. */
   readonly openDecoder?: OpenDecoder | undefined;
-  /** Returns what the first bytes of a body with a content coding say, as far as that can be read; undefined where nothing can look. */
+  /** Decodes the first bytes of a body with a content coding, as far as that works; absent on platforms that cannot. */
   readonly peek?: ((coding: Coding, begin: Uint8Array) => Uint8Array) | undefined;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
   /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
-  /** Delivers the webhooks of rule books; without it, there are none. */
+  /** Delivers the webhooks of rule books; without it, the gateway has none. */
   readonly webhooks?: Webhooks | undefined;
   /** Derives V1's description from V2's; without it, that is done at once. */
   readonly describe?: Describe | undefined;
@@ -139,7 +139,7 @@ export class GatewayContext {
   readonly descriptions: DescriptionCache;
   /** What the services let the pages of other origins do. */
   readonly crossOrigin = new CrossOrigin();
-  /** The fields that tell of this hop. */
+  /** The fields that name this hop: `Via`, and `Date` for a response without one. */
   readonly hopFields: HopFields;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
@@ -194,7 +194,7 @@ export class GatewayContext {
     this.rollout = parts.rollout ?? new BookModes();
   }
 
-  /** A service with a circuit and a budget of its own; `host` is that of a subscriber, for the operator. */
+  /** Creates an origin, with its own circuit breaker and retry budget; `host` names a subscriber to the operator. */
   originOf(version: Origin['version'], { upstream, path, hosts }: OriginParts, host?: string): Origin {
     const { now } = this.parts;
     upstream.onShort = (connections, count) => this.slowClients.relieve(upstream, connections, count);
@@ -212,7 +212,9 @@ export class GatewayContext {
     if (notice !== undefined) this.parts.onNotice?.(notice);
   }
 
-  /** Tells the operator, once per rule book, that newcomers are served since nobody can say who is one. */
+  /**
+   * Tells the operator, once for each rule book, that the gateway serves newcomers because its list of clients is too young to tell them.
+   */
   tellUnlearned({ rollout, hash }: RuleBook, since: number | undefined): void {
     const { newcomers } = rollout ?? {};
     if (newcomers === undefined || since === undefined || isLearned(newcomers, since)) return;
@@ -241,7 +243,7 @@ export interface ReceivedRequest {
   readonly head: RequestHead;
   readonly rules: CompiledRuleBook;
   readonly decision: Decision;
-  /** Why the gateway does not serve it now, whatever the decision. */
+  /** Why the gateway refuses the request now, before its decision counts. */
   readonly refusal?: Failure;
   /** Monotonic clock in milliseconds when the head was complete. */
   readonly started: number;
@@ -277,7 +279,7 @@ export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): 
   return clientKeys.of(head, exchange.target, decision.route === 'pass');
 }
 
-/** The client of a request, as it is told from others when something is short. */
+/** The identity by which the gateway tells the client of a request from others when places, connections or memory are short. */
 export function identityOf(
   { exchange, head }: ReceivedRequest,
   key: string | undefined,
@@ -288,14 +290,14 @@ export function identityOf(
   const told = isProxied
     ? forwardedClient(head.forwardedHeaders, (address) => proxies.has(address))
     : undefined;
-  // The connection of a proxy is that of all its clients.
+  // All clients of a proxy share its connection, so it tells none of them from the others.
   return [key, networkOf(told ?? remote), isProxied ? undefined : carrier];
 }
 
 /** Maximum number of addresses that are remembered; beyond it all are forgotten: a single client may have a whole `/64`. */
 const MAX_ADDRESSES = 1024;
 
-/** The peers whose `Forwarded` and similar fields are kept. Whether an address is one of them never changes, and is remembered. */
+/** The peers whose `Forwarded` and similar fields are kept. The answer for an address never changes, so the class remembers it. */
 export class TrustedProxies {
   private readonly ranges: readonly AddressRange[];
   private readonly known = new Map<string, boolean>();

@@ -208,14 +208,14 @@ function serveClient(gateway: Gateway, received: ReceivedRequest, decision: Migr
   }
 }
 
-/** What is known of a client where that matters; undefined where it does not. */
+/** Returns whether the client used V1 before; undefined if no rule about newcomers needs to know. */
 function standingOf(
   gateway: GatewayContext,
   { rules, exchange }: ReceivedRequest,
   client: string | undefined,
 ): Standing | Promise<Standing> | undefined {
   const { rollout } = rules.ruleBook;
-  // Without a key nobody can be known.
+  // The list has clients by the hash of their key.
   if (rollout === undefined || client === undefined) return undefined;
   return mayBeNew(rollout, client, exchange.method) ? gateway.knownClients.standing(client) : undefined;
 }
@@ -259,7 +259,7 @@ function serveV1(
   });
 }
 
-/** The newcomer that the client of a request is; undefined for one that may use V1 as before. */
+/** Returns the judgement of a client that is new to V1; undefined for one that may use V1. */
 function newcomerIn(
   gateway: GatewayContext,
   { rules, time }: ReceivedRequest,
@@ -301,7 +301,7 @@ function routingOf(
   return { subject, routed: chooseMode(gateway.rollout.modes(rules.ruleBook), subject) };
 }
 
-/** The mode that serves a request: the one that is set, as far as this request allows it. */
+/** The mode that serves a request: the one that is set, unless this request rules it out, as a POST rules out a comparison. */
 function modeFor(
   gateway: Gateway,
   received: ReceivedRequest,

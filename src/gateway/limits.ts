@@ -19,7 +19,10 @@ export class BufferBudget {
     return true;
   }
 
-  /** True when `bytes`, for all copies or for `copies`, fit into a share of the limit, beside what is held. */
+  /**
+   * True when `copies` times `bytes` (as many as a body can have, by default) fit into a share of the limit, beside the bytes that are
+   * held.
+   */
   fits(bytes: number, share: number, copies = this.copies): boolean {
     return this.held + bytes * copies <= this.limit * share;
   }
@@ -41,7 +44,7 @@ export interface WatchedExchange {
   readonly progress: number;
   /** Milliseconds that the client may take to read the rest of the response. */
   readonly readingMs: number;
-  /** Ends the exchange, whatever the state of its two sides, and frees its slot. */
+  /** Ends the exchange in any state of its two sides, and frees its slot. */
   abandon(): void;
 }
 

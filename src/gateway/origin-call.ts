@@ -18,14 +18,14 @@ export interface CallOwner extends OnError {
   /** The origin that it is for: the same for all attempts. */
   readonly origin: Origin;
   readonly gateway: { readonly parts: GatewayParts; notify(notice: GatewayNotice): void };
-  /** Sends the request again after a delay, unless nobody waits for it any more. */
+  /** Sends the request again after a delay, unless the exchange has ended meanwhile. */
   sendAgain(request: UpstreamRequest): void;
 }
 
 /**
  * The call of an exchange to its origin: all attempts to send one request, with what the circuit and the retry budget learn from them. It
- * stands between upstream and exchange, so that a bug behind it ends this exchange and not the process, and keeps the copy of what the
- * service itself sends.
+ * takes the upstream's calls for the exchange: where one of them throws, it ends the exchange, and the process goes on. It also keeps the
+ * copy of the service's own response.
  */
 export class OriginCall implements UpstreamReceiver {
   /** Number of times that the request was sent. */
@@ -132,7 +132,7 @@ export class OriginCall implements UpstreamReceiver {
     if (this.isProbe) this.owner.origin.breaker.probeOver();
   }
 
-  // What the upstream tells.
+  // Called by the upstream.
 
   get borrowsParts(): boolean {
     return this.receiver?.borrowsParts === true;

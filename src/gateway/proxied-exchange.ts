@@ -48,7 +48,7 @@ const AHEAD_BYTES = 256 * 1024;
 export interface Mode<Served = ProxiedExchange> {
   /** Begins: responds, sends a request, or reads the body first, with `collect` or `open`. */
   request(exchange: Served): void;
-  /** Returns what receives the origin's response: the exchange itself, for one that goes to the client as it comes. */
+  /** Returns the receiver of the origin's response; the exchange itself forwards it to the client unread. */
   response(exchange: Served): UpstreamReceiver;
   /** Called when the client has its response: true where more follows, and ends with `finish`, for which the log entry waits. */
   after(exchange: Served): boolean;
@@ -139,7 +139,7 @@ export class ProxiedExchange
     exchange.attach(new HandlerBoundary(this));
   }
 
-  /** Serves the request, unless it is `refused` whatever its mode. */
+  /** Serves the request by its mode, or refuses it with `refused`. */
   begin(refused?: Failure): void {
     if (refused === undefined) this.guarded(() => this.mode.request(this));
     else this.refuse(refused);
@@ -209,7 +209,7 @@ export class ProxiedExchange
     this.respond(refused.status, headers, body);
   }
 
-  /** Responds to a preflight from what the services have allowed before: its page then reads why there is no service. */
+  /** Answers a preflight by what the services allowed before, so that the page can send its request, and read why no service answers it. */
   private answerPreflight(): boolean {
     const { origin } = this.received.head;
     const question = this.preflight;
@@ -308,7 +308,7 @@ export class ProxiedExchange
   /** Sends the request, or refuses it while the circuit of the origin is open. */
   send(request: UpstreamRequest): void {
     if (this.settled) return;
-    // The client has cancelled it, and nobody has said so yet: HTTP/2 may bring a request and its reset in one read.
+    // The client has cancelled the request: HTTP/2 can bring a request and its reset in one read, before the exchange hears of the reset.
     if (this.received.exchange.isGone === true) {
       if (this.attempts === 0) this.entry.sent = false;
       this.disconnected();
@@ -495,14 +495,16 @@ export class ProxiedExchange
     else this.finish();
   }
 
-  /** Work that may outlast the response has ended: the exchange ends, or goes on, if the client has its response. */
+  /**
+   * Called when work ends that may outlast the response: once the client has its response, begins what follows it, or ends the exchange.
+   */
   workEnded(): void {
     if (this.isFlushed) this.flushed();
   }
 
   // The origin's side.
 
-  /** Parts go straight to the client; whoever keeps one copies it. */
+  /** Parts go straight to the client; code that keeps one copies it. */
   get borrowsParts(): boolean {
     return this.received.exchange.borrowsChunks === true;
   }
@@ -639,14 +641,14 @@ export class ProxiedExchange
     return head.forwarded?.(this.gateway.hopFields) ?? this.editedHead(head);
   }
 
-  /** Returns it where fields may change other than those of the hop. */
+  /** Returns the head with changed fields, where more than those of the hop may change. */
   protected editedHead({ status, reason, headers, lines, is10 }: ResponseHead): ResponseHead {
     const forwarded = this.responseHeaders(endToEnd(headers, true));
     this.gateway.hopFields.addTo(forwarded, is10);
     return { status, reason, headers: forwarded, lines };
   }
 
-  /** Returns the header fields of the response for the client, as a list of their own. */
+  /** Returns the header fields of the response for the client, in a new list. */
   protected responseHeaders(headers: HeaderList): string[] {
     return [...headers];
   }

@@ -141,13 +141,15 @@ export class CircuitBreaker {
   }
 }
 
-/** The idempotent methods (RFC 9110 §9.2.2). An unusual one, such as REPORT, is none: nobody here knows what a service does with it. */
+/**
+ * The idempotent methods (RFC 9110 §9.2.2). Others, such as REPORT, do not count: the gateway does not know what a service does with them.
+ */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
 /**
- * True for a request that may be carried out twice, and can be: its method is idempotent, and its body is there to be read again. A POST or
- * PATCH is never sent twice (RFC 9110 §9.2.2), because an order must not be placed twice. The upstream asks this too: it sends any other
- * request only on a connection that the origin is not about to close.
+ * True for a request that the gateway may send twice: its method is idempotent, and the gateway still has its body. It never sends a POST
+ * or PATCH twice (RFC 9110 §9.2.2), because V2 must not place an order twice. The upstream also calls this: it sends a request that it must
+ * not repeat only on a connection that the origin is not about to close.
  */
 export function mayRepeat(method: string, isBodyKept: boolean): boolean {
   return isBodyKept && IDEMPOTENT.has(method);

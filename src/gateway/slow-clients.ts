@@ -38,7 +38,7 @@ export interface OpenExchange {
   giveWay(shortage: Shortage): void;
 }
 
-/** What the deciding place works with. */
+/** What {@link SlowClients} needs of the gateway. */
 export interface SlowClientsParts {
   readonly exchanges: Iterable<OpenExchange>;
   readonly budget: BufferBudget;
@@ -57,7 +57,7 @@ const YOUNG_MS = 250;
 /** Milliseconds for which an order of candidates is used, and after which one without a candidate is made anew. */
 const ORDER_MS = 250;
 const RETRY_MS = 10;
-/** Seconds that a client must still take to be slow: what is over sooner frees its place by itself. */
+/** A client is slow if its rest takes more seconds than this; a faster one soon frees its place by itself. */
 const SLOW_SECONDS = 1;
 /** Bytes that are assumed to be missing of a response of unknown length. */
 const UNKNOWN_REST_BYTES = 1024 * 1024;
@@ -80,18 +80,18 @@ interface Candidate {
   /** The weight of its client, or 0 within its share. */
   readonly excess: number;
   readonly seconds: number;
-  /** True while it is too new to be measured: it ends only for a lighter client. */
+  /** True while the exchange is too new to have a rate: it then ends only to make room for a lighter client. */
   readonly isYoung: boolean;
 }
 
 /**
  * The one place that decides which exchanges end when places for requests, connections to an origin or memory are short. Only those end
- * that wait for nothing but their client: to read its response, or to send the rest of its body. First come those of clients with more
- * than their share, and then those that would take longest: the slowest readers of the largest responses.
+ * that wait for nothing but their client: to read its response, or to send the rest of its body. First come those of clients with more than
+ * their share, and then those that would take longest: the slowest readers of the largest responses.
  *
- * Nothing is kept of an exchange while nothing is short. The weight of a client is the sum of its counts: exchanges with its key, its
- * address (a network of 64 bits with IPv6) and its HTTP/2 connection. So a client weighs much with many connections, with many keys at
- * one address, and with one key at many addresses; who shares an address with it weighs less.
+ * While nothing is short, the class keeps nothing about exchanges. The weight of a client is the sum of its counts: exchanges with its key,
+ * its address (a network of 64 bits with IPv6) and its HTTP/2 connection. So a client weighs much with many connections, with many keys at
+ * one address, and with one key at many addresses; a client that only shares its address weighs less.
  */
 export class SlowClients {
   private readonly parts: SlowClientsParts;
@@ -308,7 +308,7 @@ class Weights {
   /** The weight of a client: the sum of its counts. */
   of([key, address, connection]: ClientIdentity): number {
     const [keys, addresses, connections] = this.counts;
-    // Clients without a key are one by their key, and those of HTTP/1.1 have a connection for each exchange.
+    // All clients without a key count as one key; with HTTP/1.1 each exchange has a connection, which counts one.
     const ofKey = keys.get(key) ?? 0;
     const ofConnection = connection === undefined ? 1 : (connections.get(connection) ?? 0);
     return ofKey + (addresses.get(address) ?? 0) + ofConnection;
@@ -319,7 +319,7 @@ function increment<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Bits of an IPv6 address that tell no clients apart: each has a network of 64 bits. */
+/** Low bits of an IPv6 address that do not tell clients apart, because each client has a network of 64 bits. */
 const HOST_BITS = 64n;
 
 /** The address of a client as it counts: the network, with IPv6. */

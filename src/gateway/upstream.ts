@@ -35,13 +35,13 @@ export function withHeaders(request: UpstreamRequest, headers: HeaderList): Upst
 /** Why there is no complete response. */
 export interface UpstreamFault {
   /**
-   * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too long.
-   * `closed`: the connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the
-   * request cannot be written. `crowded`: too many others wait. `away`: no connection for so long that the request was not tried; the
-   * upstream itself looks for the origin's return, and counts it in `recoveries`.
+   * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too long. `closed`: the
+   * connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the request cannot be written.
+   * `crowded`: too many others wait. `away`: the origin has been unreachable for so long that the upstream did not try; it keeps connecting
+   * by itself, and counts in `recoveries` how often the origin came back.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
-  /** True when a byte of the request may have reached the origin; nobody can know whether it did. */
+  /** True when a byte of the request may have reached the origin; the gateway cannot know whether it did. */
   readonly mayHaveArrived: boolean;
   /** The kernel's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;

@@ -129,7 +129,7 @@ export interface PassDecision {
 export interface MigrateDecision {
   readonly route: 'migrate';
   readonly target: Target;
-  /** The method that rules go by: the client's, or the one that a POST names for itself. */
+  /** The method that chooses the rules: the request's, or the one by which a POST overrides it. */
   readonly method: string;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: Operation | undefined;
@@ -147,7 +147,7 @@ export interface MigrateDecision {
   readonly headers: RewrittenHeaders | undefined;
   /** What a preflight of a browser asks about; undefined for any other request. */
   readonly preflight?: Preflight | undefined;
-  /** Why V2 does not get the request, whatever its body is. */
+  /** Why V2 does not get the request, with any body. */
   readonly refusal: Failure | undefined;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
@@ -228,7 +228,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const { operation, v2Method } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      // Rules give a body to a request that has none only where it has a meaning.
+      // Rules give a request a body only if HTTP gives a body of its method a meaning.
       const hasRules = (hasBody || hasContent(method)) && rules.rewritesBodies(operation, method);
       const isMoved = operation?.to !== undefined;
       const dropsOverride = seen !== undefined && (seen.isDropped || (seen.isOverridden && isMoved));
@@ -272,7 +272,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   }
 }
 
-/** The release that a request names in media types; empty for one that asks for JSON of none. */
+/** The release that a request names in media types; empty if it asks for JSON and names no release. */
 function releaseInMedia(
   release: string | undefined,
   { forwardedHeaders }: RequestHead,
@@ -297,8 +297,8 @@ function decideWebhook(webhook: Webhook, book: RuleBook, { bodyLimit }: Decision
 }
 
 /**
- * Why a V1 request is not migrated whose target its servers may each read differently. V1 itself served it before the gateway stood there, as V2
- * did with its own: both still receive it where nothing is migrated.
+ * Why a V1 request is not migrated: two servers could read its target differently. Requests that the gateway only forwards may have such a
+ * target, because the same service got them before there was a gateway.
  */
 function oddity({ oddity: detail }: Target): Failure | undefined {
   return detail === undefined ? undefined : failure('bad-target', detail);
@@ -448,7 +448,7 @@ function movedLine(
   moves: Moves,
   preflight: Preflight | undefined,
 ): (MovedTarget & { readonly method: string }) | undefined {
-  // Another OPTIONS asks about a path, whatever the method (RFC 9110 §9.3.7).
+  // An OPTIONS that is no preflight asks about all methods of a path (RFC 9110 §9.3.7).
   const about = preflight === undefined && method === 'OPTIONS' ? moves.anyAt(at.path) : preflight?.operation;
   const operation = asked ?? about;
   const moved = operation && moves.forward(operation, at);
@@ -593,7 +593,7 @@ export function isReadAsJson(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.format === 'json';
 }
 
-/** The decision for a request whose body a transform made: it is JSON, whatever the client sent. */
+/** The decision for a request whose body a transform made: V2 gets JSON, also where the client sent a form. */
 export function withMadeBody<Decided extends { readonly body: BodyDecision }>(decision: Decided): Decided {
   return isReadAsJson(decision.body) ? decision : { ...decision, body: MAKE };
 }
@@ -613,7 +613,7 @@ export function formatOf(decision: BodyDecision): BodyFormat {
   return decision.action === 'rewrite' ? decision.format : 'json';
 }
 
-/** Returns the content coding to remove before rewriting; an empty body has none, whatever its head says. */
+/** Returns the content coding to remove before rewriting; an empty body has none, even if its head names one. */
 export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
   return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
 }
@@ -623,7 +623,7 @@ const MAKE: BodyDecision = { action: 'rewrite', coding: undefined, format: 'json
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
-/** Clients that know no PATCH send a PUT instead: V1 may have read it as one, and V2 gets it as it came. */
+/** Some clients cannot send PATCH, and V1 may have read their PUT as one. Where no rule names the operation, V2 gets the PUT unread. */
 const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
 
 /** The same for a method to whose content HTTP gives no meaning, or which few know: DELETE, GET, QUERY. */
@@ -683,7 +683,7 @@ export interface HeadMigration {
    * `Range` as received.
    */
   readonly codings?: readonly Coding[] | undefined;
-  /** The hash of the rules by which a client has read what it asks about again; undefined where none rewrite it. */
+  /** The hash of the rule book, for a conditional request about a response that rules rewrite; undefined if none do. */
   readonly rereadBy?: string | undefined;
   /** The media types that name the release; undefined where something else does. */
   readonly releaseMedia?: ReleaseMedia | undefined;
@@ -709,7 +709,7 @@ export class MigratedHead implements ForwardedFields, LineChanges {
   private readonly acceptEncoding: string | undefined;
   private readonly ifMatch: string | undefined;
   private readonly ifNoneMatch: string | undefined;
-  /** True where the client may have what it asks about in the shape of other rules. */
+  /** True if the client may have a copy that other rules wrote. */
   private readonly isReread: boolean;
   /** The media types that name the release of V2; undefined for those that the client chose, and where something else names it. */
   private readonly media: { readonly types: ReleaseMedia; readonly release: string } | undefined;
@@ -762,9 +762,9 @@ export class MigratedHead implements ForwardedFields, LineChanges {
   }
 
   readonly isKept = (kind: HeaderKind): boolean => {
-    // A part of V2's body is none of V1's (RFC 9110 §14.2 allows the whole); other units than bytes are paging.
+    // V1's body has other bytes than V2's, so the client gets all of it, as RFC 9110 §14.2 allows; other units than bytes are paging.
     if (kind === 'range' || kind === 'if-range') return !this.isResponseRewritten || this.isPaged;
-    // A date does not tell by which rules the client read the resource, and a tag of other rules says nothing about this shape of it.
+    // A date does not say which rules wrote the client's copy, and a tag with other rules stands for another text.
     if (this.isReread && kind === 'if-modified-since') return false;
     if (this.isReread && kind === 'if-none-match') return this.ifNoneMatch !== undefined;
     // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
@@ -901,7 +901,7 @@ interface CheckedHead {
 }
 
 /**
- * Returns why a head is refused, whatever its target. The connection is then closed, because the end of the request is uncertain.
+ * Returns why a head is refused, with any target. The gateway then closes the connection, because it cannot tell where the request ends.
  */
 function headFailure(
   { method, version, head }: CheckedHead,

@@ -162,7 +162,7 @@ class WebStreamDecoder implements StreamDecoder {
 
   end(): void {
     if (this.isClosed) return;
-    // An empty body has no coding, whatever its head says.
+    // An empty body has no coding, even if its head names one.
     if (this.writer === undefined) this.receiver.end();
     else this.writer.close().catch(() => this.fail());
   }

@@ -57,8 +57,8 @@ export class Failure implements FailureFacts {
   }
 
   /**
-   * The body of the response in a form of a rule book; undefined is the service's own. `requestId` is that of the log. A pointer that
-   * there is not is left out, with what has nothing else.
+   * The body of the response in a form of a rule book; undefined is the service's own. `requestId` is that of the log. Without a pointer
+   * its member is left out, and so is an object that has no other.
    */
   content(form: RefusalForm | undefined, requestId: string | undefined): FailureContent {
     if (form === undefined) return { type: 'application/json', body: this.envelope() };
@@ -127,7 +127,7 @@ export interface FailureContent {
 
 type PlaceholderValues = Readonly<Record<RefusalPlaceholder, string | number | undefined>>;
 
-/** A value of a template with its placeholders filled in; undefined where it is one that has no value. */
+/** A value of a template with its placeholders filled in; undefined if it is a placeholder without a value. */
 function filledTemplate(template: unknown, values: PlaceholderValues): unknown {
   if (typeof template === 'string') {
     const parts = splitPlaceholders(template);
@@ -176,7 +176,7 @@ export function failure(code: FailureCode, detail?: string, headers: HeaderList 
 /** A status, a title, and the default sentence. */
 export type FailureRow = readonly [status: number, title: string, sentence: string];
 
-/** Creates the failure for a code that has a row of its own. */
+/** Creates the failure for a code of the table. */
 export function failureIn(
   code: string,
   [status, title, sentence]: FailureRow,

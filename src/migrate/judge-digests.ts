@@ -7,7 +7,9 @@ export type HashBody = (
   body: Uint8Array,
 ) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
 
-/** What the digests of a body say of it: the first that does not match, or that all of them do; undefined where that is not known. */
+/**
+ * The outcome of checking the digests of a body: the first that does not match, or `right` if all do; undefined if nothing checked them.
+ */
 export type Judgement = BodyDigest | 'right' | undefined;
 
 /** Judges digests by the bytes that the client sent: at once, unless `hash` returns promises. */

@@ -62,10 +62,10 @@ export interface LookupTold {
   readonly bytes: number;
 }
 
-/** The cause where nothing can ask V2. */
+/** The cause where the driver does not ask V2. */
 export const UNASKED = 'not asked';
 
-/** The results where nothing can ask V2, or nobody wants to. */
+/** The results of a driver that does not ask V2: each lookup fails. */
 export function askNobody({ requests }: LookupJob): readonly LookupResult[] {
   return requests.map(() => ({ status: undefined, body: undefined, cause: UNASKED, ms: 0 }));
 }
@@ -82,7 +82,7 @@ export function lookupFields(headers: HeaderList): string[] {
   return [...withoutFields(headers, NOT_OF_LOOKUPS), 'Accept-Encoding', 'identity'];
 }
 
-/** What one response looks up: makes requests of what its rules ask, and answers of what V2 says. */
+/** The lookups of one response: makes requests from what its rules ask, and answers from V2's responses. */
 export class Lookups {
   private readonly rules: CompiledRuleBook;
   /** Query parameters of every request: a key of the client that is in the query, and V2's release. */
@@ -104,7 +104,7 @@ export class Lookups {
     return [...this.toldBy.values()];
   }
 
-  /** True where nothing could ask V2. */
+  /** True if the driver does not ask V2. */
   get isUnasked(): boolean {
     const { told } = this;
     return told.length > 0 && told.every(({ cause }) => cause === UNASKED);
@@ -118,7 +118,7 @@ export class Lookups {
       : `lookup of ${blamed.address}: ${blamed.cause ?? blamed.status}`;
   }
 
-  /** The requests for what rules ask and nobody has answered; undefined where none are left to be made. */
+  /** The requests for what rules ask and V2 has not answered yet; undefined if none are left. */
   jobFor({ asks }: Asked): LookupJob | undefined {
     const { rules, answers } = this;
     const all = this.requestsFor(asks.filter(({ id }) => !answers.has(id)));
@@ -139,7 +139,7 @@ export class Lookups {
     return this.job;
   }
 
-  /** Takes the results of the requests, in their order; returns what the rules know by them. */
+  /** Takes the results of the requests, in their order; returns the answers for the rules. */
   take(results: readonly LookupResult[]): Pick<ResponseContext, 'answers'> {
     for (const [at, request] of (this.job?.requests ?? []).entries()) {
       const result = results[at] ?? { status: undefined, body: undefined, cause: UNASKED, ms: 0 };

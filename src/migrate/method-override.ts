@@ -21,10 +21,9 @@ export interface OverriddenMethod {
 }
 
 /**
- * Reads the method that a POST asks for: `X-HTTP-Method-Override`, `X-HTTP-Method`, `X-Method-Override` in `named`, joined with
- * commas, and `_method` in the query. A service that honours it would carry out an operation that the rules did not see, so the
- * rules go by the same method, or the override is hidden from V2. `ambiguous` when two names differ, because nobody knows which
- * one V2 takes.
+ * Reads the method that a POST asks for: `X-HTTP-Method-Override`, `X-HTTP-Method`, `X-Method-Override` in `named`, joined with commas, and
+ * `_method` in the query. A service that honours it would carry out an operation that the rules did not see, so the rules go by the same
+ * method, or the override is hidden from V2. `ambiguous` when two names differ, because the gateway cannot know which one V2 takes.
  */
 export function overriddenMethod(
   named: string | undefined,

@@ -49,9 +49,9 @@ function transformsRepresentation(
 }
 
 /**
- * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a
- * response to HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They have no length, which nobody knows before a body is rewritten.
- * `keepsCoding` says whether a rewritten body would get V2's content coding again.
+ * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
+ * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They have no length: only rewriting a body would tell it. `keepsCoding` says whether a
+ * rewritten body would get V2's content coding again.
  */
 export function contentlessFields(
   request: RequestFacts,
@@ -137,7 +137,7 @@ export type ResponseNote =
   | 'response-no-resource'
   /** A part that rules look up is missing: V2 does not have it, or did not say in time. */
   | 'lookup-failed'
-  /** The same, because nothing here can ask V2. */
+  /** The same, because the driver does not ask V2. */
   | 'lookup-unasked'
   | 'response-partial';
 
@@ -188,7 +188,7 @@ export function decideResponse(
   if (isUnknown && coding !== undefined && length === undefined)
     return { action: 'forward', note: 'response-media-type', mayHideJson: true, coding };
   const range = headerValue(headers, 'content-range');
-  // A 206 that says no part is whole: nobody asks V2 for bytes of what is rewritten.
+  // A 206 without Content-Range is the whole body, because the gateway asks V2 for no bytes of what it rewrites.
   if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
   const texts = isTexts(type) ? type : undefined;
@@ -296,7 +296,7 @@ function rewrittenCookie(cookie: string, places: LinkRewriting): string {
   );
 }
 
-/** What a request body that is rewritten as it comes has to say before anything is sent. */
+/** The outcome of reading the beginning of a request body that the gateway rewrites while it arrives. */
 type BegunBody =
   /** The body is refused, and nothing was sent. */
   | { readonly outcome: 'refused'; readonly refusal: Refusal }

@@ -74,7 +74,10 @@ export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
   ? Omit<Outcome, 'edits'>
   : Outcome;
 
-/** Work that a migration waits for: its driver does it, at once, in a thread or later, and goes on with `ruled` or `transformed`. */
+/**
+ * Work that a migration waits for. Its driver does the work, at once, in a thread or later, and passes the outcome to `ruled` or
+ * `transformed`.
+ */
 export type Work =
   /** Rules are to be applied to a body. */
   | { readonly rules: Uint8Array }
@@ -91,7 +94,7 @@ export type ResponseWork =
 export interface Drivable<Outcome, End extends object> {
   /** Applies the rules, as a driver does that has neither threads nor little memory. */
   rewrite(body: Uint8Array): Outcome;
-  /** `body` is the one that the rules were applied to, wherever it is now. */
+  /** `body` is the one that the rules were applied to, perhaps moved to other memory by a thread. */
   ruled(outcome: Outcome, body: Uint8Array): ResponseWork | End;
   transformed(made: TransformOutcome): Work | End;
   lookedUp?(results: readonly LookupResult[]): Work | End;
@@ -131,7 +134,7 @@ export function drive<Outcome, End extends object>(
 /** The body of a request, decoded; `unread` for one that goes on as it comes, undefined for none. */
 export type ReceivedBody = DecodedBody | 'unread' | undefined;
 
-/** What a request has become for V2, and what is told of it. */
+/** The request that V2 gets, and what the log says of it. */
 export interface MigratedMessage {
   /** `rewritten` where anything but path, release and fields of the hop was edited. */
   readonly verdict: 'rewritten' | 'unchanged';
@@ -145,7 +148,7 @@ export interface MigratedMessage {
   readonly patch: readonly PatchOperation[];
   /** Number of edits that were made, and are not in `edits`. */
   readonly omitted: number;
-  /** Why rules were not applied to the body, or `digest-unjudged` where a digest went that nobody could check. */
+  /** Why rules were not applied to the body, or `digest-unjudged` if the gateway dropped a digest that it could not check. */
   readonly note: string | undefined;
 }
 
@@ -183,7 +186,7 @@ interface RuledBody {
   readonly note?: string | undefined;
 }
 
-/** Which values the patches of requests and transforms tell. */
+/** Which values the patches of rules and transforms keep. */
 export interface PatchValues {
   readonly ofRules: (patch: readonly PatchOperation[]) => readonly PatchOperation[];
   readonly ofTransform: (patch: readonly PatchOperation[]) => readonly PatchOperation[];
@@ -191,7 +194,7 @@ export interface PatchValues {
 
 const ALL_VALUES: PatchValues = { ofRules: (patch) => patch, ofTransform: (patch) => patch };
 
-/** For a log that keeps to itself what a client sent: nearly every value that a transform makes is one of the client's or of V2's. */
+/** For a log without the values of clients. It keeps none of a transform's, because nearly all of them come from the client or from V2. */
 export const FEW_VALUES: PatchValues = {
   ofRules: withoutValues,
   ofTransform: (patch) => patch.map(({ op, path }) => ({ op, path })),
@@ -217,7 +220,7 @@ function refused(failed: Failure, cause?: TransformFailure): RefusedMigration {
 export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, RequestEnd> {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
-  /** What was decided from the head; once a transform has made another query or body, with these. */
+  /** The decision about the head; after a transform, with the query and the body that it made. */
   decision: MigrateDecision;
   private readonly values: PatchValues;
   private outcome = UNREAD;
@@ -247,8 +250,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   }
 
   /**
-   * Judges the digests that came with a body, by the bytes that the client sent: to be called before `finish`, which then refuses a body
-   * that is edited and was another. Without it, nobody has judged them. Later, if `hash` returns promises.
+   * Checks the digests that came with a body against the bytes that the client sent. Call it before `finish`, which then refuses a body
+   * that rules edit and whose digest was wrong. Returns a promise if `hash` does.
    */
   judge(received: Uint8Array, hash: HashBody | undefined): Promise<void> | undefined {
     const { body } = this.decision;
@@ -308,7 +311,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     );
   }
 
-  /** What is told of such a body, as far as it has arrived. */
+  /** What the log says of such a body, as far as it has arrived. */
   streamed({ isRewritten, ...findings }: StreamFindings<EditRecord>): MigratedMessage {
     const note = findings.note ?? this.noteOfDigests;
     this.outcome = { verdict: isRewritten ? 'rewritten' : 'unchanged', body: NO_BYTES, ...findings, note };
@@ -326,7 +329,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     const { now, pinned, requestId, traceparent } = parts;
     const requested = requestedVersion(received, decision.target.query, rules);
     const version = chooseApiVersion(requested, ruleBook, now, pinned);
-    // Where nothing reads V2's response, it may have any coding.
+    // V2 may use any content coding in a response that the gateway does not read.
     const isResponseRead = isRepresentationRead(facts, rules);
     const migration = {
       version,
@@ -363,7 +366,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     };
   }
 
-  /** What is told of the digests that go with a body which is edited. */
+  /** The note of an edited body whose digests the gateway drops. */
   get noteOfDigests(): string | undefined {
     const { body } = this.decision;
     if (body.action !== 'rewrite' || body.digests === undefined || this.judgement === 'right')
@@ -460,7 +463,7 @@ const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
 export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>, ResponseEnd> {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
-  /** What the rules depend on beside the body; once V2 has answered what they look up, with that. */
+  /** What the rules read beside the body; after lookups, with V2's answers. */
   context: ResponseContext;
   /** V2's status, or the one that a transform gave the response, before the operation's statuses are mapped. */
   status: number;
@@ -550,7 +553,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     return { rules: made.body ?? this.own };
   }
 
-  /** Takes what the rules made, wherever they ran: every response that was collected comes by. */
+  /** Takes the outcome of the rules, from this thread or another. Every response that was collected passes here. */
   ruled(outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array): ResponseWork | ResponseEnd {
     const { lookups } = this;
     const { asked } = outcome;
@@ -634,7 +637,7 @@ export function stepFor(
   }
   const { texts, isGuess } = decided;
   if (texts !== undefined && !holdsHead) return { action: 'stream', coding, texts };
-  // A module makes one value of another: several texts, which may never end, are none.
+  // A transform takes one JSON value, and a stream of texts may never end.
   if (texts !== undefined) return { action: 'forward', note: 'response-media-type' };
   return { action: 'collect', coding, isGuess, isTooLong: false, holdsHead };
 }
@@ -667,8 +670,9 @@ export interface FieldsOfResponse {
 }
 
 /**
- * The type of an error is that of V1's, as the book says; that of any other body names V1's release again, as the client named it, or the first that the book lists; and those who cache a response
- * under a prefix of both versions learn what it was chosen by (RFC 9110 §12.5.5).
+ * Gives a response V1's media type: an error the one that the rule book declares, any other body V1's release, as the client named it, or
+ * else the first that the rule book lists. Under a prefix of both versions, `Vary` tells caches which field chose the version (RFC 9110
+ * §12.5.5).
  */
 function nameTypesOfV1(
   status: number,

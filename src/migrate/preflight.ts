@@ -67,7 +67,7 @@ export class Preflight {
         ? headers
         : withValue(headers, ALLOWED_METHODS, (value) => {
             const names = namesIn(value);
-            // What is allowed beside it is about the path in V2.
+            // The other methods that V2 allows are those of V2's path.
             return names.includes(v2Method) && !names.includes(method)
               ? [...names, method].join(', ')
               : value;
@@ -89,7 +89,7 @@ export class Preflight {
   }
 }
 
-/** The fields with another value of one; the same list where it is the same. One that has no value left goes. */
+/** The fields with the edited value of one; the same list if the value does not change. A field without a value is left out. */
 function withValue(headers: HeaderList, field: string, edit: (value: string) => string): HeaderList {
   const value = headerValues(headers, field).join(', ');
   if (value === '') return headers;

@@ -81,7 +81,7 @@ export interface TransformResult {
 export interface TransformFailure {
   /** What happened, without values: for the log. */
   readonly why: string;
-  /** The same with the words of the error, which may have values: for whoever tries a rule book. */
+  /** The same with the error's message, which may contain values of the body: for people who try a rule book, never for the log. */
   readonly detail: string;
 }
 
@@ -331,7 +331,7 @@ const ERROR_NAMES: ReadonlySet<string> = new Set([
   'TimeoutError',
 ]);
 
-/** An error's words may have values of the body, and a name or frames of its own, too. */
+/** An error's message may contain values of the body, and so may a name or a stack that the module has set. */
 function failureOfError(job: TransformJob, error: unknown): TransformFailure {
   if (!(error instanceof Error))
     return failed(

@@ -30,7 +30,7 @@ export interface SignedHead {
   readonly signatures: readonly Uint8Array[];
 }
 
-/** Why a delivery is taken for nobody's, as a sentence that tells nothing of a secret. */
+/** Why the gateway does not trust a delivery, as a sentence that reveals nothing of a secret. */
 interface SignatureFault {
   readonly fault: string;
 }
@@ -129,7 +129,7 @@ export async function isSignedBy(
   let isSigned = false;
   for (const key of keys) {
     const expected = await macOf(key, content);
-    // All are compared, so that the time tells nothing of which one was right.
+    // Compares all, so that the time does not reveal which one was right.
     for (const signature of head.signatures) isSigned = areSame(expected, signature) || isSigned;
   }
   return isSigned;

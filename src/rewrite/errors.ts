@@ -99,7 +99,7 @@ function replaceText(rule: Errors, run: Run, member: DraftMember, literal: Uint8
 /** Bytes of a member that is read whole; errors are small. */
 const MAX_ANY_BYTES = 65_536;
 
-/** Names in errors of any other shape: those of frameworks in front of the service's own, such as `{"detail":[{"loc":[…],"msg":"…"}]}`. */
+/** Turns back names in errors of any other shape, such as those of a framework: `{"detail":[{"loc":[…],"msg":"…"}]}`. */
 function anyErrors(rule: Errors, any: AnyErrors, run: Run, body: DraftObject): void {
   const { bytes, tape, names } = run.draft;
   for (const member of body.members) {
@@ -466,8 +466,8 @@ export class RailsErrors {
   }
 
   /**
-   * The members of an object that are objects which V1 does not have, with V1's names of what is in them: V1 has all of that around
-   * them, where no other member has such a name.
+   * The members of an object that V1 does not have because a rule nests what is in them, with V1's names of their members. The errors of
+   * these move to the object around, unless it has a member with such a name.
    */
   private opened(
     entries: readonly Entry[],
@@ -544,7 +544,7 @@ interface Inside {
 
 const EMPTY: Inside = { members: [], v1: [] };
 
-/** The edits in order, without those inside another: what they say of bytes that go is said in what takes their place. */
+/** The edits in order, without those inside another, which replaces their bytes and has their effect. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   return edits

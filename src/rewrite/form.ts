@@ -124,7 +124,7 @@ export class FormPlan {
     return this.plan.isEmpty && this.methods.length === 0;
   }
 
-  /** Rewrites a form in `application/x-www-form-urlencoded`; never throws, whatever the bytes are. */
+  /** Rewrites a form in `application/x-www-form-urlencoded`; never throws, for any bytes. */
   rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
     if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
     const asJson = this.rewriteJson(body, memory);
@@ -148,7 +148,7 @@ export class FormPlan {
     return { verdict: 'rewritten', body: rewritten, edits, records, patch, omitted };
   }
 
-  /** Rewrites JSON that is sent as a form, and keeps its escapes; undefined for a body that is none. */
+  /** Rewrites JSON that a client sends with the media type of a form, and keeps its escapes; undefined for a body that is not JSON. */
   private rewriteJson(body: Uint8Array, memory: WorkMemory | undefined): Rewrite | undefined {
     if (this.changes.length === 0) return undefined;
     let fault: Rewrite | undefined;
@@ -278,8 +278,8 @@ const ESCAPED_JSON = /^(?:\+|%(?:20|09|0a|0d))*(?:[{[]|%[57]b)/i;
 const MAX_LEAD = 256;
 
 /**
- * The texts that a form is if it is JSON: `curl -d` names a form if it is told no type. JSON has no equals sign at its end: who writes
- * it as the name of a field without a value adds one.
+ * The JSON texts that a form may be: `curl -d` sends JSON as a form unless it is told the type. A client that sends the JSON as the name of
+ * a field without a value adds an equals sign at its end.
  */
 function* jsonTexts(body: Uint8Array, memory: WorkMemory | undefined): Generator<FormText> {
   const end = body[body.length - 1] === EQUALS ? body.length - 1 : body.length;
@@ -299,7 +299,7 @@ function isNearlyJson(body: Uint8Array): boolean {
   return /^(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*"/.test(start) && !body.includes(AMPERSAND);
 }
 
-/** Decodes the escapes of a form as a whole; undefined for one that is no escape. */
+/** Decodes all escapes of a form; undefined if one of them is invalid. */
 function unescaped(body: Uint8Array): FormText | undefined {
   const text = new Uint8Array(body.length);
   const places = new Uint32Array(body.length + 1);
@@ -409,7 +409,7 @@ function splitForm(body: Uint8Array): readonly FieldPlace[] {
   return places;
 }
 
-/** Reads the fields at `places`; a pair without any character is none, and stays. */
+/** Reads the fields at `places`; an empty one, as in `a&&b`, is not a field, and stays. */
 function readFields(
   body: Uint8Array,
   places: readonly FieldPlace[],
@@ -613,7 +613,7 @@ function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll('%20', '+');
 }
 
-/** True where rules change a field in a list `[]`: by its name alone nobody tells one element from the next. */
+/** True if rules change a field in a list `[]`, whose name does not say to which element it belongs. */
 function changesLists(
   { fields: changes, added }: Pick<FormChanges, 'fields' | 'added'>,
   fields: readonly FormField[],
@@ -651,7 +651,7 @@ function fieldsAfter(
   return [...sent, ...pending];
 }
 
-/** True where fields say what rules made of the model, but for objects and lists that are empty: a form has none. */
+/** True if the fields say all that rules made of the model, except for empty objects and lists, which a form cannot have. */
 function isSaid(draft: Draft, model: FormModel, fields: readonly FormField[]): boolean {
   const made = applyEdits(model.text, printDraft(draft, []).edits(model.text, draft.tape, 0));
   return meaningOf(made) === meaningOf(new FormModel(fields).text);
@@ -695,7 +695,7 @@ function container(kind: Container['kind']): Container {
   return { kind, entries: [], last: new Map() };
 }
 
-/** The JSON text that says what a form says, and which of its strings is the value of which field. */
+/** A form as a JSON text, for the rules, which knows the field that each string comes from. */
 class FormModel {
   /** In ASCII, so that its characters are its bytes. */
   readonly text: Uint8Array;

@@ -33,7 +33,7 @@ export interface RewrittenRequestHeaders extends RewrittenHeaders {
 /** One edit of the header section, for people. Never contains a value. */
 export type HeaderRecord = FieldRecord<ReturnType<typeof headerRuleName>>;
 
-/** Names whose values are credentials because a rule moves them, whatever they look like; parameters decoded, fields in lower case. */
+/** Names whose values are credentials: clients' keys, and values that a rule moves with `as`. Parameters are decoded, fields in lower case. */
 export interface Secrets {
   readonly parameters: ReadonlySet<string>;
   readonly fields: ReadonlySet<string>;

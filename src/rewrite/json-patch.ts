@@ -91,7 +91,7 @@ export class JsonPatchPlan {
     return this.merge.isEmpty;
   }
 
-  /** Rewrites a patch; never throws, whatever the bytes are. */
+  /** Rewrites a patch; never throws, for any bytes. */
   rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
     if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
     if (memory?.take(body.length * BYTES_READ) === false) return BUFFER_FULL;
@@ -122,7 +122,7 @@ export class JsonPatchPlan {
       edits.push(...migrated.edits);
       isPatchable &&= migrated.isPatchable;
       patch.push(...migrated.patch);
-      // What moves is said once, as it is of a body: the patch says of each operation what became of it.
+      // Each move is recorded once, as for a body, however many operations name it; the patch in the log has every operation.
       for (const record of migrated.records) records.set(JSON.stringify(record), record);
     }
     const all = [...records.values()];

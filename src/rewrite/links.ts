@@ -192,8 +192,8 @@ function resolved(uri: string, base: string): string {
 }
 
 /**
- * True for a host of the origin, and for the one by which the client addressed the gateway: an origin that is told that builds its
- * addresses from it. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
+ * True for a host of the origin, and for the one by which the client addressed the gateway, from which an origin that knows it builds its
+ * links. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
  */
 function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
   const bare = bareHost(host);

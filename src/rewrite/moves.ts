@@ -40,7 +40,7 @@ export class Moves {
       if (to !== undefined) this.compiled.set(id, { template: readTemplate(operation.template), to });
     }
     const order = new Map(operations.map((operation, at) => [operation, at]));
-    // A link is followed by GET: the operation that reads what it names comes first, then the one that says more of its query.
+    // Clients follow a link with GET: the operation that reads what it names comes first, then the one that names more of its query.
     const ranked = operations.toSorted(
       (one, other) =>
         Number(isReading(other)) - Number(isReading(one)) ||
@@ -78,7 +78,7 @@ export class Moves {
     };
   }
 
-  /** The first operation, in the order of the file, that has this raw path, whatever its method; for requests that ask about it. */
+  /** The first operation in the order of the file that has this raw path, with any method; for requests that ask about the path. */
   anyAt(path: string): Operation | undefined {
     return this.operations.find(({ template }) => {
       const segments = readTemplate(template);
@@ -159,7 +159,7 @@ function convert(named: Map<string, string>, step: ParameterStep, isBack: boolea
     const parts = text.split(step.with);
     const extra = parts.length - step.to.length;
     if (extra < 0) return false;
-    // Separators that are too many stay in one part: the first where the last ones split, and the other way round.
+    // Surplus separators stay in one part: in the first if the rule splits at the last ones, else in the last.
     const at = step.at === 'last' ? 0 : step.to.length - 1;
     parts.splice(at, extra + 1, parts.slice(at, at + extra + 1).join(step.with));
     return parts.every((part, index) => set(step.to[index] ?? '', part));
@@ -263,8 +263,8 @@ function addLink(root: LinkBranch, operation: Operation): void {
 }
 
 /**
- * False for an action on what V2's path names: POST /loans/{id}/return that is PATCH /loans/{id} there. Nobody who follows a link to
- * the loan means to return it.
+ * False for an action on what V2's path names: POST /loans/{id}/return that is PATCH /loans/{id} there. A client that follows a link to the
+ * loan does not mean to return it.
  */
 function namesWhatItReads(operation: Operation, segments: readonly PatternText[]): boolean {
   const endsWithParameter = segments.at(-1)?.parameter !== undefined;

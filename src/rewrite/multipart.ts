@@ -113,9 +113,9 @@ interface Found {
 }
 
 /**
- * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it arrives. Its fields are those of a
- * form; a part that is JSON is a body of its own; only the names of files change. Fields wait for the others, so that V2 gets
- * what it would get of the whole body, or the body is refused. Every byte outside edits stays.
+ * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it arrives. Its fields are those of a form; a part
+ * that is JSON is a body of its own; only the names of files change. Fields wait until all are read, because a rule may read several, so
+ * that V2 gets what it would get of the whole body, or nothing. Every byte outside edits stays.
  */
 export class MultipartStream implements BodyStream {
   readonly fields: FormField[] = [];
@@ -470,7 +470,7 @@ function unsayable(reason: string): Refusal {
   return malformed(`A value that the rules make ${reason}.`);
 }
 
-/** What goes on: the bytes that can be sent, and those that wait until it is known what becomes of the fields. */
+/** The output: the bytes that can be sent, and those that wait until the rules have seen all fields. */
 class Outgoing {
   waitingBytes = 0;
   hasChanged = false;
@@ -544,7 +544,7 @@ class Source {
   bytes: Uint8Array = NO_BYTES;
   /** The place of the first of them in the body. */
   at = 0;
-  /** No boundary begins before this place of the body, but for one that is not there whole. */
+  /** The reader has searched up to here: no boundary begins before this place, except one whose end has not arrived. */
   private searchedTo = 0;
 
   constructor(boundary: string) {
@@ -557,7 +557,7 @@ class Source {
     const length = bytes.length + part.length;
     const end = bytes.byteOffset + bytes.length;
     if (bytes.length === 0 || end + part.length > bytes.buffer.byteLength) {
-      // What comes in many small parts is copied a few times, not once for each of them.
+      // Grows in large steps: a body in many small parts is copied a few times, and not once for each part.
       const isGrowing = bytes.length > part.length;
       const buffer = new Uint8Array(isGrowing ? length + bytes.length : length);
       buffer.set(bytes);

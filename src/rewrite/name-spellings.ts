@@ -146,7 +146,7 @@ export class NameSpellings {
   pointer(names: readonly string[], isWrapped: boolean): readonly string[] {
     if (names[0] === 'data' && names[1] === 'attributes')
       return ['data', 'attributes', ...this.within(names.slice(2), false)];
-    // A service that has no wrapper may still name one: but then a name behind it is one of its own.
+    // Some services name a wrapper in errors although they have none; the name behind it then has to be one that they know.
     const rest = names[0] === 'data' ? names.slice(1) : [];
     const turned = this.within(rest, false);
     return isSame(turned, rest) ? this.within(names, isWrapped) : ['data', ...turned];

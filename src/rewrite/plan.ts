@@ -143,8 +143,8 @@ export class Plan {
   }
 
   /**
-   * Rewrites a V1 body; never throws, whatever the bytes are. The rewritten body never shares memory with the original. The
-   * memory for the work comes from `memory`; where there is not enough, the body is refused with `buffer-full`.
+   * Rewrites a V1 body; never throws, for any bytes. The rewritten body never shares memory with the original. The memory for the work
+   * comes from `memory`; where there is not enough, the body is refused with `buffer-full`.
    */
   rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
     const outcome = this.rewriteWithin(body, memory);

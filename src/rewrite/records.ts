@@ -92,7 +92,7 @@ export function malformed(fault: JsonFault, depth: number): Refusal {
   return { code: 'malformed-json', detail, ...found };
 }
 
-/** True for the outcome for a body that is not JSON in UTF-8, or is nested too deeply, whatever the policy does with it. */
+/** True for the outcome for a body that is not JSON in UTF-8, or is nested too deeply, under any policy. */
 export function isMalformed(outcome: Rewrite): boolean {
   if (outcome.verdict === 'rewritten') return false;
   const code = outcome.verdict === 'refused' ? outcome.refusal.code : outcome.note;

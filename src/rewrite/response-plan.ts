@@ -136,8 +136,8 @@ export class ResponsePlan {
   }
 
   /**
-   * Rewrites a response; never throws, whatever the bytes are. Leaves a scalar unchanged, an array if no rule's path begins with
-   * `*`, and a response for which `memory` is not enough.
+   * Rewrites a response; never throws, for any bytes. Leaves a scalar unchanged, an array if no rule's path begins with `*`, and a response
+   * for which `memory` is not enough.
    */
   rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
     const outcome = this.rewriteWithin(body, context, memory);
@@ -374,7 +374,7 @@ function sourcesOf(
   ];
 }
 
-/** The path to the list whose elements a rule is about; undefined where it is about none. */
+/** The path to the list whose elements a rule edits; undefined for a rule that edits no elements. */
 function listPathOf({ path }: CompiledResponseRule): readonly number[] | undefined {
   return path.includes(-1) ? path.slice(0, path.indexOf(-1)) : undefined;
 }

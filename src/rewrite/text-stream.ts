@@ -35,7 +35,7 @@ export interface StreamRules<Outcome> {
 export interface StreamOutput {
   /** May be memory of the part itself. Empty where nothing can be sent yet. */
   readonly bytes: Uint8Array;
-  /** Why the rest is not sent: the whole body is then refused, whatever was sent of it. */
+  /** Why the rest is not sent: the whole body is then refused, even if V2 has some of it. */
   readonly refusal?: Refusal | undefined;
 }
 
@@ -565,7 +565,7 @@ export function rewriteWhole(
   return { verdict: 'rewritten', body: bytes, edits, records, patch, omitted };
 }
 
-/** The bytes to send of one part: what is next to each other in it stays so, without a copy. */
+/** The bytes to send of one part. Neighbouring bytes stay one view of the part, without a copy. */
 class Output {
   private readonly parts: Uint8Array[] = [];
 

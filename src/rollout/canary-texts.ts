@@ -4,7 +4,10 @@ import type { TextSums } from './shared-texts.ts';
 /** Parts into which every window is divided. */
 export const WINDOW_PARTS = 12;
 
-/** Counts of a canary's stage: of the whole, and of the last parts of its window, by number of the part on the clock of whoever counted. */
+/**
+ * Counts of a canary's stage: of the whole, and of the last parts of its window, by number of the part on the clock of the process that
+ * counted.
+ */
 export interface StageCounts {
   readonly windowMs: number;
   /** The part in which the last of them was counted. */
@@ -31,7 +34,7 @@ function places(sums: readonly number[]): string {
   return sums.map((count, index) => (count === 0 ? '' : ` ${index} ${count}`)).join('');
 }
 
-/** Reads counts; undefined when nobody can read them. */
+/** Reads counts; undefined if the text has another form. */
 export function readCounts(text: string): StageCounts | undefined {
   const [head = '', ...lines] = text.split('\n');
   const [windowMs = 0, at = -1, ...more] = head.split(' ').map(Number);
@@ -49,7 +52,7 @@ export function readCounts(text: string): StageCounts | undefined {
   return stage && { windowMs, at, parts, stage };
 }
 
-/** Most places of a text that is read: whoever wrote it may be another program. */
+/** Maximum places to read of a text, which another program may have written. */
 const MAX_PLACES = 1000;
 
 function sumsOf(pairs: readonly number[]): readonly number[] | undefined {
@@ -77,7 +80,7 @@ export function windowSums({ parts }: StageCounts, now: number): readonly number
   return sums;
 }
 
-/** The part in which a window ends now, on the clock of whoever printed counts `ageMs` ago. */
+/** The part in which a window ends now, on the clock of the process that printed counts `ageMs` ago. */
 export function currentPart({ at, windowMs }: StageCounts, ageMs: number): number {
   return at + Math.floor(ageMs / (windowMs / WINDOW_PARTS));
 }

@@ -35,12 +35,12 @@ export const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Statuses that clients also earn, by their key, their rate, their address, or a resource that has moved. They count against V2 where
- * it responds with them more often than V1, the control group.
+ * Statuses that clients can cause, with their key, their rate, their address, or a resource that has moved. They count against V2 where it
+ * responds with them more often than V1, the control group.
  */
 const SHARED_FAILURES = ['301', '302', '303', '307', '308', '3xx', '401', '403', '404', '429'] as const;
 
-/** Statuses that count against an origin by themselves, by class: nobody expects them from a service that works. */
+/** Statuses that always count against an origin, by class: a service that works does not send them. */
 const OWN_FAILURES = {
   '4xx': [
     '400',
@@ -65,7 +65,7 @@ const OWN_FAILURES = {
 /** Failures with a count of their own, each compared with V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
 export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAILURES['5xx']] as const;
 
-/** Whether V1's share of a failure decides whether V2's counts at all: clients earn it by themselves, too. */
+/** True for a failure that clients can cause, so that it counts against V2 only where V1 has less of it. */
 export function isSharedFailure(outcome: CanaryOutcome): boolean {
   return SHARED_FAILURES.some((shared) => shared === outcome);
 }
@@ -97,7 +97,7 @@ export const STAGE_MS = 84 * 86_400_000;
  */
 const UNKNOWN_SHARE = 50;
 
-/** Least milliseconds by which V2 must be slower to do harm: nobody notices less. */
+/** Milliseconds by which V2 must be slower to do harm; people do not notice less. */
 const NOTICED_MS = 50;
 
 /** The quantiles of latencies that are compared. */
@@ -400,8 +400,8 @@ function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): Can
 }
 
 /**
- * The share of own failures that V2 may have while there is no control group. One that has begun is worth waiting for; a canary of all
- * clients never has one.
+ * The share of own failures that V2 may have without a control group: the margin once V2 has many requests and V1 none, as in a canary of
+ * all clients. While V1 has a few, the limit is higher, until there are enough to compare.
  */
 function limitAlone(control: Sums, sums: Sums, { requests, margin }: RollbackRule): number {
   const isAlone = numberAt(control, V1) === 0 && numberAt(sums, V2) >= 5 * requests;

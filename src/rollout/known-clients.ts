@@ -1,10 +1,7 @@
 import type { SharedCounts } from './replica.ts';
 import type { SharedTexts, TextSums } from './shared-texts.ts';
 
-/**
- * Whether a client used V1 before: it did, it did not, or nobody can tell, because the store is out of reach, or the list is full or too
- * young.
- */
+/** Whether a client used V1 before: `not-known` if the store is out of reach, or the list is full or too young. */
 export type Standing = 'known' | 'new' | 'not-known';
 
 /** Parts of a list of known clients. */
@@ -37,9 +34,10 @@ const SINCE = 'since';
 
 /**
  * The clients that used V1, for all processes. Each process has texts of its own with those that it learned, by the first two digits of
- * their hashes, and a client is known if any of these texts has it. A known client stays known. While what others learned was not read
- * for ten seconds, nobody is new: a store that fails refuses no one. The list is as old as the oldest time that a process set. A store
- * that lost its texts gets them back from the processes that run; if none did, the list begins anew and is too young to refuse anyone.
+ * their hashes, and a client is known if any of these texts has it. A known client stays known. A process that could not read what others
+ * learned for ten seconds takes no client for new, so that a store that fails has no client refused. The list is as old as the oldest time
+ * that a process set. A store that lost its texts gets them back from the processes that run; if none did, the list begins anew and is too
+ * young to refuse anyone.
  */
 export class KnownClients implements SharedCounts {
   readonly prefix = CLIENTS;
@@ -195,14 +193,14 @@ function shardOf(client: string): string {
   return client.slice(0, 2);
 }
 
-/** Reads one hash a line; undefined where nobody can read it. */
+/** Reads one hash a line; undefined if the text has another form. */
 function clientsIn(text: string): readonly string[] | undefined {
   const lines = text.split('\n');
   const isReadable = lines.length <= MAX_CLIENTS && lines.every((line) => /^[0-9a-f]{16}$/.test(line));
   return isReadable ? lines : undefined;
 }
 
-/** Reads milliseconds since 1970; undefined where nobody can read them. */
+/** Reads milliseconds since 1970; undefined if the text has another form. */
 function sinceIn(text: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }

@@ -4,7 +4,7 @@ import type { Shield } from '../rules/rollout.ts';
 
 /** A request in the queue. */
 export interface QueuedRequest {
-  /** True once nobody waits for its response: the client disconnected, or got one from the gateway. */
+  /** True once the client has disconnected, or has a response from the gateway. */
   readonly isSettled: boolean;
   /** Releases the request; called once, with the milliseconds for which it was held. */
   release(heldMs: number): void;
@@ -126,7 +126,7 @@ export class RateLimitQueue {
   }
 
   /**
-   * Evicts clients without recent requests, or if there are none, all without a queued request: anybody can send new keys without
+   * Evicts clients without recent requests, or if there are none, all without a queued request, because a client can send new keys without
    * end.
    */
   private evict(before: number): void {

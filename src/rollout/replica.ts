@@ -170,7 +170,7 @@ export class Replica implements RateLimitSharing {
     return this.contact.isTogether;
   }
 
-  /** True while nobody can read what is stored. */
+  /** True while the stored state cannot be read. */
   get isDamaged(): boolean {
     return this.rollout.isDamaged;
   }
@@ -256,7 +256,7 @@ export class Replica implements RateLimitSharing {
     return this.working;
   }
 
-  /** How all texts add up: counts that nobody here shares stay where they are, for a process that does. */
+  /** How all texts add up. Texts of counts that this process does not share stay in the store, for a process that shares them. */
   private sumsWith(canaries: TextSums): TextSums {
     const sumsOf = (key: string): TextSums | undefined =>
       key === WHO || key.startsWith(CANARY)
@@ -346,7 +346,7 @@ function aloneSentence({ revision }: RolloutState, reason: string): string {
   return `The store is out of reach (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
 }
 
-/** A new id of a process: its name, for whoever looks into the store, and chance. */
+/** A new id of a process: its name, for people who look into the store, and a random part. */
 export function processId(name: string, { time, random }: ReplicaClock): string {
   return `${name.replaceAll(' ', '-')}:${time().toString(36)}${Math.floor(random() * 2 ** 40).toString(36)}`;
 }

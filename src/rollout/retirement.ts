@@ -100,8 +100,8 @@ export function mayBeNew({ newcomers, clients }: Rollout, client: string, method
 }
 
 /**
- * Judges a client by its standing at the time of a request. `since` is when the list of known clients began, in milliseconds since 1970:
- * a list that is too young on the day refuses nobody. `ownGuide` is the path of the client's own guide.
+ * Judges a client by its standing at the time of a request. `since` is when the list of known clients began, in milliseconds since 1970: if
+ * the list is too young on that day, no client is refused. `ownGuide` is the path of the client's own guide.
  */
 export function newcomerOf(
   { newcomers, signals }: Rollout,
@@ -156,7 +156,7 @@ function guideLink(guide: string | undefined): HeaderList {
   return guide === undefined ? [] : ['Link', `<${guide}>; rel="help"`];
 }
 
-/** The end of the request's operation, if it has one of its own that has come for this client. */
+/** The end of the request's operation, if the rule book sets one and it has passed for this client. */
 function endedOperation(
   { ends }: Rollout,
   subject: RetiringRequest,

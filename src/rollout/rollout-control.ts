@@ -374,7 +374,7 @@ export class ClientBaselines {
 
 /**
  * True for a failure that is no more frequent than before: the earlier share of the present requests, rounded up, is excused. A 5xx is
- * nobody's own: an earlier outage of V1 must not hide one of V2 now.
+ * never excused: an earlier outage of V1 must not hide one of V2 now.
  */
 function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean | undefined {
   const known = before.reduce((sum, { requests }) => sum + requests, 0);

@@ -33,7 +33,7 @@ export interface CanaryEvidence {
   readonly margin: number;
   /** All failures of both groups with the bounds of their shares; absent from a gateway of an older version. */
   readonly failed?: Readonly<Record<'migrated' | 'v1', FailedShare>>;
-  /** Further migrated requests that would show a difference of the margin; absent where nobody knows. */
+  /** Further migrated requests that would show a difference of the margin; absent if that is unknown. */
   readonly forMargin?: number;
   /** The next smaller difference, once one of the margin would have shown. */
   readonly finer?: { readonly points: number; readonly needs: number | undefined };
@@ -76,7 +76,7 @@ function points(difference: number): string {
   return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;
 }
 
-/** Prints two digits: nobody knows more. */
+/** Prints two digits: the estimate is not more exact. */
 function rounded(requests: number): string {
   const number = Number(requests.toPrecision(2));
   return `${number.toLocaleString('en')} more ${number === 1 ? 'request' : 'requests'}`;

@@ -26,7 +26,7 @@ export interface SharedRolloutParts {
   /** Name of this replica, for people. */
   readonly name: string;
   readonly clock: ReplicaClock;
-  /** Parses JSON; undefined when it is none. */
+  /** Parses JSON; undefined for any other text. */
   readonly parse: (text: string) => unknown;
   readonly onNotice: (notice: SharedRolloutNotice) => void;
   /** Called with each state that is known to be stored. */
@@ -70,7 +70,7 @@ export class SharedRollout implements RolloutSharing {
     return this.parts.contact.hasSums;
   }
 
-  /** True while nobody can read what is stored. */
+  /** True while the stored state cannot be read. */
   get isDamaged(): boolean {
     return this.damagedText !== undefined;
   }

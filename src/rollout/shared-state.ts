@@ -1,4 +1,4 @@
-/** A text of one process, by name; an empty one is none. */
+/** A text of one process, by name; an empty one counts as absent. */
 export interface OwnText {
   readonly key: string;
   readonly text: string;
@@ -52,7 +52,7 @@ export interface StateNews {
   /** Number of the caller's last change that was carried out, and of the last one before this call. */
   readonly number: number;
   readonly before: number;
-  /** True when the caller was ended by another process, and has to go on under a new id. */
+  /** True when another process has ended the caller, which then needs a new id. */
   readonly isOver: boolean;
   /** Revision up to which texts are known now. */
   readonly revision: number;
@@ -65,10 +65,10 @@ export interface StateNews {
 }
 
 /**
- * What processes share: workers, replicas or isolates. Each process owns its texts, and nobody else sets them; whoever wants a sum adds
- * the texts up. A lost reply, a restart or a clock that is wrong thus costs freshness, and never a count twice. Beside them are the few
- * texts that several set, such as the operators' modes: by compare-and-set. Every method rejects while the store cannot be reached; a
- * promise may also stay pending, so callers limit the time that they wait.
+ * What processes share: workers, replicas or isolates. Each process owns its texts, and no other sets them; a reader of a sum adds the
+ * texts up. A lost reply, a restart or a clock that is wrong thus costs freshness, and never a count twice. Beside them are the few texts
+ * that several set, such as the operators' modes: by compare-and-set. Every method rejects while the store cannot be reached; a promise may
+ * also stay pending, so callers limit the time that they wait.
  */
 export interface SharedState {
   /** Sets the caller's texts, and returns those of others that changed. */
@@ -86,13 +86,13 @@ export interface SharedState {
   close(): Promise<void>;
 }
 
-/** The revision of a text that is taken whatever its revision is, even if it is not there: others may have a copy of it. */
+/** Takes a text at any revision, even if the store has lost it: another process may have a copy. */
 export const ANY_REVISION = -1;
 
 /** Approximate characters of the texts of one reply, which has at least one. */
 export const PAGE_CHARACTERS = 256 * 1024;
 
-/** Milliseconds for which a store remembers that a text is gone: whoever was away for half of that reads everything again. */
+/** Milliseconds for which a store remembers that a text is gone. A process that was away for half of that reads everything again. */
 export const REMOVED_MS = 86_400_000;
 
 /** Milliseconds for which a store remembers that a process was ended. */

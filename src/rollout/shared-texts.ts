@@ -17,8 +17,8 @@ export interface TextSums {
     added: ReadonlyMap<string, string>,
   ): ReadonlyMap<string, string>;
   /**
-   * A text of an ended process, `ageMs` after it was set, as one to add; undefined when it ends with its process. One that cannot be read
-   * stays where it is.
+   * Returns what to add to the own texts for that of an ended process, which set it `ageMs` ago; undefined if the text ends with its
+   * process. A text that is `unreadable` stays in the store.
    */
   adopt(key: string, text: string, ageMs: number, owner: string): OwnText | 'unreadable' | undefined;
 }
@@ -54,7 +54,10 @@ export interface OtherText {
 const SILENT_MS = 10_000;
 const DEAD_MS = 60_000;
 
-/** Milliseconds for which the text of an ended process must have been known before it is taken over, so that whoever took it before a store lost that can say so. */
+/**
+ * Milliseconds that a process waits before it takes over the text of an ended one. If another took it, and the store has lost that, it can
+ * say so in this time.
+ */
 const SETTLED_MS = 10_000;
 
 /** Approximate characters of the texts that one call sets. */
@@ -308,7 +311,7 @@ export class SharedTexts {
         takes.push({ owner, key, revision });
         if (key === TAKEN) {
           taken.push(...text.split('\n'));
-          // Whoever slept since before the store lost it may have a copy of what was taken over.
+          // A process that has slept since before the store lost this list may still have a copy of the texts that the list names.
           if (revision === 0) takes.push(...takesOf(text));
         }
         if (adopted === undefined) continue;
@@ -351,7 +354,7 @@ export class SharedTexts {
     this.read(news);
     if (news.isMore) return false;
     this.hasRead = true;
-    // What was taken over may be one of many texts.
+    // There may be more texts to take over.
     return this.isAllInFlight && call.takes.length === 0;
   }
 
@@ -456,7 +459,7 @@ export class SharedTexts {
   }
 }
 
-/** The texts that a list of texts names, to be taken whatever the store has of them. */
+/** The texts that a list names, to be taken at any revision. */
 function takesOf(list: string): readonly TakenText[] {
   return list.split('\n').flatMap((line) => {
     const space = line.indexOf(' ');

@@ -47,7 +47,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object with values under names of its own choice. */
+/** Checks an object that may have any names. */
 function isRecord(isValue: Check, isName = (_name: string): boolean => true): Check {
   return (value) =>
     isObject(value) && Object.entries(value).every(([name, member]) => isName(name) && isValue(member));

@@ -79,7 +79,7 @@ export function callTransform(
   }, 1);
 }
 
-/** The client has nothing of what a transform has failed to make: no part of it goes on. */
+/** Refuses a request or response whose transform has failed: no part of its body goes on. */
 export function failTransform(exchange: V1Exchange, { failure, cause }: RefusedMigration): void {
   if (cause !== undefined) {
     exchange.abort();
@@ -88,7 +88,7 @@ export function failTransform(exchange: V1Exchange, { failure, cause }: RefusedM
   exchange.refuse(failure);
 }
 
-/** Judges the digests of a request's body by the bytes that its client sent, and goes on. */
+/** Checks the digests of a request's body against the bytes that its client sent, then calls `next`. */
 export function judgeDigests(
   exchange: V1Exchange,
   body: Uint8Array,
@@ -166,7 +166,7 @@ function rewriteResponse(
   }, 1);
 }
 
-/** Migrates a small response at once, where it is; undefined for one that takes longer. */
+/** Migrates a small response at once, in this thread; undefined for one that waits for a transform, for V2 or for another thread. */
 export function finishSmallResponse(exchange: V1Exchange, body: Uint8Array): ResponseOutcome | undefined {
   const { response } = exchange;
   // It waits for V2.

@@ -130,8 +130,8 @@ interface Element {
 }
 
 /**
- * Compares body number `one` with body number `other`. Elements of lists are paired by what they are, and only those that the other
- * list has not at all by their places, so that one element more in front is one finding.
+ * Compares body number `one` with body number `other`. It pairs elements of lists by their content, and by their places only those that the
+ * other list lacks: an element that is new at the front is then one finding, and does not shift all others.
  */
 class Pairing {
   private readonly one: number;

@@ -29,9 +29,9 @@ export const SHADOW: V1Mode = {
 };
 
 /**
- * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it
- * came, and once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not,
- * nor do other requests. V1's behaviour only reaches the log: its circuit and its failures concern nothing but the comparison.
+ * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it came, and
+ * once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
+ * requests. If V1 fails, or its circuit is open, only the comparison is lost.
  */
 export const VERIFY: V1Mode = {
   ...MIGRATE,
@@ -55,7 +55,7 @@ abstract class ComparedRead implements BesideReader {
 
   abstract after(): boolean;
 
-  /** Ends what is under way: a response that was too large is still being received. */
+  /** Ends the background requests: one whose response was too large to copy is still receiving it. */
   close(): void {
     for (const call of this.calls) call.abort();
   }
@@ -213,7 +213,7 @@ class VerifiedRead extends ComparedRead {
     const { v1 } = this.exchange.gateway;
     if (v1 === undefined) return;
     this.send(v1, this.v1Request(v1), (outcome) => {
-      // One after the other: V1 is on its way out, and one that fails is not asked again.
+      // One request after the other, to spare a V1 that is soon switched off; once it fails, the second is not sent.
       if (typeof outcome === 'string') this.compared(unknownComparison(outcome), true);
       else if (this.v1.push(outcome) < 2) this.askV1();
       else this.compare();

@@ -95,7 +95,7 @@ export class DryRun {
         const isTooLarge = copy.length + chunk.length > bodyLimit;
         isCopying = !isTooLarge && this.hold(copy, chunk);
         if (!isCopying) copy.take();
-        // A body that would have been rewritten as it comes is not refused for its size: what became of it is not known.
+        // A migration would rewrite a body in this format while it arrives, of any size; the dry run then has no outcome.
         if (isTooLarge && streamedFormat(decided) === undefined) this.refused(bodyTooLarge(bodyLimit));
       }
       yield chunk;
@@ -159,7 +159,7 @@ export class DryRun {
     }
   }
 
-  /** Calls the transform, if there is one: the client's request waits for it no longer. */
+  /** Goes on with a step. The client's request does not wait for a transform. */
   private goOn(step: Work | RequestEnd, read?: Uint8Array): void {
     if ('transform' in step) {
       this.isReading = true;
@@ -170,7 +170,7 @@ export class DryRun {
       });
       return;
     }
-    // What was not read for want of memory would have been migrated at another time.
+    // Without memory the body was not read; at another time a migration would have read it, so there is no outcome.
     const isUnknown = 'rules' in step || (step.verdict === 'refused' && step.failure.code === 'buffer-full');
     if (!isUnknown) this.parts.done(step, read);
   }

@@ -15,7 +15,7 @@ import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
 import { decodeResponse, encodeResponse, finishSmallResponse } from './body-work.ts';
 import type { V1Exchange } from './v1-exchange.ts';
 
-/** What the client's response is made of, and how: a constant for each mode that reads V2's. */
+/** How a mode makes the client's response from V2's: a constant for each mode that reads V2's. */
 export interface Answer {
   /** Decides from its head how the response is read. */
   begin(exchange: V1Exchange, status: number, headers: HeaderList): ResponseStep;
@@ -45,7 +45,7 @@ interface Way {
   keep?(part: Uint8Array): void;
   data(part: Uint8Array, isLast: boolean): void;
   end(trailers: HeaderList): void;
-  /** V2 broke off behind bytes that were sent: sends what there is. */
+  /** Called when V2 breaks off after the client got some bytes: sends the rest of what has arrived. */
   breakOff(): void;
   /** The parts cannot be decoded. */
   undecodable(): void;
@@ -54,16 +54,16 @@ interface Way {
 }
 
 /**
- * The one place where V2's response is read for a V1 client. Its head decides which way; a body that turns out to be too long, or no JSON,
- * goes on another way from there.
+ * The one place that reads V2's response for a V1 client. `begin` chooses a way by the head; a body that turns out to be too long, or not
+ * JSON, changes to another way in the middle.
  *
  *                     ┌─▶ forward   as it comes; its first bytes may tell that it hides JSON
  *     head ── begin ──┼─▶ whole     collected, decoded, rewritten and sent as one ──┐ too long, or no memory
  *                     │   pieces    a long list, one element after the other ◀──────┘ (else forwarded, or refused)
  *                     └─▶ texts     several JSON texts, each once it is complete
  *
- * A copy that is read beside the client is a ResponseCopy. Memory is reserved for what waits: by `whole` for all, by the others for what has
- * not gone on. Where the client does not read, parts wait in the decoder, or at V2.
+ * ResponseCopy makes the copies that others read. `whole` reserves memory for the whole body, the other ways only for the bytes that they
+ * have not sent yet. While the client does not read, parts wait in the decoder, or at V2.
  */
 export class Intake implements UpstreamReceiver {
   readonly exchange: V1Exchange;
@@ -165,7 +165,7 @@ export class Intake implements UpstreamReceiver {
 
   // For the ways.
 
-  /** Reads on another way; undefined for a response that goes on as it comes. */
+  /** Changes to another way; undefined forwards the rest unread. */
   goOn(way: Way | undefined): void {
     this.way = way;
   }
@@ -188,7 +188,7 @@ export class Intake implements UpstreamReceiver {
     return decoder;
   }
 
-  /** Stops decoding: the rest goes on as it came. */
+  /** Stops decoding, and forwards the rest as V2 sends it. */
   stopDecoding(): void {
     this.decoder?.close();
     this.decoder = undefined;
@@ -203,7 +203,10 @@ export class Intake implements UpstreamReceiver {
     return !this.hasBegun && this.exchange.isSettled;
   }
 
-  /** Refuses a response where there is no memory to rewrite it; false where that is too late, and where it goes on unchanged. */
+  /**
+   * Refuses a response that there is no memory to rewrite; false if the client already has some of it, or if the mode forwards it
+   * unchanged.
+   */
   refuse(): boolean {
     const { exchange } = this;
     if (this.hasBegun || !this.answer.mayRefuse(exchange)) return false;
@@ -230,7 +233,7 @@ export class Intake implements UpstreamReceiver {
   }
 }
 
-/** A response that is refused: nothing more of it goes on. */
+/** The way of a refused response: drops the rest. */
 const REFUSED: Way = {
   borrowsParts: true,
   isUnsent: true,
@@ -241,10 +244,10 @@ const REFUSED: Way = {
   close: () => {},
 };
 
-/** Bytes of a response with a content coding that tell its first byte: a coding begins with its tables. */
+/** Encoded bytes to collect for one decoded byte: a content coding may begin with its tables. */
 const PEEKED_BYTES = 1024;
 
-/** A response that goes on as it comes, and is noted if it is JSON under a name that hides it. */
+/** Forwards a response unread, and notes in the log if it is JSON under another media type. */
 class Hidden implements Way {
   private readonly exchange: V1Exchange;
   private readonly coding: Coding | undefined;
@@ -299,7 +302,7 @@ class Whole implements Way {
   private readonly intake: Intake;
   private readonly own: ResponseHead;
   private readonly coding: Coding | undefined;
-  /** Bytes of the body, by its head; 0 where that does not say. */
+  /** Bytes of the body according to its head; 0 if that does not say. */
   private readonly length: number;
   private readonly body: ByteCollector;
   /** True where its first byte decides whether it is rewritten. */
@@ -362,7 +365,7 @@ class Whole implements Way {
   undecodable(): void {}
   close(): void {}
 
-  /** Reads the response by pieces if it is a list; otherwise it goes on unchanged, or is refused. */
+  /** Changes to pieces if the response is a list; otherwise forwards it unchanged, or refuses it. */
   giveUp(reason: NotWhole): void {
     const { intake, body } = this;
     if (this.isReadByPieces(body, this.coding, reason)) return;
@@ -395,7 +398,7 @@ class Whole implements Way {
       intake.send(own, copied(), isLast);
       return false;
     }
-    // Services send white space so that nobody in between gives up on them: it must not wait for the bytes behind it.
+    // Services send white space to keep clients and proxies from timing out: send it on at once, before what follows it arrives.
     const mayWait =
       isLast || length > 0 || coding !== undefined || holdsHead || chunk.length > MAX_BLANK_BYTES;
     if (mayWait || !chunk.every(isWhiteSpace)) return true;
@@ -494,7 +497,7 @@ const UNCOUNTED_BYTES = 128 * 1024;
 /** Bytes before a list, of which more are not waited for. */
 const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 
-/** A long list, whose elements are rewritten as they come. It goes on as V2 sent it if there is no list in it. */
+/** Rewrites the elements of a long list while they arrive; forwards a response without a list as V2 sent it. */
 class Pieces implements Way {
   readonly borrowsParts = true;
   private readonly intake: Intake;
@@ -502,9 +505,9 @@ class Pieces implements Way {
   private readonly list: ListPieces;
   /** Why it is not collected. */
   private readonly reason: NotWhole;
-  /** What is to be sent behind the head, which waits for the first piece; undefined once it is sent. */
+  /** Bytes to send behind the head, which waits for the first piece; undefined once the head is sent. */
   private waiting: Uint8Array[] | undefined = [];
-  /** Of one with a coding: its parts as they came, until it is known that what is sent are others. */
+  /** The parts of a response with a content coding as V2 sent them, until the first edit: from then on the client gets other bytes. */
   private received: Uint8Array[] | undefined;
   /** Bytes reserved for a piece whose rest has not arrived. */
   private reserved = UNCOUNTED_BYTES;
@@ -592,7 +595,7 @@ class Pieces implements Way {
     }
   }
 
-  /** Sends a response with its content coding, as V2 does; false where it has none, and where another one is being sent. */
+  /** Sends a response as V2 encoded it; false if it has no content coding, or if the client is getting other bytes already. */
   private isPassedAsReceived(note: ResponseNote): boolean {
     const { intake, received, own } = this;
     if (received === undefined || this.waiting === undefined) return false;

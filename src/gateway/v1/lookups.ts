@@ -104,12 +104,14 @@ export class V2Lookups {
   }
 }
 
-/** A timer that cannot be stopped, and what it does; nothing once that is over. */
+/** What a timer calls, which cannot be stopped: undefined once there is nothing to call. */
 interface Timer {
   expire: (() => void) | undefined;
 }
 
-/** A function of its own: until it fires, a timer must not hold an exchange that is over, with its bodies. */
+/**
+ * Starts a timer. Outside of the class, so that a timer which has not fired does not hold a finished exchange, with its bodies, in memory.
+ */
 function startTimer(
   after: (milliseconds: number, run: () => void) => void,
   milliseconds: number,
@@ -167,7 +169,7 @@ class LookupCall implements CallOwner, UpstreamReceiver {
   start({ target }: LookupRequest, headers: HeaderList): void {
     const { origin, isBackground, exchange } = this;
     const { breaker, upstream } = origin;
-    // What nobody waits for leaves a circuit that is not closed alone.
+    // A background request is no probe: it is sent only if the circuit is closed.
     const isAdmitted = isBackground ? breaker.state === 'closed' : breaker.admit(upstream.recoveries);
     if (!isAdmitted) {
       this.settle(undefined, 'circuit-open');
@@ -209,7 +211,7 @@ class LookupCall implements CallOwner, UpstreamReceiver {
 
   data(chunk: Uint8Array): void {
     this.copy.data(chunk);
-    // It is too large: nobody reads on.
+    // The response is too large: stop receiving it.
     if (this.isOver) this.call.abort();
   }
 

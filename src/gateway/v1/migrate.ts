@@ -37,7 +37,7 @@ export const MIGRATE: V1Mode = {
     const step = exchange.migration.begin(hasBody);
     switch (step.action) {
       case 'refuse': {
-        // A body of unknown length may be empty: an empty one is forwarded, whatever its head says.
+        // A body of unknown length may turn out to be empty, and V2 gets an empty one even where its head would have it refused.
         const isMeant = decision.refusal !== undefined || (received.head.contentLength ?? 0) > 0;
         if (isMeant) exchange.refuse(step.failure);
         else exchange.collect(0, (body) => forwardWithout(exchange, body), step.failure);
@@ -95,8 +95,8 @@ export const MIGRATED: Answer = {
     });
   },
 
-  // A read can be sent again, and V2's names would break the caller; it would fail again where its response needs too much memory. A
-  // write is carried out: it must not look as if it were not.
+  // Refuse a read, which the client can repeat, because V2's names would break it; unless the response needs so much memory that a
+  // repetition would fail as well. V2 has carried out a write: an error would say that it had not.
   mayRefuse: ({ memory, decision }) => !memory.needsTooMuch && isRead(decision.v2Method),
 };
 
@@ -146,7 +146,7 @@ async function* inOnePart(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield body;
 }
 
-/** Sends a body on as it comes, once its first text is read: until then, a fault refuses it, and nothing was sent. */
+/** Forwards a body while it arrives, once its first text is read. Until then nothing is sent, so that a fault can refuse the request. */
 function migrateStream(exchange: V1Exchange, parts: BodyParts, format: StreamedFormat): void {
   const { migration, memory } = exchange;
   const stream = migration.open(
@@ -168,7 +168,7 @@ function migrateStream(exchange: V1Exchange, parts: BodyParts, format: StreamedF
         if (begun.outcome === 'refused') exchange.refuse(failureOf(begun.refusal));
         else goOn(exchange, migration.finish('unread'), begun.outcome === 'whole' ? begun.body : body);
       }),
-    // The client's side tells why its body broke.
+    // The client's side reports by itself why its body broke.
     () => {},
   );
 }

@@ -45,7 +45,7 @@ export const OBSERVE: V1Mode = {
   /** A copy may still be read when the client has its response: the log entry waits for it, the client does not. */
   after: ({ dryRun }) => dryRun?.isReading === true,
 
-  /** Checks the body for V2 last, so that nobody waits for it. */
+  /** Checks the body for V2 last, so that the client does not wait for it. */
   over(exchange) {
     const { dryRun, entry, decision, gateway, migration, received, rules } = exchange;
     const checkable = dryRun?.checkable;

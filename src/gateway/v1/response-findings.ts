@@ -64,7 +64,7 @@ export function addFindings(
     entry.responseWould = differences(rewrite.records);
 }
 
-/** V2's response wraps its resource like V1's, so that only the edits inside the wrapper tell a difference. */
+/** V2 wraps the resource of a response as V1 does, so that only edits inside the wrapper are differences. */
 function differences(records: readonly EditRecord[]): ResponseDifference[] {
   const { wrapper } = new MovedMembers(records);
   return records

@@ -20,13 +20,13 @@ interface AnsweredExchange {
   readonly migration: RequestMigration;
   readonly decision: MigrateDecision;
   readonly origin: Origin;
-  /** True for a body whose tag is that of a text which is made here. */
+  /** True for a body that the gateway makes itself, such as V1's description, with its own tag. */
   readonly hasOwnTag: boolean;
   /** Whether a rewritten response gets the coding that V2 sent it in. */
   keepsCoding(coding: Coding): boolean;
 }
 
-/** False where no field of the response changes but those of the hop. */
+/** True if more fields of the response change than those of the hop. */
 export function changesFields(exchange: AnsweredExchange, { status, headers, lines }: ResponseHead): boolean {
   const { gateway, received, rules, decision, migration, entry, origin } = exchange;
   const { ruleBook, linkFields, namesTypes } = rules;
@@ -39,7 +39,7 @@ export function changesFields(exchange: AnsweredExchange, { status, headers, lin
   return headerPlanOf(migration.facts, rules)?.hasResponseRules === true;
 }
 
-/** True where rules may rewrite what the client reads, whether or not they find anything this time: its tag then depends on the rules. */
+/** True if rules may rewrite what the client reads, even if they find nothing this time: the tag then also names the rules. */
 function marksTags({ hasOwnTag, migration, rules }: AnsweredExchange): boolean {
   return !hasOwnTag && isRepresentationRead(migration.facts, rules);
 }

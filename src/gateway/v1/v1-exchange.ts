@@ -80,7 +80,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   readonly routing: V1Routing | undefined;
   /** The migration of V2's response, once its head has come. */
   response: ResponseMigration | undefined = undefined;
-  /** What reads the response for its client; undefined for one that is passed on as it comes. */
+  /** What reads the response for its client; undefined for one that the exchange forwards unread. */
   reader: ResponseReader | undefined = undefined;
   /** What reads it beside the client. */
   beside: BesideReader | undefined = undefined;
@@ -88,9 +88,9 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   lookups: V2Lookups | undefined = undefined;
   /** The body of the request, where it is rewritten as it comes. */
   upload: Upload | undefined = undefined;
-  /** The migration of a copy of the request, for one that goes to V1. */
+  /** The dry run of a request that goes to V1: the migration of a copy. */
   dryRun: DryRun | undefined = undefined;
-  /** True for a body whose tag is that of a text which is made here. */
+  /** True for a body that the gateway makes itself, such as V1's description, with its own tag. */
   hasOwnTag = false;
   /** V2's status, or a transform's, before it is mapped. */
   private v2Status = 0;
@@ -343,7 +343,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     if (this.sample !== undefined) addFindings(entry, this.sample, this.rules, this.decision);
     if (isPreflight(entry)) return;
     if (this.attempts > 0 && entry.sent !== false) gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
-    // Without a canary only what V1 answers a client matters: it excuses the same failures once the client is in a canary.
+    // Without a canary only V1's answers count: what V1 refuses a client now is no failure of V2 once the client is in a canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
     if (isCounted && subject !== undefined)
       gateway.rollout.countAnswer(routed, status, {
