@@ -102,23 +102,75 @@ export function resourceIn(described: DescribedOperation, components: Components
   const data = response.members.get('data')?.shape;
   if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };
   if (response.element !== undefined) return { at: '', shape: response.element, response };
-  const lists = [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
+  const lists = listsIn(response);
   const [list] = lists;
   const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
-  if (isCollection && lists.length === 1 && list !== undefined)
+  if (isCollection && lists.length === 1 && list !== undefined && isContent(list[0], response, described))
     return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
-  const [only] = response.members;
-  // An envelope is named after the path's resource: `{"ticket": {…}}` of `/tickets/{no}`.
-  const isEnvelope = response.members.size === 1 && only !== undefined && only[1].shape.members.size > 0;
+  const [only, ...more] = [...response.members].filter(([name]) => !isAside(name));
+  // An envelope is named after the path's resource, `{"ticket": {…}}` of `/tickets/{no}`, or says nothing of what is in it.
+  const isEnvelope = only !== undefined && more.length === 0 && only[1].shape.members.size > 0;
   const named = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
   if (
     isEnvelope &&
-    (templateOf(described) ?? described.rest)
-      .split('/')
-      .some((segment) => wordsOf(segment).map(singular).join('') === named)
+    (ENVELOPES.has(named) ||
+      (templateOf(described) ?? described.rest)
+        .split('/')
+        .some((segment) => wordsOf(segment).map(singular).join('') === named))
   )
     return { at: only[0], shape: only[1].shape, response };
   return response.members.size > 0 ? { at: '', shape: response, response } : undefined;
+}
+
+/** The lists of objects in a response, but for those of what went wrong and of where to go on. */
+export function listsIn(response: Shape): readonly (readonly [name: string, member: MemberShape])[] {
+  return [...response.members].filter(
+    ([name, { shape }]) => (shape.element?.members.size ?? 0) > 0 && !isAside(name),
+  );
+}
+
+function isAside(name: string): boolean {
+  return ASIDE.has(singular(wordsOf(name).at(-1) ?? ''));
+}
+
+/** True where what carries the resource is a list of it. */
+export function isListed({ at, response }: FoundResource): boolean {
+  const carrier = at === '' ? response : response.members.get(at)?.shape;
+  return carrier?.element !== undefined;
+}
+
+const ENVELOPES: ReadonlySet<string> = new Set('payload result response body content'.split(' '));
+
+const ASIDE: ReadonlySet<string> = new Set('error warning message notice fault problem link'.split(' '));
+
+/** Names of a list that say nothing of what is in it, and words of what stands beside one. */
+const LIST_NAMES: ReadonlySet<string> = new Set(
+  'data item result record entry value list row content element object hit resource'.split(' '),
+);
+const PAGE_WORDS: ReadonlySet<string> = new Set(
+  `page paging pagination per size limit offset total count number result record item set start end position next previous prev first last
+  cursor token more has response is uri url link href self meta metadata object type status success ok error warning message code returned request id`.split(
+    /\s+/,
+  ),
+);
+
+/** True for a list that is what a response is about: by its name, that of the path, or as nothing but pages stands beside it. */
+function isContent(list: string, response: Shape, described: DescribedOperation): boolean {
+  const words = wordsOf(list).map(singular);
+  if (words.length === 1 && words.every((word) => LIST_NAMES.has(word))) return true;
+  const path = (templateOf(described) ?? described.rest)
+    .split('/')
+    .filter((part) => !/^(?:\{.*|)$/.test(part));
+  const last = wordsOf(path.at(-1) ?? '').map(singular);
+  const isNamed = last.length > 0 && last.every((word) => words.includes(word));
+  if (isNamed || words.every((word) => last.includes(word))) return true;
+  return [...response.members.keys()].every(
+    (name) =>
+      name === list ||
+      wordsOf(name)
+        .map(singular)
+        .every((word) => PAGE_WORDS.has(word)),
+  );
 }
 
 /** Where a parameter can be, beside the path. */

@@ -136,6 +136,8 @@ export type FoundRule =
       readonly in: Path;
       readonly member: string;
       readonly to: Path;
+      /** The conversion that the value needs in its new place. */
+      readonly conversions?: readonly Conversion[];
     }
   | {
       /** `list` makes a value a list of one, `first` a list its first element: no rule of a request does that, but one of responses undoes it. */
@@ -290,7 +292,7 @@ export function namesAnywhere(shape: Shape): ReadonlySet<string> {
 }
 
 /** A rule without its place. */
-function localKey(found: FoundRule): string {
+export function localKey(found: FoundRule): string {
   return JSON.stringify(found.rule === 'unwrap' ? found : { ...found, in: [] });
 }
 
@@ -491,20 +493,17 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   );
   for (const rename of renamed.values()) addRename(rename, objects, work);
   const taken = takenPlaces(renamed.values(), moves);
+  const before = work.findings.length;
   for (const name of gone) {
     if (moved.has(name) || renamed.has(name)) continue;
     addGone(name, { ...objects, candidate: renames.rejected.get(name), taken }, work);
   }
+  const likely = answeredByMoves(before, objects, work);
   for (const [nest, all] of moves) addNest(nest, all, objects, work);
-  const asked = gone.flatMap((name) => {
-    const candidate = renames.rejected.get(name);
-    if (candidate === undefined || candidate.under !== undefined) return [];
-    return conversionsOf(v1, name, v2, candidate.to).length > 0 ? [candidate.to] : [];
-  });
   const arrived = new Set([
     ...[...renamed.values()].map(({ to }) => to),
     ...nests.map(({ under }) => under),
-    ...asked,
+    ...likely,
   ]);
   askNewRequired(v1, v2, arrived, path, work);
   for (const [name, member] of v1.members) {
@@ -517,6 +516,26 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
     compareMember(to, member, partner, path, { ...work, doubt, old: [...work.old, name] });
   }
   for (const [nest, all] of moves) compareNested(nest, all, objects, work);
+}
+
+/**
+ * The new members that the questions from `start` on are about: what V2 requires of them is asked about there, and its default is another
+ * answer.
+ */
+function answeredByMoves(start: number, { v2, path }: Objects, work: Work): readonly string[] {
+  const { findings } = work;
+  const likely = new Set<string>();
+  findings.forEach((finding, at) => {
+    const { found, others = [] } = finding;
+    const isNew = found.rule === 'rename' || found.rule === 'list' || found.rule === 'first';
+    if (at < start || !isNew) return;
+    const partner = v2.members.get(found.to);
+    if (partner === undefined) return;
+    likely.add(found.to);
+    if (!partner.required || work.isResponse === true || partner.shape.members.size > 0) return;
+    findings[at] = { ...finding, others: [...others, defaultOf(found.to, partner.shape, path)] };
+  });
+  return [...likely];
 }
 
 /** Members that V1 has in an object, and V2 in a sub-object of it. */
@@ -1036,8 +1055,12 @@ function rulesInto(
   if (!isBelow || to === undefined || stars(rest) > 0) return [];
   const young = shapeAt(v2, rest);
   if (young === undefined) return [];
-  if (rest.length > 1)
-    return isCompatible(shape, young) ? [{ rule: 'move', in: path, member: name, to: rest }] : [];
+  if (rest.length > 1) {
+    const converted = conversions({ name, shape }, { name: to, shape: young });
+    const move = { rule: 'move', in: path, member: name, to: rest } as const;
+    if (converted.length > 0) return [{ ...move, conversions: converted }];
+    return isCompatible(shape, young) ? [move] : [];
+  }
   const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
   if (listed.length > 0) return listed;
   const converted = conversions({ name, shape }, { name: to, shape: young });

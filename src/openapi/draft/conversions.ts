@@ -1,5 +1,5 @@
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
-import { singular, wordsOf } from './names.ts';
+import { isPlural, singular, wordsOf } from './names.ts';
 
 /** Words that tell a unit or a form of a value, wherever they are. */
 const UNITS: ReadonlySet<string> = new Set(
@@ -272,7 +272,7 @@ function textForms(plain: NamedShape, list: NamedShape, element: Shape): readonl
 /** True where a text is rather several than one: a description or an example says so, or its name is a plural. */
 function isSeparated(plain: NamedShape, list: NamedShape): boolean {
   const last = wordsOf(plain.name).at(-1) ?? '';
-  return separatorIn(plain, list) !== undefined || (singular(last) !== last && !/(?:us|is|ss)$/.test(last));
+  return separatorIn(plain, list) !== undefined || (isPlural(last) && !/(?:us|is)$/.test(last));
 }
 
 /** The sign between the texts of one text, as descriptions or examples show it. */

@@ -1,4 +1,4 @@
-import { type FoundRule, isProposed } from './compare-shapes.ts';
+import { type FoundRule, isProposed, localKey } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   ANYWHERE,
@@ -68,6 +68,8 @@ interface AskedRule {
   readonly lines: readonly string[];
   readonly why: string;
   readonly others: readonly (readonly string[])[];
+  /** What each answer says of a member, whatever its place and direction; absent where answers are told apart by their order. */
+  readonly keys?: readonly (string | undefined)[] | undefined;
 }
 
 /** The questions of a draft, in the order in which they are best answered: where operations are, then what a request shows, then the rest. */
@@ -167,7 +169,9 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const why = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])]
         .filter((words) => words !== '')
         .join('; ');
-      return [{ change: change.id, list, at, lines, why, others }];
+      const keys =
+        'found' in rule ? [rule.found, ...(rule.others ?? [])].map((found) => localKey(found)) : rule.keys;
+      return [{ change: change.id, list, at, lines, why, others, keys }];
     }),
   );
 }
@@ -190,8 +194,11 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const plain = own.filter((rule) => !several.includes(rule));
     const parts = [...(plain.length === 0 ? [] : [plain]), ...several.map((rule) => [rule])];
     // Those that ask the same for other operations, or at another depth, get the answer of the first part.
-    const [first = [], ...others] = parts;
-    const all = [[...first, ...more.flat()], ...others];
+    const isAbout = (part: readonly AskedRule[], { keys: [key] = [] }: AskedRule): boolean =>
+      key !== undefined && part.some((rule) => rule.keys?.[0] === key);
+    const followersOf = (part: readonly AskedRule[]): readonly AskedRule[] =>
+      more.flat().filter((rule) => (parts.find((one) => isAbout(one, rule)) ?? parts[0]) === part);
+    const all = parts.map((part) => [...part, ...followersOf(part)]);
     const on = [change, ...(followers.get(change.id) ?? [])].map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
     const { summary } = change;
@@ -305,8 +312,10 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const key = given.chosen[part] ?? 'no';
       // A rule for any depth is one rule, whatever the depths at which it was asked about.
       const isOne = rules[0]?.others[Number(key)]?.some((line) => line.includes(ANYWHERE)) === true;
-      for (const [number, { change, list, at }] of rules.entries()) {
-        chosen.set(`${change} ${list} ${at}`, [isOne && number > 0 ? 'no' : key, given.value]);
+      for (const [number, rule] of rules.entries()) {
+        const { change, list, at } = rule;
+        const own = isOne && number > 0 ? 'no' : sameAnswer(key, rules[0], rule);
+        chosen.set(`${change} ${list} ${at}`, [own, given.value]);
         settled.add(change);
       }
     }
@@ -343,6 +352,13 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       { ...plain, rules, query, headers, response, ...(isInverse === true && hasInverse && { isInverse }) },
     ];
   });
+}
+
+/** The key of the answer of one rule that says what this answer of another one does. */
+function sameAnswer(key: string, first: AskedRule | undefined, rule: AskedRule): string {
+  if (key === 'yes' || key === 'no' || first?.keys === undefined || rule.keys === undefined) return key;
+  const at = rule.keys.indexOf(first.keys[Number(key) + 1]);
+  return at < 0 ? 'no' : at === 0 ? 'yes' : String(at - 1);
 }
 
 type Choice = readonly [key: string, value: string | undefined] | undefined;

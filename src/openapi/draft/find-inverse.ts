@@ -7,6 +7,7 @@ import {
   type Finding,
   type FoundRule,
   isProposed,
+  localKey,
   movedFinding,
   namesAnywhere,
   pathText,
@@ -139,11 +140,27 @@ export function responseChanges(
     const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
     return { id: operation.id, findings: own.map((finding) => asked(behindInverse(finding, base, renames))) };
   });
+  const leaders = new Map<string, string>();
   return proposeChanges(found, [], 'response').flatMap((change) => {
     const response = change.rules.flatMap((finding) => responseText(finding) ?? []);
     if (response.length === 0) return [];
-    return [{ ...change, rules: [], response }];
+    const leader = change.asWith === undefined ? leaderOf(change, changes) : leaders.get(change.asWith);
+    if (leader !== undefined) leaders.set(change.id, leader);
+    const asWith = leader ?? change.asWith;
+    return [{ ...change, rules: [], response, ...(asWith !== undefined && { asWith }) }];
   });
+}
+
+/** The change of requests that asks the same about the same members, if there is one. */
+function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[]): string | undefined {
+  if (rules.some(isProposed)) return undefined;
+  const leader = changes.find((change) => {
+    const asked = new Set(
+      change.rules.filter((rule) => !isProposed(rule)).map(({ found }) => localKey(found)),
+    );
+    return rules.every(({ found }) => found.rule !== 'strip' && asked.has(localKey(found)));
+  });
+  return leader?.asWith ?? leader?.id;
 }
 
 const NO_VALUE = 'V2 has no value for it, so clients get null: delete the rule if they do not need it';
@@ -196,7 +213,10 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
 function responseText(finding: Finding): ProposedText | undefined {
   const { found, confidence, evidence, doubt, others = [] } = finding;
   const texts = printUndone(found, []);
-  const further = others.map((one) => printUndone(one, [])).filter((lines) => lines.length > 0);
+  const undone = others
+    .map((one) => ({ lines: printUndone(one, []), key: localKey(one) }))
+    .filter(({ lines }) => lines.length > 0);
+  const further = undone.map(({ lines }) => lines);
   if (found.rule === 'default') {
     const path = pathText(found.in, found.member);
     const why = `V2's responses have ${path}, and V1's never had it`;
@@ -204,10 +224,12 @@ function responseText(finding: Finding): ProposedText | undefined {
   }
   if (texts.length > 0) {
     // V1's name beside V2's, with the same value: for clients of both, and where nobody knows whether V2 has the old one as well.
-    const isAlias = found.rule === 'rename' && found.conversions === undefined && doubt !== undefined;
+    const isPlain = found.rule === 'rename' && found.conversions === undefined && found.in[0] !== '**';
+    const isAlias = isPlain && doubt !== undefined;
     const [path, as] = isAlias ? [pathText(found.in, found.to), pathText([found.member])] : ['', ''];
     const aliases = isAlias ? [[`{ alias: ${scalar(path)}, as: ${scalar(as)} }`]] : [];
-    return { texts, confidence, evidence, doubt, others: [...aliases, ...further] };
+    const keys = [localKey(found), ...aliases.map(() => undefined), ...undone.map(({ key }) => key)];
+    return { texts, confidence, evidence, doubt, others: [...aliases, ...further], keys };
   }
   if (found.rule !== 'strip') return undefined;
   const path = pathText(found.in, found.member);

@@ -10,7 +10,7 @@ import {
   templateOf,
 } from '../description.ts';
 import type { Shape } from '../shape.ts';
-import { requestShape, successShape } from './bodies.ts';
+import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
 import { patternPrefix } from './conversions.ts';
 import { singular, wordsOf } from './names.ts';
 
@@ -31,6 +31,8 @@ export interface MovedOperation {
   readonly doubt?: string;
   /** What it may be instead, the likeliest first. */
   readonly others?: readonly string[];
+  /** True where so little speaks for it that its bodies are compared once a person has said that it holds. */
+  readonly isGuess?: true;
   /** The word of V1's path for which V2's has another one; absent for one that moved otherwise. */
   readonly word?: OtherWord;
 }
@@ -126,7 +128,8 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
         .map(({ to }) => to);
       const { to, evidence, word, v2: partner } = best;
       const doubt = best.doubt ?? 'it may be another operation';
-      const moved = { to, evidence, doubt, others: further, ...(word && { word }) };
+      const guess = best.isGuess && { isGuess: best.isGuess };
+      const moved = { to, evidence, doubt, others: further, ...guess, ...(word && { word }) };
       found.set(operation, { v1: operation, v2: partner, moved });
     }
   }
@@ -396,6 +399,7 @@ interface LikelyMove {
   readonly evidence: string;
   readonly likeness: number;
   readonly doubt?: string;
+  readonly isGuess?: true;
   readonly word?: OtherWord;
 }
 
@@ -430,6 +434,14 @@ function likelyMove(
     weigh(4, 'both have the same operationId');
   else if ([undefined, ...words.filter(isShown)].some((one) => saysTheSame(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
+  const isSaid = likeness > 0;
+  // One other operation with another word is one by chance, and so is the last word of two paths.
+  const isFirm =
+    isSaid ||
+    plainPath(v1) === plainPath(v2) ||
+    (known !== undefined && known.pairs.length > 1) ||
+    isInside(v1, v2) ||
+    isInside(v2, v1);
   if (plainPath(v1) === plainPath(v2)) weigh(2, 'they have the same path');
   else if (known !== undefined && isShown(known)) {
     const many = known.pairs.length === 1 ? '1 operation has' : `${known.pairs.length} operations have`;
@@ -440,6 +452,7 @@ function likelyMove(
   if (hasOwnMembers(v1, v2, versions)) weigh(1, 'their bodies have the same members');
   const target = query ?? withParameters(v2, v1, versions);
   if (target === undefined || likeness < ASKED_FROM) return undefined;
+  if (!isSaid && answersOther(v1, v2, versions)) return undefined;
   if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
   const [left] = 'left' in target ? target.left : [];
   // The list of all is not the one of a resource.
@@ -456,9 +469,20 @@ function likelyMove(
     // Of several, the one whose names have most words in common comes first.
     likeness: likeness - (isSameMethod ? 0 : 0.5) + 0.4 * wordShare(v1, v2),
     ...(doubt !== undefined && { doubt }),
+    ...(!isFirm && { isGuess: true as const }),
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
     ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
   };
+}
+
+/** True where one version answers a list, and the other one object. */
+function answersOther(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
+  const [one, other] = [resourceIn(v1, versions.v1.components), resourceIn(v2, versions.v2.components)];
+  return one !== undefined && other !== undefined && hasList(one) !== hasList(other);
+}
+
+function hasList(found: FoundResource): boolean {
+  return isListed(found) || (found.at === '' && listsIn(found.response).length > 0);
 }
 
 /** Methods that send a whole resource, or a part of it. */

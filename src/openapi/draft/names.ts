@@ -9,7 +9,7 @@ export function wordsOf(name: string): readonly string[] {
   if (known !== undefined) return known;
   const words = splitWords(name);
   // Descriptions have some thousand names; their texts are not kept.
-  if (name.length < 100 && wordsByName.size < 50_000) wordsByName.set(name, words);
+  if (name.length < 100 && wordsByName.size < MAX_KEPT) wordsByName.set(name, words);
   return words;
 }
 
@@ -17,8 +17,22 @@ export function wordsOf(name: string): readonly string[] {
 export function singular(word: string): string {
   if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
   if (word.length > 4 && /(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
-  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+  return isPlural(word) ? word.slice(0, -1) : word;
 }
+
+/** What a word and its plural have in common: `sizes` is that of `size` or of `siz`, which its ending does not tell. */
+function stem(word: string): string {
+  const one = singular(word);
+  return /(?:s|x|z|ch|sh)e$/.test(one) ? one.slice(0, -1) : one;
+}
+
+/** True for a word that is one for several. */
+export function isPlural(word: string): boolean {
+  return word.length > 3 && word.endsWith('s') && !word.endsWith('ss');
+}
+
+/** Most names that are kept. */
+const MAX_KEPT = 50_000;
 
 const wordsByName = new Map<string, readonly string[]>();
 
@@ -34,7 +48,7 @@ function splitWords(name: string): readonly string[] {
 export function isRelatedName(one: string, other: string): boolean {
   if (isSameName(one, other)) return true;
   const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]
-    .map((name) => new Set(wordsOf(name).map(singular)))
+    .map((name) => new Set(wordsOf(name).map(stem)))
     .toSorted((a, b) => a.size - b.size);
   return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
 }
@@ -45,8 +59,8 @@ export function singularName(name: string): string {
 
 /** True for names that have a word in common, or nearly all letters. */
 export function isAlike(one: string, other: string): boolean {
-  const words = new Set(wordsOf(other).map(singular));
-  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => words.has(singular(word)));
+  const words = new Set(wordsOf(other).map(stem));
+  return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => words.has(stem(word)));
 }
 
 /** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
@@ -75,5 +89,11 @@ function letterSimilarity(one: string, other: string): number {
 
 /** The letters of a name without separators, in the singular: `tags` may be the list that `tag` has become. */
 export function plainName(name: string): string {
-  return wordsOf(name).map(singular).join('') || name;
+  const known = plainNames.get(name);
+  if (known !== undefined) return known;
+  const plain = wordsOf(name).map(stem).join('') || name;
+  if (plainNames.size < MAX_KEPT) plainNames.set(name, plain);
+  return plain;
 }
+
+const plainNames = new Map<string, string>();

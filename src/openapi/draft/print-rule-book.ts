@@ -130,7 +130,7 @@ function printOperation(
 /** The question where V2 has an operation: once for all in whose paths V2 has the same other word. */
 function moveQuestion(
   { id, method, template }: ProposedOperation,
-  { to, evidence, doubt = '', word }: MovedOperation,
+  { to, evidence, doubt = '', word, isGuess }: MovedOperation,
   asked: Set<string>,
 ): readonly string[] {
   const key = word === undefined ? '' : JSON.stringify([word.from, word.to]);
@@ -140,7 +140,7 @@ function moveQuestion(
   const what = word === undefined ? '' : ` and is ${word.from} ${word.to} in V2, here and below`;
   return [
     comment(
-      `${TODO} V2 does not describe ${method} ${template}. Is ${id} ${to}${what}? ${sentence(evidence)} But ${doubt}. Remove the marks of \`to\`, or delete it.`,
+      `${TODO} V2 does not describe ${method} ${template}. Is ${id} ${to}${what}? ${sentence(evidence)} But ${doubt}. Remove the marks of \`to\`, or delete it.${isGuess === true ? ' Then draft into this book: its bodies were not compared.' : ''}`,
       '    ',
     ),
   ];
@@ -295,7 +295,9 @@ export function printRule(found: FoundRule): readonly string[] {
       return [`{ strip: ${scalar(pathText(found.in, found.member))} }`];
     case 'move': {
       const [from, to] = [pathText(found.in, found.member), pathText([...found.in, ...found.to])];
-      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`];
+      const [around, last] = [[...found.in, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
+      const converted = (found.conversions ?? []).map((one) => printConversion(one, around, last));
+      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`, ...converted];
     }
     case 'list':
       return [`{ list: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`];
@@ -378,7 +380,12 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
     }
     case 'move': {
       const [from, to] = [pathText([...path, ...found.to]), pathText(path, found.member)];
-      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`];
+      const [around, last] = [[...path, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
+      const converted = (found.conversions ?? []).toReversed();
+      return [
+        ...converted.map((one) => printConversion(undone(one), around, last)),
+        `{ move: ${scalar(from)}, to: ${scalar(to)} }`,
+      ];
     }
     case 'list':
       return [`{ first: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`];

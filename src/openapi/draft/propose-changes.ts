@@ -34,6 +34,8 @@ export interface ProposedText extends Evidence {
   readonly texts: readonly string[];
   /** The other answers to the same question, the likeliest first. */
   readonly others?: readonly (readonly string[])[];
+  /** What each of the answers says of a member, whatever its place; undefined for one that no request has. */
+  readonly keys?: readonly (string | undefined)[];
 }
 
 /** The findings about an operation, by its id in the rule book. */
@@ -137,6 +139,8 @@ function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonl
       ? `strip ${on.join(' ')}`
       : 'strip';
   if (found.rule === 'default' && direction === 'response') return 'new';
+  // Members that are in one object of V2 now are there together.
+  if (found.rule === 'move' && found.to.length > 1) return `move ${found.to.slice(0, -1).join(' ')}`;
   if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
     return `convert ${found.conversions.map(({ word }) => word).join()}`;
   const { in: _place, ...rest } = found;
@@ -223,6 +227,10 @@ function requestNames(
         ? ['new-attributes', 'V2 has attributes that V1 never had.']
         : [`${member}-default`, `${path} is required.`];
     case 'move':
+      if (isMany) {
+        const around = found.to.slice(0, -1);
+        return [`${around.join('-')}-places`, `Members are in ${pathText([...found.in, ...around])}.`];
+      }
       return [`${found.to.join('-')}-place`, `${path} is ${pathText([...found.in, ...found.to])}.`];
     case 'list':
       return [`${found.to}-list`, `${path} is the list ${found.to}.`];

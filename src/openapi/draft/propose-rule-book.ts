@@ -13,7 +13,15 @@ import {
   templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
-import { type BodyForm, type DescribedBody, type FoundResource, requestBody, resourceIn } from './bodies.ts';
+import {
+  type BodyForm,
+  type DescribedBody,
+  type FoundResource,
+  isListed,
+  listsIn,
+  requestBody,
+  resourceIn,
+} from './bodies.ts';
 import {
   compareShapes,
   type Comparison,
@@ -97,7 +105,9 @@ export function proposeRuleBook(
   const { isWanted = () => true } = wishes;
   const matched = all.matched.filter((pair) => isWanted(pair.v1));
   const gone = all.gone.filter(({ operation }) => isWanted(operation));
-  const named = namedOperations(matched);
+  const matchedAll = namedOperations(matched);
+  // What a guess differs in is nobody's question yet.
+  const named = matchedAll.filter(({ operation }) => operation.moved?.isGuess !== true);
   const bodies = named.map(({ pair, operation }) => ({
     operation,
     pair,
@@ -151,7 +161,7 @@ export function proposeRuleBook(
       ...errorKeys(versions, hasRules),
       ...linkKeys(versions),
     ],
-    operations: bodies.map(({ operation, pair }) => ({
+    operations: matchedAll.map(({ operation, pair }) => ({
       ...operation,
       ...carried.own.get(operation.id),
       status: otherStatus(pair),
@@ -211,16 +221,20 @@ function carriedResources({ named, v1, v2 }: Versions): {
   const questions = new Map<string, readonly Question[]>();
   for (const { id, at, old, young, doubt } of found) {
     if (old === undefined || at === old.at) continue;
-    const texts = envelopeTexts(at, old.at, young);
+    const texts = envelopeTexts(old, young);
+    const inner = isListed(young) && !isListed(old) ? innerList(old) : undefined;
+    const before = inner === undefined ? old.at || 'the body' : pathText(inner);
     if (texts === undefined) {
       const text =
-        at === ''
-          ? `V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
-          : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
+        isListed(old) !== isListed(young)
+          ? `only one version's response is a list, in ${isListed(old) ? before : at || 'the body'}. Write a transform that makes the other of it.`
+          : at === ''
+            ? `V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
+            : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
       questions.set(id, [{ path: [], text }]);
       continue;
     }
-    const isRename = at !== '' && old.at !== '';
+    const isRename = at !== '' && old.at !== '' && inner === undefined;
     const name = old.at === '' ? at : old.at;
     const why = isRename ? undefined : 'the members around it have other places as well';
     const key = JSON.stringify([texts, doubt]);
@@ -231,7 +245,7 @@ function carriedResources({ named, v1, v2 }: Versions): {
       {
         texts,
         confidence: 0.9,
-        evidence: `V1's responses have it in ${old.at || 'the body'}, and V2's in ${at || 'the body'}`,
+        evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
       },
     ];
@@ -248,21 +262,33 @@ function carriedResources({ named, v1, v2 }: Versions): {
 const MAX_MOVED = 60;
 
 /** The rules of a response that put the resource where V1 has it; undefined where none do: a list that has other things around it. */
-function envelopeTexts(
-  at: string,
-  before: string,
-  { response, shape }: { readonly response: Shape; readonly shape: Shape },
-): readonly string[] | undefined {
-  if (at !== '' && before !== '') return [`{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
-  if (at === '') {
-    const names = [...shape.members.keys()];
-    if (response.element !== undefined || names.length > MAX_MOVED || names.includes(before))
-      return undefined;
-    return names.map(
-      (name) => `{ move: ${scalar(pathText([name]))}, to: ${scalar(pathText([before, name]))} }`,
-    );
+function envelopeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
+  const { at, response, shape } = young;
+  const { at: before } = old;
+  if (isListed(young)) {
+    const inner = isListed(old) ? [before] : innerList(old);
+    const [first = '', ...more] = inner ?? [];
+    if (at === '' || first === '') return undefined;
+    const to = scalar(pathText([first, ...more]));
+    return [
+      more.length === 0 ? `{ rename: ${scalar(at)}, to: ${to} }` : `{ move: ${scalar(at)}, to: ${to} }`,
+    ];
   }
-  return response.members.get(at)?.shape.element === undefined ? [`{ unnest: ${scalar(at)} }`] : undefined;
+  if (isListed(old)) return undefined;
+  if (at !== '')
+    return [before === '' ? `{ unnest: ${scalar(at)} }` : `{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
+  const names = [...shape.members.keys()];
+  if (response.element !== undefined || names.length > MAX_MOVED || names.includes(before)) return undefined;
+  return names.map(
+    (name) => `{ move: ${scalar(pathText([name]))}, to: ${scalar(pathText([before, name]))} }`,
+  );
+}
+
+/** The only list of objects in the object that carries a resource, or in one of the objects of the body. */
+function innerList({ at, response }: FoundResource): readonly string[] | undefined {
+  const objects = at === '' ? [...response.members] : [...response.members].filter(([name]) => name === at);
+  const all = objects.flatMap(([name, { shape }]) => listsIn(shape).map(([inner]) => [name, inner]));
+  return all.length === 1 ? all[0] : undefined;
 }
 
 /** What differs between the responses of each operation in both versions, by the names around the resource that V2 has. */
@@ -284,7 +310,8 @@ function responseFindings(
       questions.set(id, [{ path: [], text, general: text }]);
     }
     if (old === undefined || young === undefined) return [];
-    const isAround = old.at !== '' && young.at !== '';
+    const isSameKind = old.at === young.at || isListed(old) === isListed(young);
+    const isAround = old.at !== '' && young.at !== '' && isSameKind;
     const before = isAround
       ? withName(old.response, old.at, young.at)
       : old.at === ''

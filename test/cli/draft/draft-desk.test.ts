@@ -113,10 +113,13 @@ test('shows what each answer does to an example request, and what V2 has against
   const { questions } = await desk.view();
   const id = questions.find(({ text }) => text.startsWith('amount is called'))?.id;
   const view = await desk.view(id);
-  const [rename, strip, none] = partsOf(view)[0]?.answers ?? [];
+  const [rename, strip, value, none] = partsOf(view)[0]?.answers ?? [];
+  // One answer for both directions: what V2 calls the member.
   expect(rename?.lines).toEqual([
     '{ rename: amount, to: amount_cents }',
     '{ scale: amount_cents, by: 100, digits: 2 }',
+    '{ scale: "*.amount_cents", by: 0.01, digits: 2 }',
+    '{ rename: "*.amount_cents", to: amount }',
   ]);
   expect(rename?.effect?.before.request).toContain('"amount": 10.5');
   expect(rename?.effect?.after.request).toContain('"amount_cents": 1050');
@@ -125,6 +128,7 @@ test('shows what each answer does to an example request, and what V2 has against
   expect(rename?.effect?.after.faults).not.toContain(missing);
   expect(strip?.lines).toEqual(['{ strip: amount }']);
   expect(strip?.effect?.after.request).not.toContain('amount');
+  expect(value).toMatchObject({ lines: ['{ default: { amount_cents: "…" } }'], lacksValue: true });
   expect(none).toMatchObject({ key: 'no', lines: [] });
   expect(none).not.toHaveProperty('effect');
 });

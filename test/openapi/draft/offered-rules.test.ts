@@ -263,6 +263,28 @@ test.each<Row>([
     ['{ lookup: "lines.*.userId", get: "/users/{userId}", resource: data, take: [name, mail], as: user }'],
   ],
   [
+    'a member in an object of V2, in another form',
+    sent({ location: text, location_zip: text }),
+    sent({ location: { anyOf: [text, objectOf({ zip: integer })] } }),
+    ['{ move: location_zip, to: location.zip } { unquote: location.zip }', '{ strip: location_zip }'],
+  ],
+  [
+    'what requests and responses have by another name, and V2 requires',
+    {
+      request: objectOf({ id: text, total: text }),
+      response: objectOf({ data: objectOf({ id: text, total: text }) }),
+    },
+    {
+      request: objectOf({ id: text, total_cents: integer }, 'total_cents'),
+      response: objectOf({ data: objectOf({ id: text, total_cents: integer }) }),
+    },
+    [
+      '{ rename: total, to: total_cents } { unquote: total_cents } { scale: total_cents, by: 100, digits: 2 }',
+      '{ strip: total }',
+      '{ default: { total_cents: "…" } }',
+    ],
+  ],
+  [
     'a name at several depths',
     deep('old_name'),
     deep('name2'),

@@ -774,6 +774,86 @@ test.each([
   );
 });
 
+const listAndPage = (name: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  [name]: listOf(objectOf({ id: text, size: text })),
+  ...more,
+});
+const failed = { errors: listOf(objectOf({ code: text, text })) };
+
+test.each<
+  [
+    what: string,
+    v1: Record<string, unknown>,
+    v2: Record<string, unknown>,
+    active: readonly string[],
+    asked: readonly string[],
+  ]
+>([
+  [
+    'a list by the name of the path',
+    listAndPage('orders', { shop: text }),
+    listAndPage('allOrders', { shop: text }),
+    ['resource: allOrders', '{ rename: allOrders, to: orders }'],
+    [],
+  ],
+  [
+    'a list with nothing but pages beside it',
+    listAndPage('bills', { total_count: integer, nextPage: text }),
+    listAndPage('cases', { total_count: integer, nextPage: text }),
+    ['resource: cases', '{ rename: cases, to: bills }'],
+    [],
+  ],
+  [
+    'lists of what went wrong, in an envelope and beside the list',
+    { payload: objectOf(listAndPage('Orders', { NextToken: text })), ...failed },
+    listAndPage('orders', failed),
+    ['resource: orders'],
+    ['{ move: orders, to: payload.Orders }'],
+  ],
+  [
+    'an envelope that says nothing of what is in it, and one named as the path',
+    { payload: objectOf({ id: text, size: text }), ...failed },
+    { order: objectOf({ id: text, size: text }), ...failed },
+    ['resource: order', '{ rename: order, to: payload }'],
+    [],
+  ],
+  [
+    'a list among the settings of one thing',
+    { theme: text, seals: listOf(objectOf({ id: text })) },
+    { theme: text, marks: listOf(objectOf({ id: text })), zone: text },
+    ['resource: ""'],
+    [],
+  ],
+])('what a response is about: %s', async (_, v1, v2, active, asked) => {
+  const draft = await soundDraft(
+    proposeRuleBook(
+      reading('v1', { '/orders': { members: v1 } }),
+      reading('v2', { '/orders': { members: v2 } }),
+    ),
+  );
+  const lines = printRuleBook(draft).split('\n');
+  for (const line of active) expect(lines.map((one) => one.replace(/^ +- /, ''))).toContain(line);
+  for (const line of asked) expect(lines.map((one) => one.replace(/^ +# +- /, ''))).toContain(line);
+  const rules = lines.filter((line) => /^ +- \{/.test(line));
+  expect(rules).toHaveLength(active.length - 1);
+});
+
+test('a list is not what one object was, and what only bodies tell is compared once a person has said that it moved', () => {
+  const found = { id: text, size: text, colour: text };
+  const of = (version: string, path: string, members: Record<string, unknown>): Record<string, unknown> =>
+    described(version, path, {
+      get: { responses: { 200: { content: { 'application/json': { schema: objectOf(members) } } } } },
+    });
+  const v1 = of('v1', '/pots/{id}/lids', { data: listOf(objectOf({ ...found, old: text })) });
+  const draft = (young: Record<string, unknown>, path: string): string =>
+    printRuleBook(proposeRuleBook(v1, of('v2', path, young)));
+  expect(draft({ data: objectOf(found) }, '/lids/{id}')).toContain('operations: {}');
+  const guess = draft({ data: listOf(objectOf(found)) }, '/pots/{id}/hats');
+  expect(guess).toContain('# to: "GET /pots/{id}/hats"');
+  expect(guess).toContain('Then draft into this book: its bodies were not compared.');
+  expect(guess).not.toContain('old');
+});
+
 test('of several groups of paths the one whose version changes is drafted, and the others are named', () => {
   const of = (...paths: readonly string[]): Record<string, unknown> => ({
     openapi: '3.1.0',
@@ -950,6 +1030,15 @@ test.each<
     { '/a': { members: { one: text, two: text } }, '/b': { members: { three: text } } },
     { '/a': { members: { kept: text } }, '/b': { members: { kept: text } } },
     [/removed-attributes-response hold\?(?:.*\n)*?.*Belongs to removed-attributes-response:/],
+  ],
+  [
+    'members that are in one object of V2 now',
+    { '/a': { members: { location: text, location_city: text, location_zip: text } } },
+    { '/a': { members: { location: objectOf({ city: text, zip: text, street: text }) } } },
+    [
+      /location-places-response hold\?(?:.*\n)*?.*move: location.city, to: location_city(?:.*\n)*?.*move: location.zip, to: location_zip/,
+      /location: in responses, it is string in V1 and object in V2/,
+    ],
   ],
   [
     'responses that V2 does not describe',
