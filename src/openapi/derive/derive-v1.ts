@@ -26,7 +26,7 @@ import {
   objectIn,
   operationsOf,
 } from '../description.ts';
-import { convertedSchema, nameComponents } from './name-components.ts';
+import { convertedSchema, nameComponents, takenSchema } from './name-components.ts';
 import {
   changesOf,
   editSchema,
@@ -533,8 +533,10 @@ function editParameters(
     if (!('conversion' in rule)) return declared;
     const follow = (part: unknown): unknown => followed(description, part);
     const back = inverseConversion(rule.conversion);
-    if (typeof back === 'string') return declared;
-    const schema = convertedSchema(parameter['schema'], back, follow);
+    const schema =
+      typeof back === 'string'
+        ? takenSchema(parameter['schema'], rule.conversion, follow)
+        : convertedSchema(parameter['schema'], back, follow);
     return marked({ ...parameter, schema }, change);
   });
 }

@@ -237,12 +237,7 @@ export function convertedSchema(
 ): JsonObject {
   const { keywords, isNullable } = readSchema(schema, follow, MAX_DEPTH);
   const kind = CONVERSION_SCHEMAS[conversion.rule].made(conversion, keywords);
-  const made: JsonObject = {
-    ...picked(keywords, KEPT),
-    ...kind,
-    ...(isNullable && keywords['nullable'] !== true ? { type: [kind['type'], 'null'] } : {}),
-    ...boundsOf(conversion, keywords),
-  };
+  const made: JsonObject = { ...ofKind(kind, keywords, isNullable), ...boundsOf(conversion, keywords) };
   const convert = (value: unknown): unknown => convertedValue(value, conversion);
   for (const word of ['const', 'default', 'example'])
     if (Object.hasOwn(keywords, word)) Object.assign(made, { [word]: convert(keywords[word]) });
@@ -251,6 +246,23 @@ export function convertedSchema(
     if (Array.isArray(values)) Object.assign(made, { [word]: values.map(convert) });
   }
   return made;
+}
+
+/** The schema of what V1's clients send to a conversion without an inverse, from that of V2's values. */
+export function takenSchema(
+  schema: unknown,
+  conversion: Conversion,
+  follow: (schema: unknown) => unknown,
+): JsonObject {
+  const { keywords, isNullable } = readSchema(schema, follow, MAX_DEPTH);
+  return ofKind(CONVERSION_SCHEMAS[conversion.rule].taken ?? {}, keywords, isNullable);
+}
+
+/** What a schema says beside its values, with another kind of values. */
+function ofKind(kind: JsonObject, keywords: JsonObject, isNullable: boolean): JsonObject {
+  const { type } = kind;
+  const hasNull = isNullable && keywords['nullable'] !== true && type !== undefined;
+  return { ...picked(keywords, KEPT), ...kind, ...(hasNull && { type: [type, 'null'] }) };
 }
 
 /** A value of a description, converted; one that cannot be stays as it is, as it does in traffic. */

@@ -23,7 +23,7 @@ import {
   objectIn,
   stringsOf,
 } from '../description.ts';
-import { convertedSchema, convertedValue } from './name-components.ts';
+import { convertedSchema, convertedValue, takenSchema } from './name-components.ts';
 
 /** One step from V2's schema to V1's. */
 export interface InverseEdit {
@@ -112,6 +112,12 @@ function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdi
     rename: (from, to) => renameMember(change, from, to),
     reshape: (from, to, shape) => reshape(change, from, to, shape),
     convert: (member, conversion) => convertMember(change, member, conversion),
+    loosen: (member, conversion) =>
+      reshape(change, member, member, {
+        key: ['loosen', conversion],
+        schema: (schema, follow) => takenSchema(schema, conversion, follow),
+        value: (value) => value,
+      }),
     map: (member, values) => mapValues(change, member, values),
     add: (member, schema) => addMember(change, member, schema),
     alias: (member, as) => copyMember(change, member, as),

@@ -39,6 +39,8 @@ export type Keywords = Readonly<Record<string, unknown>>;
 export interface ConversionSchema<Own> {
   /** The type of the values, and their lengths and pattern. */
   made(this: void, conversion: Own, keywords: Keywords): Keywords;
+  /** Of a conversion without an inverse: what V1's clients may send, which no schema of V2 tells; any value when absent. */
+  readonly taken?: Keywords;
   /** True where numbers stay numbers, in their order. */
   keepsOrder?(this: void, conversion: Own): boolean;
   /** True where multiples of a number become those of another. */

@@ -19,6 +19,8 @@ export interface SchemaEdits<Edit> {
   /** Gives the member `from` another schema and other values, under the name `to`. */
   reshape(from: string, to: string, shape: Reshape): Edit;
   convert(member: string, conversion: Conversion): Edit;
+  /** Gives a member the schema of what a conversion without an inverse takes; its values stay. */
+  loosen(member: string, conversion: Conversion): Edit;
   /** Replaces the listed values of a member; `values` is by the old value. */
   map(member: string, values: ReadonlyMap<unknown, readonly unknown[]>): Edit;
   add(member: string, schema: Readonly<Record<string, unknown>>): Edit;

@@ -1,7 +1,7 @@
 import { scalarValue } from '../../json/names.ts';
 import type { Path } from '../../edits/run.ts';
 import type { AliasRule } from './alias.ts';
-import type { ResponseConvertRule } from './convert.ts';
+import type { ConvertRule, ResponseConvertRule } from './convert.ts';
 import type { ResponseCopyRule } from './copy.ts';
 import { shapeOfElements } from './element-schemas.ts';
 import type { ResponseElementsRule } from './elements.ts';
@@ -195,7 +195,7 @@ const UNDONE: Readonly<Record<string, SchemaKind<RequestRule> | undefined>> = {
   map: UNDONE_MAP,
   set: UNDONE_SET,
   default: UNDONE_SET,
-} satisfies Partial<ByName<RequestRule, SchemaKind<RequestRule>>>;
+} satisfies Partial<ByName<Exclude<RequestRule, ConvertRule>, SchemaKind<RequestRule>>>;
 
 /** The edits that turn V2's schemas of a response into V1's, as a rule does with its body. */
 export function responseSchemaEdits<Edit>(
@@ -215,7 +215,10 @@ export function requestSchemaEdits<Edit>(
   if (own !== undefined) return own(rule, make);
   const objects = 'in' in rule ? rule.in : [];
   const inverse = lensOf(rule).inverse(rule, objects, { inside: (path) => path, hasNulls: false });
-  if (typeof inverse === 'string') return [];
+  if (typeof inverse === 'string') {
+    if (!('conversion' in rule)) return [];
+    return ofMember([...objects, rule.member], (member) => make.loosen(member, rule.conversion));
+  }
   return inverse.flatMap((back) => responseSchemaEdits({ ...back, status: [] }, make));
 }
 

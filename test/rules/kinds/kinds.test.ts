@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import type { ConversionKind } from '../../../src/rules/kinds/conversion.ts';
 import type { NoInverse } from '../../../src/rules/kinds/kind.ts';
 import { changesValue } from '../../../src/rules/kinds/kinds.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../../src/rules/kinds/words.ts';
 import { whyNoInverse } from '../../../src/rules/inverse.ts';
 import type { RequestRule } from '../../../src/rules/rule.ts';
+import type { NewKind, PlayedKind } from '../../support/new-kind.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
@@ -123,17 +125,91 @@ test('every kind of request rule says what an edit did', () => {
   for (const name of REQUEST_RULE_NAMES) expect(doneWords(name, places)).toMatch(/^.*\b[abo]\b.*\.$/);
 });
 
-test('the module that CONTRIBUTING shows for lowercase works as it stands', async () => {
+test('with the module that CONTRIBUTING shows for lowercase, and a row in each table, all else knows it', async () => {
   const page = readFileSync(new URL('../../../docs/CONTRIBUTING.md', import.meta.url), 'utf8');
   const [, code = ''] = /`lowercase\.ts`:\n\n```ts\n(.*?)```/s.exec(page) ?? [];
-  const file = `${temporaryFolder('kind')}/lowercase.ts`;
-  const absolute = code.replaceAll(/from '(\.[^']+)'/g, (_, path: string) => {
-    return `from '${new URL(path, `${pathToFileURL(src).href}rules/kinds/`).href}'`;
+  const module = `${temporaryFolder('kind')}/lowercase.ts`;
+  const folder = `${pathToFileURL(src).href}rules/kinds/`;
+  await writeFile(
+    module,
+    code.replaceAll(/from '(\.[^']+)'/g, (_, path: string) => `from '${new URL(path, folder).href}'`),
+  );
+  const state = { type: 'string', title: 'State', enum: ['nsw', 'vic'], pattern: '^[a-z]+$', maxLength: 3 };
+  const body = { type: 'object', properties: { state, old: { ...state, nullable: true } } };
+  const content = { 'application/json': { schema: body } };
+  const workerData: NewKind = {
+    name: 'lowercase',
+    module,
+    book: `version: 2025-01-01
+operations: { make: POST /things }
+changes:
+  - id: c
+    summary: s
+    on: [make]
+    request: [{ lowercase: state }, { lowercase: old }]
+    query: [{ lowercase: state }]
+    response: []
+`,
+    bodies: ['NSW', String.raw`\u00c4\n`, String.raw`\u006esw`, '']
+      .map((text) => `{"state": "${text}"}`)
+      .concat('{"state":7}', '{"state":null}'),
+    query: '?state=NSW&other=A',
+    description: {
+      openapi: '3.0.3',
+      info: { title: 't', version: '2' },
+      paths: {
+        '/api/v2/things': {
+          post: {
+            parameters: [{ name: 'state', in: 'query', schema: state }],
+            requestBody: { content },
+            responses: { 201: { description: 'd', content } },
+          },
+        },
+      },
+    },
+  };
+  const worker = new Worker(new URL('../../support/new-kind.ts', import.meta.url), { workerData });
+  const [played]: PlayedKind[] = await once(worker, 'message');
+  const { description, ...others } = played ?? {};
+  const reason = 'nothing tells which letters were capitals';
+  expect(others).toEqual({
+    faults: [
+      `9:15 change "c": inverse has nothing to undo: lowercase has no inverse, since ${reason}; remove it`,
+    ],
+    warnings: [
+      `change "c": lowercase of "state" has no inverse: ${reason}`,
+      `change "c": lowercase of "old" has no inverse: ${reason}`,
+    ],
+    bodies: [
+      '{"state": "nsw"}',
+      String.raw`{"state": "ä\n"}`,
+      String.raw`{"state": "\u006esw"}`,
+      '{"state": ""}',
+      'unconvertible-value',
+      '{"state":null}',
+    ],
+    query: '?state=nsw&other=A',
+    words: ['write state in lower case', 'write old in lower case'],
+    remark: 'now in lower case',
   });
-  await writeFile(file, absolute);
-  const made: { readonly conversion: ConversionKind<unknown> } = await import(file);
-  expect(Object.keys(made).toSorted()).toEqual(['book', 'conversion', 'schema', 'words']);
-  const convert = made.conversion.converter({ rule: 'lowercase' });
-  const texts = ['"NSW"', String.raw`"\u00c4\n"`, String.raw`"\u006esw"`, '""', '7'];
-  expect(texts.map((json) => convert(json))).toEqual(['"nsw"', String.raw`"ä\n"`, texts[2], '""', undefined]);
+  // V1's clients send capitals, which V2's schema has not; responses have what V2 sends.
+  const sent = { title: 'State', type: 'string', 'x-change': ['c'] };
+  expect(description).toMatchObject({
+    paths: {
+      '/api/v1/things': {
+        post: {
+          parameters: [{ name: 'state', schema: { type: 'string', title: 'State' } }],
+          requestBody: {
+            content: {
+              'application/json': {
+                schema: { properties: { state: sent, old: { ...sent, nullable: true } } },
+              },
+            },
+          },
+          responses: { 201: { content } },
+        },
+      },
+    },
+  });
+  expect(JSON.stringify(description).match(/pattern/g)).toHaveLength(2);
 });
