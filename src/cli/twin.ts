@@ -381,6 +381,7 @@ function realStage({ v1, gateway, key, isReadOnly, rate, ignored, keyField }: Re
     key,
     isReadOnly,
     ignored,
+    takesAnyOrder: true,
     before: () => delay(pauseMs),
     ...(keyField === undefined ? {} : { keyField }),
   };

@@ -113,7 +113,7 @@ class TreeComparison {
     if (isSameSet && orders[0] !== orders[1]) {
       this.differences.push({
         where: pointerOf(path),
-        kind: 'order',
+        kind: 'member-order',
         v1: orders[0] ?? '',
         gateway: orders[1] ?? '',
       });
@@ -312,10 +312,10 @@ export interface Difference {
   /** `status`, `response`, the name of a field with a colon, or an RFC 6901 pointer into the body. */
   readonly where: string;
   /**
-   * `missing`, `extra`: only V1, or only the gateway, has it. `order`: members or elements in another order. `length`: elements of an array.
+   * `missing`, `extra`: only V1, or only the gateway, has it. `member-order`, `order`: members or elements in another order. `length`: elements of an array.
    * `spelling`: the same value, or the same body, in other bytes.
    */
-  readonly kind: FieldDifference['kind'] | 'extra' | 'spelling';
+  readonly kind: FieldDifference['kind'] | 'extra' | 'spelling' | 'member-order';
   readonly v1?: string;
   readonly gateway?: string;
 }

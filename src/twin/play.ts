@@ -39,6 +39,8 @@ export interface Stage {
   readonly keyField?: KeyField;
   /** Fields beside those that are always left out, in lower case. */
   readonly ignored?: ReadonlySet<string>;
+  /** Counts members in another order by choice: two services that nobody made alike have them in any. */
+  readonly takesAnyOrder?: boolean;
   /** Leaves out every exchange that may change data. */
   readonly isReadOnly?: boolean;
   /** Called before each exchange; the exchange is sent when it resolves. */
@@ -83,8 +85,13 @@ class Play {
     kept.v1.keep(exchange.keeps, v1.body);
     kept.gateway.keep(exchange.keeps, gateway.body);
     const played = { name, script: this.script, differences, statuses, response: gateway };
-    const choice = exchange.choice ?? choiceOf(v1, gateway);
+    const choice = exchange.choice ?? choiceOf(v1, gateway) ?? this.orderOf(differences);
     return differences.length === 0 || choice === undefined ? played : { ...played, choice };
+  }
+
+  private orderOf(differences: readonly Difference[]): Choice | undefined {
+    const isOrder = differences.every(({ kind }) => kind === 'member-order');
+    return isOrder && this.stage.takesAnyOrder === true ? 'member-order' : undefined;
   }
 
   private reasonToSkip(exchange: ScriptedExchange): string | undefined {

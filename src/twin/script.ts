@@ -301,6 +301,8 @@ export const CHOICES = {
     'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
   'duplicate-member':
     'the gateway refuses a member that rules name and that occurs twice; V1 read the last one',
+  'member-order':
+    'members of an object in another order, which has no meaning in JSON; rules write what they add at its end',
   'names-of-v2': 'the client sends names of V2, which V1 did not know; they mean in V2 what they say',
   'refused-first': 'both refuse; the gateway looks at the body before key, path and rate are judged',
 } as const;

@@ -27,7 +27,7 @@ describe('two bodies', () => {
     ['another value', '{"a":[1,2]}', '{"a":[1,3]}', ['/a/1 value']],
     ['another type', '{"a":1}', '{"a":"1"}', ['/a type']],
     ['null for an object', '{"a":null}', '{"a":{}}', ['/a type']],
-    ['another order', '{"a":1,"b":2}', '{"b":2,"a":1}', [' order']],
+    ['another order', '{"a":1,"b":2}', '{"b":2,"a":1}', [' member-order']],
     ['an element less', '{"a":[1,2]}', '{"a":[1]}', ['/a length']],
     ['elements where V1 has none', '{"a":[]}', '{"a":[1,2,3]}', ['/a length']],
     ['an element in front', '{"a":[{"n":"x"}]}', '{"a":[{"n":"z"},{"n":"x"}]}', ['/a length']],

@@ -73,12 +73,15 @@ function contentOf(declared: unknown, { description }: Components): JsonObject {
   return objectIn(followed(description, declared), 'content');
 }
 
-/** The response of an operation that succeeded; the first one in JSON. */
+/** The response of an operation that succeeded: the first one in JSON. Beside one of success, `default` is the others, which are errors. */
 export function successShape(described: DescribedOperation, components: Components): Shape | undefined {
-  const [first] = [
-    ...responsesIn(described, components, (status) => status.startsWith('2')),
-    ...responsesIn(described, components, (status) => status === 'default'),
-  ];
+  const isOfSuccess = (status: string): boolean => status.startsWith('2');
+  const hasSuccess = Object.keys(objectIn(described.operation, 'responses')).some(isOfSuccess);
+  const [first] = responsesIn(
+    described,
+    components,
+    hasSuccess ? isOfSuccess : (status) => status === 'default',
+  );
   return first?.shape;
 }
 

@@ -338,6 +338,28 @@ test.each([
   );
 });
 
+test.each<readonly [why: string, responses: Record<string, unknown>, asks: boolean]>([
+  ['alone is that of success', {}, true],
+  ['beside one of success is an error', { 200: {} }, false],
+])('a default response %s', (_, responses, asks) => {
+  const [old, young] = [
+    ['a', 'b'],
+    ['a', 'c'],
+  ].map((values, at) =>
+    described(`v${at + 1}`, '/things', {
+      head: {
+        operationId: 'count',
+        responses: {
+          ...responses,
+          default: { content: { 'application/json': { schema: objectOf({ code: { enum: values } }) } } },
+        },
+      },
+    }),
+  );
+  const { questions } = proposeRuleBook(old ?? {}, young ?? {});
+  expect((questions.get('count') ?? []).some(({ text: asked }) => asked.includes('V2 answers'))).toBe(asks);
+});
+
 test('a question says which attributes are gone, up to a few', () => {
   const gone = (...names: string[]): string => {
     const bodyOf = (...members: readonly string[]): unknown =>
