@@ -218,9 +218,7 @@ function responseText(finding: Finding): ProposedText | undefined {
     .filter(({ lines }) => lines.length > 0);
   const further = undone.map(({ lines }) => lines);
   if (found.rule === 'default') {
-    const path = pathText(found.in, found.member);
-    const why = `V2's responses have ${path}, and V1's never had it`;
-    return { texts, confidence, evidence: why, doubt };
+    return { texts, confidence, evidence: "V2's responses have it, and V1's never had it", doubt };
   }
   if (texts.length > 0) {
     // V1's name beside V2's, with the same value: for clients of both, and where nobody knows whether V2 has the old one as well.
@@ -236,7 +234,8 @@ function responseText(finding: Finding): ProposedText | undefined {
   return {
     texts: [printDefault(path, null)],
     confidence: 0.5,
-    evidence: `V1's responses have ${path}, and V2's do not`,
+    // The same words for each of many members are written once.
+    evidence: "V1's responses have it, and V2's do not",
     doubt: NO_VALUE,
     others: further,
   };

@@ -49,13 +49,15 @@ export function findQueryRenames(
       });
     };
     for (const { from, to, confidence, evidence, ...found } of accepted) {
+      if (isAnotherPlace(from, to)) continue;
       const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
       addRename(from, to, { confidence, evidence, doubt });
     }
     for (const name of old.members.keys()) {
       if (young.members.has(name) || renamed.has(name)) continue;
       const to = assumedName(name, young, known);
-      const candidate = rejected.get(name);
+      const found = rejected.get(name);
+      const candidate = found !== undefined && isAnotherPlace(name, found.to) ? undefined : found;
       if (to !== undefined) {
         const doubt = `it holds only if ${name} is ${to} in bodies`;
         addRename(name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
@@ -63,7 +65,8 @@ export function findQueryRenames(
         const { confidence, evidence, doubt = 'it may be gone, or another one' } = candidate;
         addRename(name, candidate.to, { confidence, evidence, doubt });
       } else {
-        const known = gone.get(name) ?? { on: [], to: new Set() };
+        const [cursor] = PAGE.test(name) ? [...young.members.keys()].filter((one) => CURSOR.test(one)) : [];
+        const known = gone.get(name) ?? { on: [], to: new Set(), cursor };
         gone.set(name, known);
         known.on.push(operation.id);
         if (candidate !== undefined) known.to.add(candidate.to);
@@ -114,6 +117,19 @@ function isWeak(candidate: Evidence): boolean {
 interface GoneParameter {
   readonly on: string[];
   readonly to: Set<string>;
+  /** Of a page's place: the parameter by which V2 pages instead. */
+  readonly cursor: string | undefined;
+}
+
+/** Names of the place of a page in a list: a number of it, or of elements before it. */
+const PAGE = /^(?:page|start|offset|skip|from|first|page[-_]?(?:number|no|index))$/i;
+
+/** Names of what only the page before can give. */
+const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
+
+/** True for a cursor under the name of anything else: no value of that is one. */
+function isAnotherPlace(from: string, to: string): boolean {
+  return CURSOR.test(to) && !CURSOR.test(from);
 }
 
 /** One question about all query parameters that V2 does not describe: those of the same operations are one change. */
@@ -130,11 +146,14 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
       summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
       on: group[0]?.[1].on ?? [],
       rules: [],
-      query: group.map(([name, { to }]) => ({
+      query: group.map(([name, { to, cursor }]) => ({
         texts: [`{ strip: ${scalar(name)} }`],
         confidence: 0.5,
         evidence: "V2's description does not have it",
-        doubt: 'V2 would answer as if the client had not sent it',
+        doubt:
+          cursor === undefined
+            ? 'V2 would answer as if the client had not sent it'
+            : `V2 pages by ${cursor}, which no rule can make of it, so clients would get the first page again: let V2 take ${name} as well, or write a transform if a cursor can be computed`,
         others: [...to].map((other) => [`{ rename: ${scalar(name)}, to: ${scalar(other)} }`]),
       })),
       ...(asWith !== undefined && { asWith }),
