@@ -140,8 +140,7 @@ function prefixOf(
     else counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
   }
   const served = elementsOf(description['servers']).flatMap((server) => {
-    const url = memberOf(server, 'url');
-    const found = typeof url === 'string' ? lastSegment(url.replace(/\/$/, '')) : '';
+    const found = lastSegment(serverUrl(server)?.replace(/\/$/, '') ?? '');
     return isVersion(found) ? [found] : [];
   });
   const isServed = served.length > 0;
@@ -276,10 +275,23 @@ function groupsOf(description: Description): ReadonlyMap<string, readonly string
 
 /** The path of the first server; undefined without one that has a plain path. */
 function servedPath(description: Description): string | undefined {
-  const url = memberOf(elementsOf(description['servers'])[0], 'url');
-  return typeof url === 'string'
-    ? URL.parse(url, 'http://localhost')?.pathname.replace(/\/$/, '')
-    : undefined;
+  const url = serverUrl(elementsOf(description['servers'])[0]);
+  // Of its host nothing is read, and a variable there need have no value.
+  const path = url?.replace(/^[a-z][\w+.-]*:\/\/[^/]*/i, '');
+  return path === undefined
+    ? undefined
+    : URL.parse(path.startsWith('/') ? path : `/${path}`, 'http://localhost')?.pathname.replace(/\/$/, '');
+}
+
+/** The URL of a server with the defaults of its variables (OpenAPI 3.1 §4.8.6). */
+function serverUrl(server: unknown): string | undefined {
+  const url = memberOf(server, 'url');
+  if (typeof url !== 'string') return undefined;
+  const variables = objectIn(server, 'variables');
+  return url.replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
+    const value = memberOf(variables[name], 'default');
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : whole;
+  });
 }
 
 function isPlainPrefix(text: string): boolean {

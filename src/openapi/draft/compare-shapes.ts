@@ -20,6 +20,7 @@ import {
   isRelatedName,
   isSameName,
   nameSimilarity,
+  oppositesIn,
   plainName,
   singularName,
   wordsOf,
@@ -222,8 +223,17 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const order = RULE_ORDER;
   const rank = ({ found }: Finding): number =>
     (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
+  // What is found in an object that is within itself holds at every depth, and a rule names one depth.
+  const deep = new Set(
+    [...met].flatMap(([pair, one]) =>
+      isRepeated(pair, one, met) ? one.findings.map(({ found }) => localKey(found)) : [],
+    ),
+  );
+  const doubted = findings.map((finding) =>
+    deep.has(localKey(finding.found)) ? { ...finding, doubt: finding.doubt ?? WITHIN } : finding,
+  );
   return {
-    findings: atAnyDepth(findings, v2)
+    findings: atAnyDepth(doubted, v2)
       .map((finding) =>
         everywhere !== undefined && all.has(localKey(finding.found))
           ? { ...finding, doubt: finding.doubt ?? everywhere }
@@ -232,6 +242,16 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
       .toSorted((one, other) => rank(one) - rank(other)),
     questions,
   };
+}
+
+/** True for objects that are within themselves, or within others that are. */
+function isRepeated(pair: object, { chains }: MetPair, met: ReadonlyMap<object, MetPair>): boolean {
+  if (met.get(pair)?.isWithinItself === true) return true;
+  return chains.some((chain) => {
+    for (let outer = chain; outer !== undefined; outer = outer.next)
+      if (met.get(outer.pair)?.isWithinItself === true) return true;
+    return false;
+  });
 }
 
 /** Depths from which a question about one name is rather one about any depth. */
@@ -342,6 +362,8 @@ interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
   readonly questions: readonly Question[];
   readonly inner: readonly InnerPair[];
   isWithinItself: boolean;
+  /** What is around each of its places. */
+  readonly chains: (Around | undefined)[];
   places: number;
   /** True when it has places that are only reached by following references. */
   isFarther: boolean;
@@ -354,17 +376,12 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
   for (let outer = around; outer !== undefined; outer = outer.next) {
     if (outer.pair !== pair || known === undefined) continue;
     known.isWithinItself = true;
-    // What was found holds at every depth, and a rule names one depth.
-    base.findings.forEach((finding, index) => {
-      if (known.findings.includes(finding))
-        base.findings[index] = { ...finding, doubt: finding.doubt ?? WITHIN };
-    });
     return;
   }
   if (known === undefined) {
     const [findings, questions, inner]: [Finding[], Question[], InnerPair[]] = [[], [], []];
     compareMembers(v1, v2, path, { ...base, findings, questions, inner, doubt, old, steps });
-    const state = { isWithinItself: false, places: 1, isFarther: false };
+    const state = { isWithinItself: false, places: 1, isFarther: false, chains: [around] };
     const own = { path, old, doubt, steps, findings, questions, inner, ...state };
     met.set(pair, own);
     base.findings.push(...findings);
@@ -376,6 +393,7 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
   if (steps > MAX_STEPS) return;
   known.places += 1;
   if (known.places > MAX_PLACES || path.length > MAX_LEVELS) return;
+  known.chains.push(around);
   const here = (inside: Path): Path => [...path, ...inside.slice(known.path.length)];
   const before = (inside: Path): Path => [...old, ...inside.slice(known.old.length)];
   for (const finding of known.findings)
@@ -1321,6 +1339,17 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
       addMap(name, v1.shape, v2.shape, path, work);
       return;
     }
+    const yesAndNo = work.isRecorded ? undefined : booleanPairs(v1.shape, v2.shape);
+    if (yesAndNo !== undefined) {
+      if (work.doubt !== work.outer) return;
+      const found = { rule: 'map', in: path, member: name, values: yesAndNo } as const;
+      const why = `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
+      addFinding(
+        { found, confidence: 0.8, evidence: 'its values say yes and no', doubt: why, old: work.old },
+        work,
+      );
+      return;
+    }
     const looked = lookupRules(old, { ...ANY_SHAPE, members: new Map([[name, v2]]) }, path, work);
     if (looked.length > 0) addLookup(looked, work.old, work);
     else if (work.doubt === work.outer)
@@ -1331,6 +1360,40 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
   addMap(name, v1.shape, v2.shape, path, work);
   compareInside(v1.shape, v2.shape, at, work);
+}
+
+/** Values that say yes, and those that say no, in pairs. */
+const YES_AND_NO: readonly (readonly [yes: string, no: string])[] = [
+  ['yes', 'no'],
+  ['true', 'false'],
+  ['on', 'off'],
+  ['y', 'n'],
+  ['1', '0'],
+  ['enabled', 'disabled'],
+  ['active', 'inactive'],
+];
+
+/** The values of V2 for true and false, or of V1 for those of V2, where one of them lists two that say yes and no. */
+function booleanPairs(v1: Shape, v2: Shape): readonly (readonly [FoundValue, FoundValue])[] | undefined {
+  const isBoolean = ({ types }: Shape): boolean => types.size === 1 && types.has('boolean');
+  if (isBoolean(v1) === isBoolean(v2)) return undefined;
+  const listed = isBoolean(v1) ? v2 : v1;
+  for (const [yes, no] of YES_AND_NO) {
+    const find = (word: string): FoundValue | undefined =>
+      listed.values.find((value) => typeof value !== 'boolean' && String(value).toLowerCase() === word);
+    const [one, other] = [find(yes), find(no)];
+    if (one === undefined || other === undefined || listed.values.length !== 2) continue;
+    return isBoolean(v1)
+      ? [
+          [true, one],
+          [false, other],
+        ]
+      : [
+          [one, true],
+          [other, false],
+        ];
+  }
+  return undefined;
 }
 
 function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): void {
@@ -1594,7 +1657,8 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
     weigh(0.2, 'no other member of this type is new or gone');
   if (old.required !== young.required) confidence -= 0.1;
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
-  const doubt = valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
+  const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
+  const doubt = opposites ?? valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
   return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
 }
 

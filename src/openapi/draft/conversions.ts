@@ -106,6 +106,8 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
     return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
   const [listed] = listForms(old, young);
   if (listed !== undefined) return listed === 'one' ? [] : [listed];
+  const factor = isNumber(one) && isNumber(other) ? factorBetween(old, young) : undefined;
+  if (factor !== undefined) return [{ word: 'scale', options: [['by', factor]] }];
   const isMinor = (named: NamedShape): boolean => unitOf(named).split(', ').includes('cents');
   if (before === 'number' && isWhole && isMinor(young) && !isMinor(old)) return [SCALE];
   if ((before === 'integer' || before === 'number') && after === 'string') {
@@ -116,6 +118,29 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
   if (before !== 'string' || !isWhole || from !== undefined) return [];
   const unquote: Conversion = { word: 'unquote', options: [] };
   return isMinor(young) && !isMinor(old) ? [unquote, SCALE] : [unquote];
+}
+
+/** Units of one kind with how many of the smallest each is; the factors between them have finite inverses. */
+const MEASURES: readonly ReadonlyMap<string, number>[] = [
+  { cents: 1, dollars: 100, euros: 100, pounds: 100 },
+  { ms: 1, seconds: 1000 },
+  { mg: 1, grams: 1000, kg: 1_000_000 },
+  { mm: 1, cm: 10, m: 1000, km: 1_000_000 },
+  { bps: 1, pct: 100 },
+].map((units) => new Map(Object.entries(units)));
+
+function isNumber({ types }: Shape): boolean {
+  return types.size === 1 && (types.has('integer') || types.has('number'));
+}
+
+/** By what a value is multiplied whose unit, which names or descriptions tell, is another one in V2. */
+function factorBetween(old: NamedShape, young: NamedShape): number | undefined {
+  const [from, to] = [unitOf(old), unitOf(young)];
+  for (const units of MEASURES) {
+    const [one, other] = [units.get(from), units.get(to)];
+    if (one !== undefined && other !== undefined && one !== other) return one / other;
+  }
+  return undefined;
 }
 
 /** The text that a pattern such as `^inv_[0-9]+$` requires at the start: letters and a separator; undefined for none. */

@@ -9,7 +9,6 @@ import {
   type ProposedKey,
   type ProposedOperation,
   type ProposedRuleBook,
-  scalar,
 } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
@@ -231,10 +230,10 @@ function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
   return lines.some((line) => line.includes(BLANK)) ? { lacksValue: true } : {};
 }
 
-/** The lines with the value that a person has given. */
+/** The lines with the value that a person has given: a text, as header fields, queries and releases are. */
 function filled(lines: readonly string[], value: string | undefined): readonly string[] {
   return lines.map((line) =>
-    value === undefined ? line : line.replace(BLANK, () => scalar(valueIn(value))),
+    value === undefined ? line : line.replace(BLANK, () => JSON.stringify(textIn(value))),
   );
 }
 
@@ -374,6 +373,11 @@ function valueIn(text: string): FoundValue {
   const plain = text.trim();
   if (plain === 'true' || plain === 'false') return plain === 'true';
   if (/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(plain)) return Number(plain);
-  const quoted = /^"(?<inside>[^"\\]*)"$/.exec(plain)?.groups?.['inside'];
-  return quoted ?? plain;
+  return textIn(plain);
+}
+
+/** A text that a person writes, with quotes around it or without. */
+function textIn(text: string): string {
+  const plain = text.trim();
+  return /^"(?<inside>[^"\\]*)"$/.exec(plain)?.groups?.['inside'] ?? plain;
 }

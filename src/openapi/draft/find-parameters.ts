@@ -1,3 +1,5 @@
+import type { Components } from '../components.ts';
+import { type DescribedOperation, followed, objectIn } from '../description.ts';
 import type { Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import {
@@ -86,8 +88,39 @@ export function findQueryRenames(
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
 }
 
+/** What no rule is proposed for, by the ids of operations: query parameters whose type differs, and cookies and fields of responses that are gone. */
+export function parameterQuestions(versions: Versions): ReadonlyMap<string, readonly Question[]> {
+  const { named, v1, v2 } = versions;
+  const types = queryQuestions(versions);
+  return new Map(
+    named.map(({ pair, operation: { id } }) => {
+      const [old, young] = [parameterShape(pair.v1, v1, 'cookie'), parameterShape(pair.v2, v2, 'cookie')];
+      const cookies = [...old.members.keys()]
+        .filter((name) => !young.members.has(name))
+        .map((name) => `V2 does not describe the cookie ${name}, and no rule moves one: say who does.`);
+      const [before, after] = [responseFields(pair.v1, v1), responseFields(pair.v2, v2)];
+      const fields = before
+        .filter((name) => !after.some((other) => other.toLowerCase() === name.toLowerCase()))
+        .map(
+          (name) =>
+            `V2's responses are not described to have the header field ${name}. If V2 has it by another name, write { headers: [{ rename: …, to: ${name} }] } among the rules of a response.`,
+        );
+      const texts = [...cookies, ...fields].map((text) => ({ path: [], text, general: text }));
+      return [id, [...(types.get(id) ?? []), ...texts]];
+    }),
+  );
+}
+
+/** The names of the header fields that successful responses are described to have. */
+function responseFields({ operation }: DescribedOperation, { description }: Components): readonly string[] {
+  const fields = Object.entries(objectIn(operation, 'responses')).flatMap(([status, response]) =>
+    status.startsWith('2') ? Object.keys(objectIn(followed(description, response), 'headers')) : [],
+  );
+  return [...new Set(fields)].filter((name) => name.toLowerCase() !== 'content-type');
+}
+
 /** The query parameters whose type differs, by the ids of operations: a form of a value that V2 does not take. */
-export function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readonly Question[]> {
+function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readonly Question[]> {
   const questions = new Map<string, readonly Question[]>();
   for (const { pair, operation } of named) {
     const young = parameterShape(pair.v2, v2, 'query').members;

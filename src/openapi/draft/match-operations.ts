@@ -120,7 +120,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
       .flatMap((other) => likelyMove(operation, other, { v1, v2 }, words) ?? [])
       .toSorted((one, other) => other.likeness - one.likeness);
     const [best, ...others] = moves;
-    if (best === undefined) gone.push({ operation, hint: '' });
+    if (best === undefined) gone.push({ operation, hint: hintOf(operation, candidates, young) });
     else {
       const further = others
         .filter(({ to }) => to !== best.to)
@@ -138,6 +138,20 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
   );
   const matched = old.flatMap((operation) => found.get(operation) ?? []);
   return { matched, gone, questions: [...questions, ...unread] };
+}
+
+/** Where V2 has the operation's id, although its path is none of V1's, or which other methods it has there. */
+function hintOf(
+  described: DescribedOperation,
+  candidates: readonly DescribedOperation[],
+  all: readonly DescribedOperation[],
+): string {
+  const id = described.operation['operationId'];
+  const same = id === undefined ? undefined : candidates.find((one) => one.operation['operationId'] === id);
+  if (same !== undefined) return `(V2 has ${String(id)} at ${same.method} ${same.rest})`;
+  const path = plainPath(described);
+  const methods = all.filter((one) => plainPath(one) === path).map(({ method }) => method);
+  return methods.length === 0 ? '' : `(V2 has ${methods.join(', ')} there)`;
 }
 
 /** The key of a method and a path of V2 as a rule book writes them, with texts around parameters and a query. */

@@ -97,3 +97,31 @@ export function plainName(name: string): string {
 }
 
 const plainNames = new Map<string, string>();
+
+/** Words of which each is none of the others of its line. */
+const OPPOSITES: ReadonlyMap<string, number> = new Map(
+  `start begin end finish|min minimum max maximum|first last|from to until|created updated modified deleted closed|enabled disabled|active inactive
+  public private|visible hidden|source target destination|before after|left right|width height length depth|latitude longitude lat lng lon
+  buyer seller|sender recipient receiver|debit credit|gross net|previous next|parent child|billing shipping delivery|open close|input output
+  home work|day week month year|allowed denied|include exclude|included excluded|owner member|upload download|incoming outgoing|required optional`
+    .split('|')
+    .flatMap((line, at) =>
+      line
+        .trim()
+        .split(/\s+/)
+        .map((word) => [word, at] as const),
+    ),
+);
+
+/** Two words by which names differ that cannot mean the same, such as `start` and `end`; undefined for none. */
+export function oppositesIn(one: string, other: string): readonly [string, string] | undefined {
+  const [old, young] = [wordsOf(one), wordsOf(other)];
+  for (const word of old) {
+    const line = young.includes(word) ? undefined : OPPOSITES.get(word);
+    const against = young.find(
+      (two) => !old.includes(two) && line !== undefined && OPPOSITES.get(two) === line,
+    );
+    if (against !== undefined) return [word, against];
+  }
+  return undefined;
+}

@@ -203,11 +203,16 @@ function requestNames(
     return [`${found.to.join('-')}-copy`, `${to} has what ${from} has.`];
   }
   const { member } = found;
-  const path = pathText(found.in, member);
+  const isAnywhere = found.in[0] === '**';
+  const path = isAnywhere ? `${pathText([member])} at any depth` : pathText(found.in, member);
   const isMany = new Set(rules.map((rule) => ('member' in rule.found ? rule.found.member : ''))).size > 1;
   switch (found.rule) {
     case 'rename': {
-      const names = [...found.in.slice(-1), found.to, ...(/name$/i.test(found.to) ? [] : ['name'])];
+      const names = [
+        ...(isAnywhere ? [] : found.in.slice(-1)),
+        found.to,
+        ...(/name$/i.test(found.to) ? [] : ['name']),
+      ];
       const form = found.conversions === undefined ? '' : ', and has another form';
       return [names.filter((name) => name !== '*').join('-'), `${path} is called ${found.to}${form}.`];
     }

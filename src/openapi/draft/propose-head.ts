@@ -1,5 +1,8 @@
 import { printPrefix } from '../../rules/rule.ts';
+import { mediaTemplateFault } from '../../rules/release-place.ts';
+import type { Components } from '../components.ts';
 import {
+  type DescribedOperation,
   type Description,
   type DescribedVersions,
   elementsOf,
@@ -32,8 +35,9 @@ export function proposeHead(versions: Versions, described: DescribedVersions): P
     ({ name, on }) => on.length === named.length && /version|release|revision/i.test(name),
   );
   const key = credentials(v1.description, v2.description);
+  const release = versionField === undefined ? releasePlace(versions) : undefined;
   return {
-    keys: [...prefixKeys(described, versionField), ...key.keys],
+    keys: [...prefixKeys(described, versionField, release), ...key.keys],
     changes: key.changes,
     versionField: versionField?.name,
   };
@@ -87,8 +91,111 @@ function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
   return [...found.values()];
 }
 
-function prefixKeys({ from, to }: DescribedVersions, field: NewField | undefined): readonly ProposedKey[] {
+/** What tells the versions apart besides their paths, as the rule book has it, and in words. */
+interface ReleasePlace {
+  readonly line: string;
+  readonly words: string;
+}
+
+/** The place in which both versions have a release, each its own: a header field, a query parameter, or the media types. */
+function releasePlace({ named, v1, v2 }: Versions): ReleasePlace | undefined {
+  for (const place of ['header', 'query'] as const) {
+    for (const name of namesOfReleases(named, v2, place)) {
+      const [old, young] = (['v1', 'v2'] as const).map((version) => {
+        const components = version === 'v1' ? v1 : v2;
+        const values = named.flatMap(({ pair }) => {
+          const shape = parameterShape(pair[version], components, place).members.get(name)?.shape;
+          return shape === undefined ? [] : [firstValue(shape)];
+        });
+        return new Set(values).size === 1 ? values[0] : undefined;
+      });
+      if (old === undefined || young === undefined || old === young) continue;
+      return {
+        line: releaseLine(place, name, String(old), String(young)),
+        words: `the ${place === 'header' ? 'header field' : 'query parameter'} ${name}`,
+      };
+    }
+  }
+  return mediaRelease(named.flatMap(({ pair }) => [[mediaOf(pair.v1, v1), mediaOf(pair.v2, v2)] as const]));
+}
+
+function namesOfReleases(
+  named: Versions['named'],
+  v2: Versions['v2'],
+  place: 'header' | 'query',
+): ReadonlySet<string> {
+  const all = named.flatMap(({ pair }) => [...parameterShape(pair.v2, v2, place).members.keys()]);
+  return new Set(all.filter((name) => /version|release|revision/i.test(name)));
+}
+
+function releaseLine(place: string, name: string, old: string, young: string): string {
+  const isDay = DAY.test(young);
+  const form = isDay || place !== 'header' ? '' : ', form: text';
+  const [value, before] = [isDay ? young : JSON.stringify(young), DAY.test(old) ? old : JSON.stringify(old)];
+  return `version: { ${place}: ${scalar(name)}, value: ${value}${form}, v1: [${before}] }`;
+}
+
+/** The media types of an operation's successful responses. */
+function mediaOf({ operation }: DescribedOperation, { description }: Components): readonly string[] {
+  return Object.entries(objectIn(operation, 'responses')).flatMap(([status, response]) =>
+    status.startsWith('2') ? Object.keys(objectIn(followed(description, response), 'content')) : [],
+  );
+}
+
+/** The media type that both versions have but for the release in it. */
+function mediaRelease(
+  all: readonly (readonly [old: readonly string[], young: readonly string[]])[],
+): ReleasePlace | undefined {
+  for (const [olds, youngs] of all) {
+    for (const old of olds) {
+      for (const young of youngs) {
+        const found = releaseBetween(old, young);
+        if (found !== undefined) return found;
+      }
+    }
+  }
+  return undefined;
+}
+
+function releaseBetween(old: string, young: string): ReleasePlace | undefined {
+  // A release is digits with dots or hyphens: what is around them is the same.
+  const split = (media: string): readonly string[] => media.split(/(?<![\d.-])(\d[\d.-]*)/);
+  const [before, after] = [split(old), split(young)];
+  const places = before.flatMap((part, at) => (part === after[at] ? [] : [at]));
+  const [at, ...more] = places;
+  if (at === undefined || more.length > 0 || before.length !== after.length || at % 2 === 0) return undefined;
+  const template = after.with(at, '{}').join('');
+  if (mediaTemplateFault(template) !== undefined) return undefined;
+  const [value, v1] = [JSON.stringify(after[at]), JSON.stringify(before[at])];
+  return {
+    line: `version: { accept: ${scalar(template)}, value: ${value}, v1: [${v1}] }`,
+    words: `the media type ${template}`,
+  };
+}
+
+function prefixKeys(
+  { from, to }: DescribedVersions,
+  field: NewField | undefined,
+  place: ReleasePlace | undefined,
+): readonly ProposedKey[] {
   const release = versionKeys(field);
+  if (place !== undefined && (from ?? '') === (to ?? ''))
+    return [
+      {
+        key: 'from',
+        lines: [`from: ${printPrefix(from ?? '')}`, `to: ${printPrefix(to ?? '')}`, place.line],
+        question: `V1 and V2 have the same paths, and ${place.words} has their releases. Is it that what tells their requests apart?`,
+      },
+    ];
+  if (place !== undefined)
+    return [
+      ...prefixKeys({ v1: [], v2: [], notes: [], from, to }, field, undefined),
+      {
+        key: 'version',
+        lines: [place.line],
+        question: `both versions have their release in ${place.words}. Is V2 to get its own?`,
+      },
+    ];
   if (from === '' && to === '' && field === undefined)
     return [
       {

@@ -44,7 +44,7 @@ import {
 } from './find-inverse.ts';
 import { errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
-import { findHeaderRenames, findQueryRenames, queryQuestions } from './find-parameters.ts';
+import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
 import {
   hasOtherWord,
   type MatchedOperation,
@@ -176,7 +176,7 @@ export function proposeRuleBook(
     questions: joined([
       new Map([['', general]]),
       new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, v2)])),
-      queryQuestions(versions),
+      parameterQuestions(versions),
       outcome.questions,
       carried.questions,
       responses.questions,

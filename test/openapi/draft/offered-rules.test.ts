@@ -86,6 +86,21 @@ const node = (properties: Record<string, unknown>): Version => ({
   request: { $ref: '#/components/schemas/N' },
   schemas: { N: objectOf({ ...properties, parts: listOf({ $ref: '#/components/schemas/N' }) }) },
 });
+const schemaNamed = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
+const pairOf = (properties: Record<string, unknown>): Version => ({
+  request: schemaNamed('A'),
+  schemas: {
+    A: objectOf({ id: text, b: schemaNamed('B') }),
+    B: objectOf({ a: schemaNamed('A'), ...properties }),
+  },
+});
+const ringWith = (properties: Record<string, unknown>): Version => ({
+  request: objectOf({ top: schemaNamed('C'), a: schemaNamed('A') }),
+  schemas: {
+    A: objectOf({ id: text, c: schemaNamed('C'), a: schemaNamed('A') }),
+    C: objectOf(properties),
+  },
+});
 const deep = (name: string): Version =>
   sent({ [name]: text, a: objectOf({ [name]: text, b: objectOf({ [name]: text }) }) });
 
@@ -283,6 +298,36 @@ test.each<Row>([
       '{ strip: total }',
       '{ default: { total_cents: "…" } }',
     ],
+  ],
+  [
+    'another unit in the description',
+    sent({ delay: { ...integer, description: 'In seconds.' } }),
+    sent({ delay: { ...integer, description: 'In milliseconds.' } }),
+    ['{ scale: delay, by: 1000 }'],
+  ],
+  [
+    'true and false, and a list of two values that say so',
+    answered({ active: { type: 'boolean' } }),
+    answered({ active: { ...text, enum: ['N', 'Y'] } }),
+    ['{ map: { "Y": true, "N": false }, of: active }'],
+  ],
+  [
+    'two values that say yes and no, and true and false',
+    sent({ active: { ...integer, enum: [0, 1] } }),
+    sent({ active: { type: 'boolean' } }),
+    ['{ map: { 1: true, 0: false }, of: active }'],
+  ],
+  [
+    'a name in one of two schemas that refer to each other',
+    pairOf({ old_size: text, kind: text }),
+    pairOf({ oldSize: text, kind: text }),
+    ['{ rename: old_size, in: "**", to: oldSize }'],
+  ],
+  [
+    'a name in a schema inside one that is within itself',
+    ringWith({ old_size: text, kind: text }),
+    ringWith({ oldSize: text, kind: text }),
+    ['{ rename: old_size, in: "**", to: oldSize }'],
   ],
   [
     'a name at several depths',

@@ -898,6 +898,96 @@ test('a list is not what one object was, and what only bodies tell is compared o
   expect(guess).not.toContain('old');
 });
 
+const served = (server: object, operation: object = {}): Record<string, unknown> => ({
+  openapi: '3.1.0',
+  info: { title: 'T', version: '1' },
+  servers: [server],
+  paths: { '/orders': { get: { operationId: 'list', responses: {}, ...operation } } },
+});
+const variable = (value: string): object => ({
+  url: 'https://{region}.example.com:{port}/shop/{release}',
+  variables: { region: { enum: ['eu'] }, release: { default: value, enum: ['v1', 'v2'] } },
+});
+const media = (type: string): object => ({
+  responses: { 200: { content: { [type]: { schema: objectOf({ id: text }) } } } },
+});
+const releaseIn = (place: string, name: string, value: unknown): object => ({
+  parameters: [{ name, in: place, schema: { enum: [value] } }],
+});
+const root = { url: 'https://api.example.com' };
+
+test.each<[what: string, old: object, young: object, lines: readonly string[]]>([
+  [
+    'a variable of the server',
+    served(variable('v1')),
+    served(variable('v2')),
+    ['from: /shop/v1', 'to: /shop/v2'],
+  ],
+  [
+    'a media type',
+    served(root, media('application/vnd.acme.v1+json')),
+    served(root, media('application/vnd.acme.v2+json')),
+    ['# from: /', '# to: /', '# version: { accept: "application/vnd.acme.v{}+json", value: "2", v1: ["1"] }'],
+  ],
+  [
+    'a header field',
+    served({ url: '/api' }, releaseIn('header', 'Api-Version', '1')),
+    served({ url: '/api' }, releaseIn('header', 'Api-Version', '2')),
+    ['# from: /api', '# to: /api', '# version: { header: Api-Version, value: "2", form: text, v1: ["1"] }'],
+  ],
+  [
+    'a query parameter, besides the prefix',
+    served({ url: '/v1' }, releaseIn('query', 'api-version', '2024-01-01')),
+    served({ url: '/v2' }, releaseIn('query', 'api-version', '2025-01-01')),
+    ['from: /v1', 'to: /v2', '# version: { query: api-version, value: 2025-01-01, v1: [2024-01-01] }'],
+  ],
+])('what tells the versions apart: %s', async (_, old, young, lines) => {
+  const draft = await soundDraft(proposeRuleBook({ ...old }, { ...young }));
+  expect(printRuleBook(draft).split('\n')).toEqual(expect.arrayContaining([...lines]));
+  await bookIn(printRuleBook(draft, undefined, 'unmarked'));
+});
+
+test('an operation whose path is none of V1 is told where its id is in V2', () => {
+  const get = (operationId: string, method = 'get'): object => ({
+    [method]: { operationId, responses: {} },
+  });
+  const v1 = described('v1', '/things', get('readThing'));
+  const draft = printRuleBook(proposeRuleBook(v1, described('v2', '/boxes/{no}/one', get('readThing'))));
+  expect(draft).toContain('# # GET /things (V2 has readThing at GET /boxes/{no}/one)');
+  const others = proposeRuleBook(v1, described('v2', '/things', get('other', 'delete')));
+  expect(printRuleBook(others)).toContain('# # GET /things (V2 has DELETE there)');
+});
+
+test('cookies and fields of responses that are gone are questions', () => {
+  const get = (cookie: string, ...fields: string[]): object => ({
+    get: {
+      operationId: 'read',
+      parameters: [{ name: cookie, in: 'cookie', schema: text }],
+      responses: { 200: { headers: Object.fromEntries(fields.map((field) => [field, { schema: text }])) } },
+    },
+  });
+  const book = proposeRuleBook(
+    described('v1', '/things', get('sid', 'X-Total', 'Etag')),
+    described('v2', '/things', get('session', 'etag', 'Total')),
+  );
+  expect(questionsOf(book)).toEqual([
+    'V2 does not describe the cookie sid, and no rule moves one: say who does.',
+    "V2's responses are not described to have the header field X-Total. If V2 has it by another name, write { headers: [{ rename: …, to: X-Total }] } among the rules of a response.",
+  ]);
+});
+
+test.each([
+  ['start_date', 'end_date'],
+  ['priceMin', 'priceMax'],
+  ['created_by', 'updated_by'],
+  ['is_public', 'is_private'],
+])('%s is not %s, whatever descriptions say', (old, young) => {
+  const date = { ...text, format: 'date', description: 'The value.' };
+  const book = bookOf(objectOf({ id: text, [old]: date }), objectOf({ id: text, [young]: date }));
+  expect(printedRules(book).active).toEqual([]);
+  expect(questionsOf(book).join('\n')).toMatch(/ is not /);
+});
+
 test('of several groups of paths the one whose version changes is drafted, and the others are named', () => {
   const of = (...paths: readonly string[]): Record<string, unknown> => ({
     openapi: '3.1.0',
