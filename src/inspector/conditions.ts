@@ -166,7 +166,10 @@ function serviceCondition(
   const place = { view: 'traffic', part: 'problems' } as const;
   const isRefusal = failed > 0 && refused === failed;
   const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
-  const share = `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
+  const share =
+    requests === 0
+      ? `No request went to ${name} in the last two minutes.`
+      : `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
   const failingSince = inARow.failed ? { since: new Date(inARow.since).toISOString() } : {};
   if (breaker !== 'closed') {
     const where =
@@ -302,6 +305,8 @@ function certificateConditions(
 
 /** The state of everything in one sentence: the same on the page, in `GET /status` and in the command `status`. */
 export interface Verdict {
+  /** What it is about; absent where all is well, or nothing is known. */
+  readonly about?: Condition['about'];
   /** `bad`: requests fail, or will soon; `note`: something to know of; `unknown`: nothing was seen yet; `good`: all is well. */
   readonly level: ConditionLevel;
   /** A few words for the header. */
@@ -339,6 +344,7 @@ export function verdictOf(
     const rest = notable.filter(({ level }) => level === worst.level).length - 1;
     const more = rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`;
     return {
+      about: worst.about,
       level: worst.level,
       label: rest === 0 ? worst.label : `${worst.label} +${rest}`,
       sentence: `${worst.sentence}${more}`,

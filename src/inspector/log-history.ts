@@ -3,19 +3,21 @@ import type { LoggedCounts } from '../report/logged-totals.ts';
 import type { TrendsData } from '../report/tally/client-trends.ts';
 import type { SeriesData } from '../rewrite-log/traffic-series.ts';
 import type { OperatorView } from './operator-view.ts';
+import type { ProblemsData } from './problems.ts';
 import type { HistoryWork, OperatorText } from './operator-work.ts';
 
 /** What a log says of the time before this run. */
 export interface LoggedHistory extends LoggedCounts {
   readonly series: SeriesData;
   readonly trends: TrendsData;
+  readonly problems: ProblemsData;
   /** V1 operations by id: their requests, and those that failed. */
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }
 
 /** Parts of a history. */
 interface LogHistoryParts {
-  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health'>;
+  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health' | 'problems'>;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly keepMs: number;
@@ -53,6 +55,7 @@ export class LogHistory {
     view.series.merge(history.series);
     view.trends.merge(history.trends);
     view.health.learn(history.operations);
+    view.problems.learn(history.problems);
     return history;
   }
 }

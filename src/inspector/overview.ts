@@ -66,7 +66,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
 
 function stateSentence({ sums, origin }: OverviewFacts): string {
   const { all, migrated, onV1, passed, outside, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
-  if (all === 0) return `No request yet. Send one to ${origin} to see it here.`;
+  if (all === 0) return `Send a request to ${origin} to see it here.`;
   const refused = (
     [
       [refusedByV2, 'V2'],

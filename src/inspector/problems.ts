@@ -1,5 +1,6 @@
 import type { Answer } from '../rewrite-log/answers.ts';
-import { type Entry, errorValue, isOfV1, statusFrom } from '../rewrite-log/entry.ts';
+import type { TallyEntry } from '../report/tally/tally-entry.ts';
+import { errorValue, isOfV1, statusFrom } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 
 /** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
@@ -71,6 +72,30 @@ const MAX_MESSAGE = 200;
 
 type Kind = Pick<Problem, 'operation' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'>;
 
+/** The problems of a log, to be added to those of a run that began after it. Times are milliseconds since 1970. */
+export interface ProblemsData {
+  readonly groups: readonly (Pick<
+    Group,
+    | 'kind'
+    | 'count'
+    | 'pause'
+    | 'isKeyless'
+    | 'first'
+    | 'since'
+    | 'last'
+    | 'isAgain'
+    | 'firstWell'
+    | 'wellsAtLast'
+  > & {
+    readonly name: string;
+    readonly clients: readonly string[];
+    readonly minutes: readonly (readonly [minute: number, count: number])[];
+  })[];
+  /** Responses that did not fail, by operation. */
+  readonly wells: readonly (readonly [name: string, count: number])[];
+  readonly omitted: number;
+}
+
 /** The responses of one operation that did not fail. */
 interface Wells {
   count: number;
@@ -101,12 +126,61 @@ export class ProblemTally {
   private readonly wells = new Map<string, Wells>();
   private omitted = 0;
 
+  /** What was counted, to be sent from a thread. */
+  get data(): ProblemsData {
+    const names = new Map([...this.wells].map(([name, wells]) => [wells, name]));
+    return {
+      groups: [...this.groups.values()].map(({ wells, clients, minutes, ...group }) => ({
+        ...group,
+        name: names.get(wells) ?? '',
+        clients: [...clients],
+        minutes: [...minutes],
+      })),
+      wells: [...this.wells].map(([name, { count: times }]) => [name, times]),
+      omitted: this.omitted,
+    };
+  }
+
+  /** Adds what was counted before: a problem that goes on has been there since then, and one that was over is there again. */
+  learn({ groups, wells, omitted }: ProblemsData): void {
+    this.omitted += omitted;
+    const before = new Map(wells);
+    // What was well in this run comes after what was well before.
+    for (const group of this.groups.values()) group.wellsAtLast += before.get(nameOf(this.wells, group)) ?? 0;
+    for (const [name, times] of wells) {
+      const known = this.wells.get(name) ?? { count: 0, awaiting: new Set() };
+      known.count += times;
+      this.wells.set(name, known);
+    }
+    for (const { name, clients, minutes, ...logged } of groups) {
+      const known = this.wells.get(name);
+      if (known === undefined) continue;
+      const earlier = { ...logged, wells: known, clients: new Set(clients), minutes: new Map(minutes) };
+      const later = this.groups.get(keyOf(name, logged.kind)) ?? this.withMessage(name, logged.kind);
+      if (later !== undefined) goOn(earlier, later, before.get(name) ?? 0);
+      else if (this.groups.size < MAX_PROBLEMS) {
+        this.groups.set(keyOf(name, logged.kind), earlier);
+        if (earlier.firstWell === undefined) known.awaiting.add(earlier);
+      }
+    }
+  }
+
+  /** The problem of this kind that has a message: a log has none. */
+  private withMessage(name: string, kind: Kind): Group | undefined {
+    const wells = this.wells.get(name);
+    const alike = [...this.groups.values()].filter(
+      (group) =>
+        group.wells === wells && keyOf(name, { ...group.kind, message: undefined }) === keyOf(name, kind),
+    );
+    return alike.length === 1 ? alike[0] : undefined;
+  }
+
   /**
    * Counts an exchange that ended at `time` (milliseconds since 1970). `messageOf` returns the text of the errors in its response; it is
    * called for failures only.
    */
   add(
-    entry: Entry,
+    entry: TallyEntry,
     time: number,
     answer: Answer,
     messageOf: () => string | undefined = () => undefined,
@@ -147,8 +221,8 @@ export class ProblemTally {
   }
 
   private groupOf(kind: Kind, name: string, time: number): Group | undefined {
-    const key = JSON.stringify([name, kind.by, kind.status, kind.code, kind.pointer, kind.message]);
-    const known = this.groups.get(key);
+    const key = keyOf(name, kind);
+    const known = this.groups.get(key) ?? this.logged(key, name, kind);
     if (known !== undefined) return known;
     if (this.groups.size >= MAX_PROBLEMS && !this.forget(time)) return undefined;
     const wells = this.wells.get(name) ?? { count: 0, awaiting: new Set() };
@@ -172,6 +246,19 @@ export class ProblemTally {
     return group;
   }
 
+  /** The problem of a log, which has no message, as that of the first failure with one. */
+  private logged(key: string, name: string, kind: Kind): Group | undefined {
+    if (kind.message === undefined) return undefined;
+    const without = keyOf(name, { ...kind, message: undefined });
+    const group = this.groups.get(without);
+    if (group === undefined) return undefined;
+    const named = { ...group, kind };
+    this.groups.delete(without);
+    this.groups.set(key, named);
+    if (group.wells.awaiting.delete(group)) group.wells.awaiting.add(named);
+    return named;
+  }
+
   /** Forgets a problem that is over. */
   private forget(time: number): boolean {
     for (const [key, group] of this.groups)
@@ -183,7 +270,39 @@ export class ProblemTally {
   }
 }
 
-function kindOf(entry: Entry, message: string | undefined): Kind {
+function keyOf(
+  name: string,
+  { by, status, code, pointer, message }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
+): string {
+  return JSON.stringify([name, by, status, code, pointer, message]);
+}
+
+function nameOf(all: ReadonlyMap<string, Wells>, { wells }: Group): string {
+  for (const [name, known] of all) if (known === wells) return name;
+  return '';
+}
+
+/** Adds what was counted of a problem before to what was counted later; both know the responses of both that did not fail. */
+function goOn(earlier: Group, later: Group, wellsBefore: number): void {
+  const { wells, wellsAtLast } = earlier;
+  // When the run began, nothing of it had been counted.
+  const until = overSince({ ...earlier, wells: { ...wells, count: wellsBefore } }, later.since);
+  const end = until ?? (later.first - earlier.last >= LASTING_MS ? earlier.last : undefined);
+  if (end !== undefined && later.first - end >= PAUSE_MS) later.isAgain = true;
+  else {
+    later.since = earlier.since;
+    later.isAgain ||= earlier.isAgain;
+    later.pause = Math.max(later.pause, earlier.pause, wellsBefore - wellsAtLast);
+  }
+  later.first = earlier.first;
+  later.count += earlier.count;
+  later.isKeyless ||= earlier.isKeyless;
+  for (const client of earlier.clients) if (later.clients.size < MAX_CLIENTS) later.clients.add(client);
+  for (const [minute, times] of earlier.minutes)
+    later.minutes.set(minute, (later.minutes.get(minute) ?? 0) + times);
+}
+
+function kindOf(entry: TallyEntry, message: string | undefined): Kind {
   const { operation, status, failure, pointer, errorPointers } = entry;
   const place = pointer ?? errorPointers?.[0];
   return {
@@ -198,7 +317,7 @@ function kindOf(entry: Entry, message: string | undefined): Kind {
   };
 }
 
-function count(group: Group, { client }: Entry, time: number): void {
+function count(group: Group, { client }: TallyEntry, time: number): void {
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;

@@ -8,28 +8,22 @@ import {
   readFacts,
   type ReplicaFacts,
 } from '../../src/inspector/fleet-facts.ts';
-import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
-import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
+import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
 
-const START = Date.UTC(2026, 10, 29, 8);
-const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
+const START = WATCH_START;
 const HOUR = 3_600_000;
 
 /** What a replica knows that saw such statuses of one operation, a second apart. */
 function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, client = ACME): ReplicaFacts {
-  const [judge, history, health] = [new AnswerJudge(), new History(), new OperationHealth()];
-  let now = START;
-  for (const status of statuses) {
-    now += 1000;
-    const entry = { ...sampleEntry(1, now), operation: 'order_floor_plan', client, status } as const;
-    const answer = judge.judge(entry);
-    history.add(entry, now, answer);
-    health.add(entry, now, answer);
-  }
+  const [history, health] = [new History(), new OperationHealth()];
+  const { now } = new WatchedTraffic((entry, time, answer) => {
+    history.add(entry, time, answer);
+    health.add(entry, time, answer);
+  }).see(statuses.length, (number) => ({ client, status: statuses[number] ?? 201 }));
   health.watch(['order_floor_plan'], now);
   return {
     startedAt: START,

@@ -1,7 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ClientDetail, ClientsTable, Report, SeriesView, Timeline } from '../../src/inspector/api.ts';
+import type {
+  ClientDetail,
+  ClientsTable,
+  ProblemsView,
+  Report,
+  SeriesView,
+  Timeline,
+} from '../../src/inspector/api.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -56,6 +63,33 @@ test('what an operator sees goes back as far as the log, and each number is the 
   // Nobody knows whether the gateway ran in the day before it started.
   expect(report.gaps?.map(({ kind }) => kind)).toContain('silent');
   expect((await gateway.readJson<Timeline>('/timeline')).marks.map(({ kind }) => kind)).toContain('sunset');
+});
+
+test('problems go back as far as the log', async () => {
+  const logFile = join(temporaryFolder('log-problems'), 'rewrite.log');
+  const [now, minute] = [Date.now(), 60_000];
+  // One operation failed and was well again, another failed until the stop.
+  const lines = Array.from({ length: 50 }, (_, n) =>
+    entryLine({
+      ...sampleEntry(1, now - (50 - n) * minute),
+      operation: n < 10 || n >= 45 ? 'order_floor_plan' : 'create_booking',
+      client: CLIENT,
+      ...(n < 10
+        ? { status: 201 }
+        : n < 15
+          ? { status: 422, failure: 'duplicate-member', verdict: 'refused', pointer: '/data/a' }
+          : { status: n < 45 ? 201 : 500 }),
+    }),
+  );
+  await writeFile(logFile, lines.join(''));
+  const gateway = await inspected({ 'log-file': logFile });
+  const { since, problems } = await gateway.readJson<ProblemsView>('/problems');
+  expect(Date.parse(since)).toBe(now - 50 * minute);
+  expect(problems).toMatchObject([
+    { operation: 'order_floor_plan', status: 500, state: 'new', count: 5, client: CLIENT },
+    { operation: 'create_booking', code: 'duplicate-member', pointer: '/data/a', state: 'over', count: 5 },
+  ]);
+  expect(problems[1]?.until).toBe(new Date(now - 35 * minute).toISOString());
 });
 
 test('without a log, counts begin with the gateway', async () => {

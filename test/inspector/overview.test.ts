@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 test('before the first request, the overview says so, and what holds', async () => {
   const gateway = await inspected();
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe(`No request yet. Send one to ${gateway.origin} to see it here.`);
+  expect(state).toBe(`Send a request to ${gateway.origin} to see it here.`);
   expect(items.map(({ level, place }) => `${level} ${place.view}`)).toEqual(['good rollout', 'good rules']);
 });
 

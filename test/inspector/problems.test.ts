@@ -1,46 +1,48 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Problem, ProblemTally } from '../../src/inspector/problems.ts';
-import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
+import { type Problem, type ProblemsData, ProblemTally } from '../../src/inspector/problems.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
 
-const START = Date.UTC(2026, 10, 29, 8);
+const START = WATCH_START;
 const [MINUTE, HOUR] = [60_000, 3_600_000];
-const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
 
-/** A gateway with time that passes. */
-class Watched {
-  now = START;
-  readonly entries: Entry[] = [];
-  private readonly judge = new AnswerJudge();
-  private readonly tally = new ProblemTally();
+/** A gateway whose problems are asked for while time passes. */
+class Watched extends WatchedTraffic {
+  private readonly tallies: ProblemTally[];
+  private message: string | undefined;
 
-  see(requests: number, facts: Partial<Entry> = {}, message?: string): this {
-    for (let at = 0; at < requests; at += 1) {
-      this.now += 1000;
-      const entry: Entry = {
-        ...sampleEntry(1, this.now),
-        operation: 'order_floor_plan',
-        route: 'migrate',
-        verdict: 'rewritten',
-        client: ACME,
-        status: 201,
-        ...facts,
-      };
-      this.entries.push(entry);
-      this.tally.add(entry, this.now, this.judge.judge(entry), () => message);
-    }
+  constructor() {
+    const tallies = [new ProblemTally()];
+    super((entry, time, answer) => tallies.at(-1)?.add(entry, time, answer, () => this.message));
+    this.tallies = tallies;
+  }
+
+  /** So many exchanges, a second apart. */
+  override see(requests: number, facts: Partial<Entry> = {}, message?: string): this {
+    this.message = message;
+    return super.see(requests, facts);
+  }
+
+  /** The gateway starts again; it has not read its log. */
+  restart(): this {
+    this.tallies.push(new ProblemTally());
     return this;
   }
 
-  pass(milliseconds: number): this {
-    this.now += milliseconds;
+  /** It reads what its log says of the run before. */
+  read(): this {
+    const [before, now] = this.tallies.splice(-2);
+    if (before === undefined || now === undefined) throw new Error('it was not restarted');
+    now.learn(JSON.parse(JSON.stringify(before.data)) as ProblemsData);
+    this.tallies.push(now);
     return this;
   }
 
   get problems(): readonly Problem[] {
-    return this.tally.view(this.now, START).problems;
+    return this.tallies.at(-1)?.view(this.now, START).problems ?? [];
   }
 
   get states(): readonly string[] {
@@ -190,5 +192,117 @@ describe('a problem', () => {
       tally.add({ ...sampleEntry(1, 0), operation: 'operation_7', status: 201 }, 500, 'well');
     failed(400);
     expect(tally.view(600, 0).omitted).toBe(10);
+  });
+});
+
+describe('after a restart', () => {
+  const FAILS: Partial<Entry> = { status: 500 };
+  test.each<[name: string, play: (watched: Watched) => Watched, problems: readonly string[]]>([
+    [
+      'a problem goes on',
+      (all) => all.see(9, FAILS).restart().see(4, FAILS).read(),
+      ['new: 13 since 08:00:01, first 08:00:01'],
+    ],
+    [
+      'a problem is over, as it was before',
+      (all) => all.see(9, FAILS).see(25).restart().see(5).read(),
+      ['over: 9 since 08:00:01, first 08:00:01'],
+    ],
+    [
+      'a problem is told no longer than an hour after it was over',
+      (all) =>
+        all
+          .see(9, FAILS)
+          .see(25)
+          .restart()
+          .pass(61 * MINUTE)
+          .see(5)
+          .read(),
+      [],
+    ],
+    [
+      'a problem that nothing had shown to be over is shown to be',
+      (all) => all.see(9, FAILS).restart().read().see(25),
+      ['over: 9 since 08:00:01, first 08:00:01'],
+    ],
+    [
+      'a problem is there again',
+      (all) =>
+        all
+          .see(9, FAILS)
+          .see(25)
+          .pass(20 * MINUTE)
+          .restart()
+          .see(3, FAILS)
+          .read(),
+      ['again: 12 since 08:20:35, first 08:00:01'],
+    ],
+    [
+      'a problem is there again, whenever the log is read',
+      (all) =>
+        all
+          .see(9, FAILS)
+          .see(25)
+          .pass(20 * MINUTE)
+          .restart()
+          .read()
+          .see(3, FAILS),
+      ['again: 12 since 08:20:35, first 08:00:01'],
+    ],
+    [
+      'a problem that was there again lasts',
+      (all) =>
+        all
+          .see(9, FAILS)
+          .see(25)
+          .pass(20 * MINUTE)
+          .see(3, FAILS)
+          .restart()
+          .see(3, FAILS)
+          .read(),
+      ['again: 15 since 08:20:35, first 08:00:01'],
+    ],
+    [
+      'another one is new',
+      (all) => all.see(9, FAILS).restart().see(3, { status: 502 }).read(),
+      ['new: 3 since 08:00:10, first 08:00:10', 'new: 9 since 08:00:01, first 08:00:01'],
+    ],
+    [
+      'a problem that has a message now is the one of the log, which has none',
+      (all) => all.see(9, FAILS).restart().see(3, FAILS, 'it broke').read(),
+      ['new: 12 since 08:00:01, first 08:00:01, it broke'],
+    ],
+    [
+      'a problem that has a message later, too',
+      (all) => all.see(9, FAILS).restart().read().see(3, FAILS, 'it broke'),
+      ['new: 12 since 08:00:01, first 08:00:01, it broke'],
+    ],
+  ])('%s', (_, play, problems) => {
+    const clock = (time: string): string => time.slice(11, 19);
+    expect(
+      play(new Watched()).problems.map(
+        ({ state, count, since, firstSeen, message }) =>
+          `${state}: ${count} since ${clock(since)}, first ${clock(firstSeen)}${message === undefined ? '' : `, ${message}`}`,
+      ),
+    ).toEqual(problems);
+  });
+
+  test('all is as if it had never stopped, where the log is read first', () => {
+    const step = fc.record({
+      requests: fc.integer({ min: 1, max: 30 }),
+      status: fc.constantFrom(201, 201, 500, 502, 422),
+      passMs: fc.constantFrom(0, 0, 5 * MINUTE, 20 * MINUTE, 90 * MINUTE),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), fc.array(step, { maxLength: 20 }), (before, after) => {
+        const play = (watched: Watched, steps: typeof before): Watched =>
+          steps.reduce(
+            (all, { requests, status, passMs }) => all.see(requests, { status }).pass(passMs),
+            watched,
+          );
+        const whole = play(play(new Watched(), before), after);
+        expect(play(play(new Watched(), before).restart().read(), after).problems).toEqual(whole.problems);
+      }),
+    );
   });
 });

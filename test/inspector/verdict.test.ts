@@ -8,60 +8,42 @@ import {
 } from '../../src/inspector/conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
 import type { Status } from '../../src/inspector/api.ts';
-import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
-import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
+import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
 
-const START = Date.UTC(2026, 10, 29, 8);
+const START = WATCH_START;
 const MINUTE = 60_000;
-const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
 const DAY = 86_400_000;
 
-/** A gateway that is watched while time passes. */
-class Watched {
-  now = START;
+/** A gateway whose verdict is asked for while time passes. */
+class Watched extends WatchedTraffic {
   /** What was judged last. */
   told: Status | undefined;
-  private readonly judge = new AnswerJudge();
-  private readonly history = new History();
-  private readonly health = new OperationHealth();
+  private readonly history: History;
+  private readonly health: OperationHealth;
 
-  /** So many exchanges, a second apart. */
-  see(requests: number, facts: Partial<Entry> = {}): this {
-    for (let at = 0; at < requests; at += 1) {
-      this.now += 1000;
-      const entry: Entry = {
-        ...sampleEntry(1, this.now),
-        operation: 'order_floor_plan',
-        route: 'migrate',
-        verdict: 'rewritten',
-        failure: undefined,
-        origin: undefined,
-        would: undefined,
-        incomplete: undefined,
-        client: at % 2 === 0 ? ACME : OTHER,
-        status: 201,
-        ...facts,
-      };
-      const answer = this.judge.judge(entry);
-      this.history.add(entry, this.now, answer);
-      this.health.add(entry, this.now, answer);
-    }
-    return this;
+  constructor() {
+    const [history, health] = [new History(), new OperationHealth()];
+    super((entry, time, answer) => {
+      history.add(entry, time, answer);
+      health.add(entry, time, answer);
+    });
+    this.history = history;
+    this.health = health;
+  }
+
+  /** So many exchanges of two clients, a second apart. */
+  override see(requests: number, facts: Partial<Entry> = {}): this {
+    return super.see(requests, (number) => ({ client: number % 2 === 0 ? ACME : OTHER, ...facts }));
   }
 
   /** So many pairs of an exchange that fails, and one that does not. */
   seeBoth(pairs: number, facts: Partial<Entry>, status: number): this {
     for (let at = 0; at < pairs; at += 1) this.see(1, { ...facts, status }).see(1, facts);
-    return this;
-  }
-
-  pass(milliseconds: number): this {
-    this.now += milliseconds;
     return this;
   }
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ClientsView as Known, RulesView as Rules } from '../api.ts';
+import type { ClientsView as Known, RulesView as Rules, State } from '../api.ts';
 import { useAsked } from './admin-client.ts';
 import { nameOf } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
@@ -114,7 +114,7 @@ export function InspectorPage(): VNode {
         {view.state !== undefined && place.view !== 'overview' && (
           <ConditionsBanner conditions={view.state.conditions} go={go} onCommand={commands.check} />
         )}
-        {view.state?.refusedRuleBook !== undefined && (
+        {view.state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, view.state) && (
           <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
         )}
       </div>
@@ -168,6 +168,11 @@ export function InspectorPage(): VNode {
       />
     </div>
   );
+}
+
+/** Whether the verdict of Overview is the refused rule book, with its faults. */
+function isSaidByVerdict(view: View, { verdict }: Pick<State, 'verdict'>): boolean {
+  return view === 'overview' && verdict.about === 'rule-book';
 }
 
 /** A sentence for screen readers and, unless the page shows it elsewhere, for the foot of the page. */

@@ -216,24 +216,31 @@ export function RefusedBanner({
   /** Hash of the rule book in force. */
   readonly inForce: string;
 }): VNode {
-  const { at, faults, omitted } = refused;
   return (
     <section class="refused-book" role="alert">
       <p>
         <strong>The new rule book was refused</strong>
-        {` at ${clockTime(at)}. The one before it, ${inForce}, stays in force until the file is corrected.`}
+        {` at ${clockTime(refused.at)}. The one before it, ${inForce}, stays in force until the file is corrected.`}
       </p>
-      <details>
-        <summary>{counted(faults.length + omitted, 'fault')}</summary>
-        <SentenceList
-          sentences={[
-            ...faults,
-            ...(omitted > 0 ? [`and ${counted(omitted, 'more fault')}, not listed`] : []),
-          ]}
-          shown={(fault) => fault}
-        />
-      </details>
+      <RefusedFaults refused={refused} />
     </section>
+  );
+}
+
+/** The faults of a refused rule book, folded. */
+export function RefusedFaults({
+  refused: { faults, omitted },
+}: {
+  readonly refused: RefusedRuleBook;
+}): VNode {
+  return (
+    <details>
+      <summary>{counted(faults.length + omitted, 'fault')}</summary>
+      <SentenceList
+        sentences={[...faults, ...(omitted > 0 ? [`and ${counted(omitted, 'more fault')}, not listed`] : [])]}
+        shown={(fault) => fault}
+      />
+    </details>
   );
 }
 

@@ -66,7 +66,11 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
-  app.get('/problems', () => jsonResponse(view.problems.view(time(), startedAt, parts.names())));
+  app.get('/problems', async () => {
+    const before = await parts.history?.read();
+    const since = before?.since === undefined ? startedAt : Date.parse(before.since);
+    return jsonResponse(view.problems.view(time(), Math.min(startedAt, since), parts.names()));
+  });
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   const planFor = ({ zone, own = 'UTC', lead }: Readonly<Record<string, string>>): Promise<Response> =>
     plans(zone ?? parts.rules().current.ruleBook.zone ?? own, lead === undefined ? undefined : Number(lead));

@@ -1,6 +1,7 @@
 import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
 import type { LoggedHistory } from '../../inspector/log-history.ts';
 import type { HistoryWork } from '../../inspector/operator-work.ts';
+import { ProblemTally } from '../../inspector/problems.ts';
 import { countsOf, printCounts } from '../../report/fleet/fleet-texts.ts';
 import { ClientTrends } from '../../report/tally/client-trends.ts';
 import type { TallyEntry } from '../../report/tally/tally-entry.ts';
@@ -20,7 +21,7 @@ export async function historyOfLog(
   const end = new Date(until).toISOString();
   const lines = new LineTally(counts, () => end);
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
-  const { tally, series, trends, operations } = counts;
+  const { tally, series, trends, operations, problems } = counts;
   const unread = isWhole
     ? []
     : [`The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read.`];
@@ -36,6 +37,7 @@ export async function historyOfLog(
     series: series.data,
     trends: trends.data,
     operations: Object.fromEntries(operations),
+    problems: problems.data,
   };
   return { status: 200, value };
 }
@@ -45,6 +47,7 @@ class HistoryTally {
   readonly tally = new Tally();
   readonly series = new TrafficSeries();
   readonly trends = new ClientTrends();
+  readonly problems = new ProblemTally();
   readonly operations = new Map<string, { requests: number; failed: number }>();
   private readonly judge = new AnswerJudge();
 
@@ -55,6 +58,7 @@ class HistoryTally {
     if (Number.isNaN(time)) return;
     this.series.add(entry, time, answer);
     this.trends.add(entry, answer);
+    this.problems.add(entry, time, answer);
     if (entry.operation === undefined || entry.route !== 'migrate' || answer === 'left') return;
     if (answer === 'on-purpose') return;
     const known = this.operations.get(entry.operation) ?? { requests: 0, failed: 0 };

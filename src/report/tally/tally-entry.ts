@@ -33,6 +33,8 @@ export interface TallyEntry {
   readonly responseEdits?: Entry['responseEdits'];
   readonly responseNote?: string | undefined;
   readonly responseWould?: Entry['responseWould'];
+  /** Where the gateway found a fault in the request. */
+  readonly pointer?: string | undefined;
   readonly errorPointers?: Entry['errorPointers'];
   readonly deprecated?: Entry['deprecated'];
   readonly unechoed?: Entry['unechoed'];

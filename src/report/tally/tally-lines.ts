@@ -346,6 +346,7 @@ export class LogLineReader {
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
     else if (length === 5 && isWord(bytes, key, CAUSE)) entry.cause = this.words.of(bytes, start, end);
+    else if (length === 7 && isWord(bytes, key, POINTER)) entry.pointer = this.words.of(bytes, start, end);
     else if (length === 10 && isWord(bytes, key, INCOMPLETE)) {
       if (isWord(bytes, start, TRUE)) entry.incomplete = true;
     } else if (length === 7 && isWord(bytes, key, TOTAL_MS)) entry.totalMs = decimal(bytes, start, end);
@@ -398,6 +399,7 @@ const UPSTREAM_PATH = ascii('upstreamPath');
 const SENT = ascii('sent');
 const NOTE = ascii('note');
 const CAUSE = ascii('cause');
+const POINTER = ascii('pointer');
 const INCOMPLETE = ascii('incomplete');
 const TOTAL_MS = ascii('totalMs');
 const UPSTREAM_MS = ascii('upstreamMs');

@@ -106,7 +106,9 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   });
   await page.getByText(leftOut).waitFor();
   await page.unroute('**/rollout');
-  await page.getByText(/^Since the start of \S+: V2 answered \S+ % \(\d+\), V1 /).waitFor();
+  await page
+    .getByText(/^Since the start of \S+, of \d+ requests? of V1 clients \S+ % \(\d+\) went to V2 and /)
+    .waitFor();
   // Without its store, the replica says since when it is alone.
   rmSync(store, { recursive: true });
   const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);

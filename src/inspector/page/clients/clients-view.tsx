@@ -44,7 +44,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
         </Card>
       )}
       <EndPlanCards go={go} />
-      <CensusCard census={report.census} announce={announce} />
+      {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
     </div>
   );
 }

@@ -30,16 +30,19 @@ export function BurnDown({ report, changes }: BurnDownProps): VNode {
       heading="Clients on V1 by day"
       note={isKeyless ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'}
     >
-      <TimeChart
-        label={summaryOf(days)}
-        {...shown}
-        step={DAY}
-        marks={marks}
-        height={14}
-        valueText={(value) => (Number.isInteger(value) ? count(value) : '')}
-        tickText={dayText}
-      />
-      {days.length === 0 && <p class="empty">{summaryOf(days)}</p>}
+      {days.length === 0 ? (
+        <p class="empty">No V1 request has been seen yet.</p>
+      ) : (
+        <TimeChart
+          label={summaryOf(days)}
+          {...shown}
+          step={DAY}
+          marks={marks}
+          height={14}
+          valueText={(value) => (Number.isInteger(value) ? count(value) : '')}
+          tickText={dayText}
+        />
+      )}
     </Card>
   );
 }

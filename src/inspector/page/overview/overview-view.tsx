@@ -4,7 +4,7 @@ import type { HistoryView, Overview, OverviewItem, ProblemsView, Report, State }
 import type { Condition } from '../../conditions.ts';
 import { useAsked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
-import { ActionButton, type OnCommand, VIEW_NAMES } from '../page-header.tsx';
+import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
 import { type Go, placeAddress } from '../page-state.ts';
 import { Card, classes, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
@@ -72,6 +72,9 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
           <p>{sentence(state)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
+          {verdict.about === 'rule-book' && live?.refusedRuleBook !== undefined && (
+            <RefusedFaults refused={live.refusedRuleBook} />
+          )}
           <ActionButton action={verdict.action} onCommand={onCommand} />
         </div>
       </section>

@@ -84,25 +84,31 @@ export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false 
         </div>
       </div>
       {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
-      <div class="pair">
-        <Card heading={`Requests a ${by}, by who answered`} note="drag over a time to see its exchanges">
-          <TimeChart
-            {...shared}
-            label={`Requests of ${within} by who answered: ${sumsOf(answered)}.`}
-            series={answered}
-            valueText={wholeText}
-          />
+      {!points.some(isBusy) ? (
+        <Card heading={`Requests a ${by}`}>
+          <p class="empty">No request in this time.</p>
         </Card>
-        <Card heading="Time to answer" note="median and 95th percentile, logarithmic">
-          <TimeChart
-            {...shared}
-            label={latencySummary(points, by)}
-            series={latency}
-            scale="log"
-            valueText={timeText}
-          />
-        </Card>
-      </div>
+      ) : (
+        <div class="pair">
+          <Card heading={`Requests a ${by}, by who answered`} note="drag over a time to see its exchanges">
+            <TimeChart
+              {...shared}
+              label={`Requests of ${within} by who answered: ${sumsOf(answered)}.`}
+              series={answered}
+              valueText={wholeText}
+            />
+          </Card>
+          <Card heading="Time to answer" note="median and 95th percentile, logarithmic">
+            <TimeChart
+              {...shared}
+              label={latencySummary(points, by)}
+              series={latency}
+              scale="log"
+              valueText={timeText}
+            />
+          </Card>
+        </div>
+      )}
       {marks.length > 0 && <MarkList marks={marks} />}
       {figures(points, by, within, go)}
     </section>
@@ -242,11 +248,14 @@ function timeText(value: number): string {
     : `${milliseconds(value).replace(/\.0$/, '')} ms`;
 }
 
+function isBusy({ answered }: SeriesPoint): boolean {
+  return Object.values(answered).some((times) => times > 0);
+}
+
 /** The data of the charts as a table, newest first. */
-function figures(points: readonly SeriesPoint[], by: SeriesStep, within: string, go: Go): VNode {
-  const busy = points
-    .filter(({ answered }) => Object.values(answered).some((times) => times > 0))
-    .toReversed();
+function figures(points: readonly SeriesPoint[], by: SeriesStep, within: string, go: Go): VNode | false {
+  const busy = points.filter(isBusy).toReversed();
+  if (busy.length === 0) return false;
   const columns: readonly Column<SeriesPoint>[] = [
     {
       name: by.charAt(0).toUpperCase() + by.slice(1),

@@ -23,7 +23,7 @@ const MAX_NAMES = 3;
 /** Properties of the rail. */
 interface RailProps {
   readonly rollout: Rollout;
-  /** V1 clients' requests lately by who answered; undefined where that is not known. */
+  /** V1 clients' requests lately by the service that got them; undefined where that is not known. */
   readonly answered?: { readonly v1: number; readonly v2: number; readonly words: string } | undefined;
   /** Chooses a stage for all that has no mode of its own; without it the rail is a picture. */
   readonly onChoose?: (stage: Stage) => void;
@@ -99,7 +99,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   );
 }
 
-/** The share of V1 clients' requests that each service answered. */
+/** The share of V1 clients' requests that each service got. */
 function answeredBar({ v1, v2, words }: NonNullable<RailProps['answered']>): VNode {
   const all = v1 + v2;
   return (
@@ -108,7 +108,7 @@ function answeredBar({ v1, v2, words }: NonNullable<RailProps['answered']>): VNo
         <i class="of-v1" style={{ flexGrow: v1 }} />
         <i class="of-v2" style={{ flexGrow: v2 }} />
       </span>
-      {`${words}: V2 answered ${percentWords(v2 / all)} (${count(v2)}), V1 ${percentWords(v1 / all)} (${count(v1)}) of ${counted(all, 'request')} of V1 clients.`}
+      {`${words}, of ${counted(all, 'request')} of V1 clients ${percentWords(v2 / all)} (${count(v2)}) went to V2 and ${percentWords(v1 / all)} (${count(v1)}) to V1.`}
     </p>
   );
 }
