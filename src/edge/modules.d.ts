@@ -16,7 +16,7 @@ declare module 'cloudflare:workers' {
     /** Keeps the object alive until the work is done. */
     waitUntil(work: Promise<unknown>): void;
     /** Delivers nothing else until the work is done. */
-    blockConcurrencyWhile(work: () => Promise<void>): Promise<void>;
+    blockConcurrencyWhile<Result>(work: () => Promise<Result>): Promise<Result>;
   }
 
   /** The storage of a Durable Object: nothing else is delivered to the object while one of its promises is pending. */
