@@ -7,6 +7,7 @@ import { readDescription } from '../src/cli/draft/description-file.ts';
 import { loadRuleBook } from '../src/node/rule-books.ts';
 import { counted } from '../src/report/text.ts';
 import { bundleModules } from './bundle-modules.ts';
+import { kindsOf } from './kinds-of-book.ts';
 
 // Wrangler runs this before it uploads or serves the worker: it validates the rule book, so that the worker needs neither YAML nor zod,
 // and bundles the worker into modules. Those that the first request does not need wait for an `import()`, which Wrangler would inline.
@@ -65,6 +66,7 @@ const worker = new URL('worker/', folder);
 mkdirSync(worker, { recursive: true });
 const modules = await bundleModules(`export { default, RolloutObject } from './edge/main.ts';`, {
   splitting: true,
+  plugins: [await kindsOf(ruleBook)],
 });
 for (const { name, contents } of modules) {
   const unfinished = new URL(`${name}.${process.pid}`, worker);

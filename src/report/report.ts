@@ -9,7 +9,7 @@ import {
 } from './client-report.ts';
 import { type Ending, endingsOf, type NewClient, newClientsOf, rotatedKeys } from './endings.ts';
 import type { LogCoverage, LogGap } from './log-gaps.ts';
-import type { ShadowView } from '../rollout/rollout-tally.ts';
+import type { ShadowView } from '../rollout/comparison-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';

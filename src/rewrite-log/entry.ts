@@ -3,7 +3,7 @@ import type { LookupTold } from '../migrate/lookups.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { BodyCheck } from '../rollout/body-checks.ts';
-import type { Comparison } from '../rollout/rollout-tally.ts';
+import type { Comparison } from '../rollout/comparison-tally.ts';
 import type { RequestRuleName } from '../rules/rule.ts';
 
 /**

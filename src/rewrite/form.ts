@@ -47,7 +47,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const METHOD_FIELD = '_method';
 
 /** Services read the field as they read the query parameter, so a service that must not see another method does not get the field either. */
-const NO_METHOD: Change = {
+export const NO_METHOD: Change = {
   id: METHOD_OVERRIDE,
   summary: 'The field that names another method.',
   on: 'every',

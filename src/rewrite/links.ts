@@ -6,7 +6,8 @@ import { JsonWalker } from '../json/document.ts';
 import { bytesOfText, stringText, textOfBytes } from '../json/names.ts';
 import { pointerOf } from '../json/pointer.ts';
 import type { Operation } from '../rules/rule-book.ts';
-import { MOVED, type Moves } from './moves.ts';
+import type { Moves } from './moves.ts';
+import { MOVED } from './records.ts';
 import type { QueryPlan } from './query-plan.ts';
 
 /** A V1 request, as far as its response depends on it. */

@@ -3,7 +3,7 @@ import { inverseConversion, textConverterOf } from '../rules/kinds/convert.ts';
 import { type Destination, parametersOf, type ParameterStep, type PatternText } from '../rules/move.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import { looseSpelling, plainSpelling, readTemplate } from '../rules/rule.ts';
-import type { EditRecord } from './records.ts';
+import { type EditRecord, MOVED } from './records.ts';
 
 /** A path below a prefix, with its query: raw, with a question mark unless it is empty. */
 export interface PathAndQuery {
@@ -20,9 +20,6 @@ interface LedBack extends PathAndQuery {
 export interface MovedTarget extends PathAndQuery {
   readonly records: readonly EditRecord[];
 }
-
-/** The id in edits of a moved operation, in place of a change's. */
-export const MOVED = 'moved-operation';
 
 /**
  * The moved operations of a rule book, in both directions: requests go to their place at V2, and V2's links lead back. The

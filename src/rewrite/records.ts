@@ -34,6 +34,9 @@ export interface EditRecord<Rule extends string = RequestRuleName> {
 /** The effect of the rules on a request's body. */
 export type Records = edits.Records<RequestRuleName>;
 
+/** The id in edits of a moved operation, in place of a change's. */
+export const MOVED = 'moved-operation';
+
 /** The id in edits that drop the name of another method, in place of a change's. */
 export const METHOD_OVERRIDE = 'method-override';
 

@@ -1,6 +1,6 @@
 import { JsonWalker } from '../json/document.ts';
 import { pointerOf } from '../json/pointer.ts';
-import type { FieldDifference } from '../rollout/rollout-tally.ts';
+import type { FieldDifference } from '../rollout/comparison-tally.ts';
 import type { TwinResponse } from './script.ts';
 
 /** Facts about an exchange that say which ids and times its services made up. */

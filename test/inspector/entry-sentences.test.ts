@@ -16,7 +16,7 @@ import type { Perspective } from '../../src/inspector/page/page-state.ts';
 import { editReason, anyResponseRuleWords } from '../../src/inspector/explain/explain-rules.ts';
 import { type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
-import type { Comparison } from '../../src/rollout/rollout-tally.ts';
+import type { Comparison } from '../../src/rollout/comparison-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 /** A V1 request that went to V2, which took 4 ms to respond with 201; a case states what is different. */

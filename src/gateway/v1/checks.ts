@@ -1,7 +1,7 @@
 import type { BodySchemas, CheckedRequest } from '../../openapi/body-schemas.ts';
 import { ObservationBudget } from '../../rewrite-log/attributes.ts';
 import type { BodyCheck } from '../../rollout/body-checks.ts';
-import { type Comparison, ComparisonTally, type ShadowView } from '../../rollout/rollout-tally.ts';
+import { type Comparison, ComparisonTally, type ShadowView } from '../../rollout/comparison-tally.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 
 // What a gateway keeps of reads that it compares, and of bodies that it checks: apart from the code that does so, which few load.

@@ -1,7 +1,7 @@
 import { JsonWalker, type WalkedNode } from '../../json/document.ts';
 import { NO_BYTES, stringText, textOfBytes } from '../../json/names.ts';
 import { pointerOf } from '../../json/pointer.ts';
-import type { Comparison, FieldDifference } from '../../rollout/rollout-tally.ts';
+import type { Comparison, FieldDifference } from '../../rollout/comparison-tally.ts';
 import { type Comparisons, unknownComparison } from './checks.ts';
 
 /** A response to compare, with its body decoded. */

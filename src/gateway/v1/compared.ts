@@ -1,7 +1,7 @@
 import { readCoding } from '../../http/content.ts';
 import { type HeaderList, headerValues } from '../../http/header-list.ts';
 import { mappedStatus } from '../../migrate/migrated.ts';
-import type { Comparison } from '../../rollout/rollout-tally.ts';
+import type { Comparison } from '../../rollout/comparison-tally.ts';
 import { ForwardedRequest } from '../forwarded-request.ts';
 import type { Origin } from '../resilience.ts';
 import { type CollectedResponse, type CopyOutcome, ResponseCopy } from '../response-copy.ts';

@@ -4,7 +4,8 @@ import { entryLine, putListsBack, type SharedList } from '../../rewrite-log/entr
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metric-families.ts';
 import type { CapturedExchange, CaptureLevel, Observer } from '../../rewrite-log/observer.ts';
-import { ComparisonTally, type RolloutView } from '../../rollout/rollout-tally.ts';
+import type { RolloutView } from '../../rollout/rollout-tally.ts';
+import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import type { SharedState, StateCall, StateNews } from '../../rollout/shared-state.ts';
 import type { ReloadedFile } from '../clients/listen.ts';
 import type { ProcessLine } from '../log/process-log.ts';

@@ -3,7 +3,7 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { Entry, Route, Verdict, Would } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
-import type { Comparison } from '../../rollout/rollout-tally.ts';
+import type { Comparison } from '../../rollout/comparison-tally.ts';
 import {
   HANDOVER_MS,
   type LogGap,

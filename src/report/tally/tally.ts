@@ -1,6 +1,6 @@
 import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
-import { ComparisonTally } from '../../rollout/rollout-tally.ts';
+import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import { CensusTally } from '../census.ts';
 import { callName, NO_KEY, OTHER_CALLS } from '../text.ts';
 import {

@@ -267,6 +267,13 @@ export function compileResponseRule(
   return { ...kindOf(same).compile(same, base, names), status };
 }
 
+/** The kind of a response rule: its own, or that of the same rule in requests. */
+export function responseKindOf(
+  rule: KindOfResponseRule,
+): ResponseKind<KindOfResponseRule> | Kind<RequestRule> {
+  return isOwn(rule) ? RESPONSE_KINDS[rule.rule] : kindOf(asInRequests(rule));
+}
+
 function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
   return !('elements' in rule) && Object.hasOwn(RESPONSE_KINDS, rule.rule);
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Comparisons } from '../../../src/gateway/v1/checks.ts';
 import { type ComparedResponse, compareResponses, compareWithin } from '../../../src/gateway/v1/compare.ts';
-import { type Comparison, ComparisonTally } from '../../../src/rollout/rollout-tally.ts';
+import { type Comparison, ComparisonTally } from '../../../src/rollout/comparison-tally.ts';
 import { anyDocument } from '../../rewrite/documents.ts';
 import { bytesOf } from '../../rewrite/notation.ts';
 
