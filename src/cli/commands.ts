@@ -77,6 +77,10 @@ export function check(command: Command): void {
     .optionsGroup('Coverage:')
     .option('--v1 <description>', "V1's description: a file or a URL")
     .option('--v2 <description>', "V2's description: a file or a URL")
+    .option(
+      '--only <operation...>',
+      'operations of V1 that count, by operationId or as "POST /orders" (default: all)',
+    )
     .option('--all', 'each place of a gap, and not one line for what one decision closes')
     .optionsGroup('End of V1:')
     .option(
@@ -92,14 +96,19 @@ export function check(command: Command): void {
       log,
       zone,
       all,
+      only,
       ...options
-    }: Record<string, string | undefined> & { readonly log?: readonly string[]; readonly all?: true }) => {
+    }: Record<string, string | undefined> & {
+      readonly log?: readonly string[];
+      readonly only?: readonly string[];
+      readonly all?: true;
+    }) => {
       const { runCheck } = await import('./serve/check.ts');
       endWith(
         await runCheck(
           flagsOf(allSettings, options),
           format === 'json',
-          { v1, v2, isWhole: all === true },
+          { v1, v2, only, isWhole: all === true },
           log && { log, zone },
         ),
       );

@@ -1,4 +1,5 @@
 import { headerValue } from '../../http/header-list.ts';
+import { pointerOf } from '../../json/pointer.ts';
 import { createMigration } from '../../library/capture-gateway.ts';
 import type { Migration } from '../../library/migration.ts';
 import type { MigratedRequest } from '../../library/verdicts.ts';
@@ -9,6 +10,7 @@ import {
   isObject,
   memberOf,
   objectIn,
+  type DescribedOperation,
   operationsBelow,
   readJsonText,
   templateOf,
@@ -60,6 +62,8 @@ interface CoverageSources {
   readonly text: string;
   readonly v1: Description;
   readonly v2: Description;
+  /** True for the operations of V1 that are to lead somewhere; all where absent. */
+  readonly isWanted?: ((operation: DescribedOperation) => boolean) | undefined;
 }
 
 /**
@@ -67,7 +71,7 @@ interface CoverageSources {
  * the results with the descriptions.
  */
 export function coverageOf(sources: CoverageSources): Coverage {
-  const { ruleBook, v1, v2 } = sources;
+  const { ruleBook, v1, v2, isWanted = () => true } = sources;
   // A transform may add any member, so its operations have no missing ones.
   const transformed = new Set(
     ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
@@ -85,7 +89,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   );
   const document = new SourceDocument(sources.text);
   const old = operationsBelow(v1, ruleBook.from, 'v1').filter(
-    (operation) => templateOf(operation) !== undefined,
+    (operation) => templateOf(operation) !== undefined && isWanted(operation),
   );
   const components = { v1: new Components(v1), v2: new Components(v2) };
   const gaps: Gap[] = [];
@@ -126,6 +130,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     ];
     const rule = ruleBook.operations.find((one) => one.id === id);
     const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
+    const lookedUp = lookupPointers(ruleBook, id);
     const told = new Set<string>();
     const addOnce = (kind: Gap['kind'], text: string): void => {
       if (!told.has(text)) add(kind, text);
@@ -137,7 +142,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
       for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
-      for (const missing of missingInResponse(migration, outcome, answersOf(sides, status), pick))
+      for (const missing of missingInResponse(migration, outcome, answersOf(sides, status), pick, lookedUp))
         addOnce('response', missing);
     }
     for (const text of leastDifferences(migration, sides, rest, ruleBook, told)) addOnce(...text);
@@ -160,6 +165,16 @@ export function coverageOf(sources: CoverageSources): Coverage {
     return [{ kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') }];
   });
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
+}
+
+/** Where an operation's responses get what is looked up, which a description cannot show: what it has is V2's. */
+function lookupPointers({ changes }: RuleBook, id: string | undefined): ReadonlySet<string> {
+  return new Set(
+    changes
+      .filter(({ on }) => on === 'every' || (id !== undefined && on.includes(id)))
+      .flatMap(({ response }) => response)
+      .flatMap((rule) => (rule.rule === 'lookup' ? [pointerOf([...rule.path.slice(0, -1), rule.as])] : [])),
+  );
 }
 
 /** An operation in both versions. */
@@ -445,16 +460,19 @@ function missingInResponse(
   sent: MigratedRequest,
   answers: readonly Answer[],
   pick: number,
+  lookedUp: ReadonlySet<string>,
 ): readonly string[] {
   return answers.flatMap(({ status, expected, given }) => {
     const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), false, 'sent'));
     return [
-      ...missingMembers(expected, value, '', false, 'sent').map(
-        (path) => `V1's response ${status} has ${path}, which V2's never brings`,
-      ),
-      ...wrongTypes(expected, value, '').map(
-        ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
-      ),
+      ...missingMembers(expected, value, '', false, 'sent')
+        .filter((path) => !lookedUp.has(path))
+        .map((path) => `V1's response ${status} has ${path}, which V2's never brings`),
+      ...wrongTypes(expected, value, '')
+        .filter(({ path }) => !lookedUp.has(path))
+        .map(
+          ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
+        ),
     ];
   });
 }

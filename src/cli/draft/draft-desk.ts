@@ -42,6 +42,8 @@ import { messageText, requestText, shownMigration } from './shown-migration.ts';
 export interface DeskParts extends DraftPlace {
   readonly v1Source: string;
   readonly wishes: DraftWishes;
+  /** The operations that are drafted, as a person named them; all where absent. */
+  readonly only?: readonly string[] | undefined;
   /** Puts a rule book into force. */
   readonly publish: (text: string) => Promise<void>;
   /** Where V1 clients connect. */
@@ -131,7 +133,11 @@ export class Desk implements DraftDesk {
     if (fault !== undefined)
       return { fault: fault.fault.replace(', or overwrite with --force.', ' when you start try.') };
     for (const [path, text] of files) written.set(path, text);
-    const next = nextCommands(parts.dir, { v1: parts.v1Source, v2: parts.v2Source });
+    const next = nextCommands(parts.dir, {
+      v1: parts.v1Source,
+      v2: parts.v2Source,
+      ...(parts.only && { only: parts.only }),
+    });
     return { files: files.map(([path]) => path), next };
   }
 

@@ -243,13 +243,20 @@ export function wishesOf(
     ...(to !== undefined && { to: readPrefix(to) }),
   };
   if (only === undefined) return prefixes;
-  const operations = describedVersions(v1, v2, prefixes).v1;
+  const isWanted = wantedOf(only, describedVersions(v1, v2, prefixes).v1);
+  return typeof isWanted === 'function' ? { ...prefixes, isWanted } : isWanted;
+}
+
+/** What `--only` names: true for an operation by its operationId, or its method and path. */
+export function wantedOf(
+  only: readonly string[],
+  operations: readonly DescribedOperation[],
+): ((operation: DescribedOperation) => boolean) | CommandFault {
   const missing = only.find((name) => !operations.some((operation) => isCalled(operation, name)));
-  if (missing !== undefined)
-    return {
-      fault: `V1's description has no operation ${missing}. Write its operationId, or method and path as in "POST /orders".`,
-    };
-  return { ...prefixes, isWanted: (operation) => only.some((name) => isCalled(operation, name)) };
+  if (missing === undefined) return (operation) => only.some((name) => isCalled(operation, name));
+  return {
+    fault: `V1's description has no operation ${missing}. Write its operationId, or method and path as in "POST /orders".`,
+  };
 }
 
 /** True where a name is the operationId, or method and path with the prefix or without it. */

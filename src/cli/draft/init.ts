@@ -94,10 +94,16 @@ ${nextCommands(dir, options)
 }
 
 /** The commands that follow once the files are written. */
-export function nextCommands(dir: string, { v1, v2 }: Pick<InitOptions, 'v1' | 'v2'>): readonly string[] {
+export function nextCommands(
+  dir: string,
+  { v1, v2, only = [] }: Pick<InitOptions, 'v1' | 'v2' | 'only'>,
+): readonly string[] {
   const rules = join(dir, 'rules.yaml');
+  const names = only
+    .map((name) => (/^[\w.-]+$/.test(name) ? ` ${name}` : ` ${JSON.stringify(name)}`))
+    .join('');
   return [
-    `capture-gateway check --rules ${rules} --v1 ${v1} --v2 ${v2}`,
+    `capture-gateway check --rules ${rules} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
     `capture-gateway test --rules ${rules} --update`,
     `capture-gateway serve --config ${join(dir, 'gateway.yaml')}`,
   ];

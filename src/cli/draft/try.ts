@@ -65,6 +65,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
       v2Source: options.v2,
       dir: options.dir,
       wishes,
+      only: options.only,
       gatewayOrigin: () => gateway.serving?.running.origin ?? '',
       publish: async (next) => {
         writeFileSync(rules, next);

@@ -21,6 +21,8 @@ export async function runCheck(
   descriptions: {
     readonly v1?: string | undefined;
     readonly v2?: string | undefined;
+    /** The only operations of V1 that count. */
+    readonly only?: readonly string[] | undefined;
     /** True to print each place of a gap. */
     readonly isWhole?: boolean;
   } = {},
@@ -85,18 +87,23 @@ async function warningsOfEnd(
 
 /** The gaps that the rule book leaves between two descriptions; undefined if none are given. */
 async function coverageBetween(
-  { v1: old, v2: young }: { readonly v1?: string | undefined; readonly v2?: string | undefined },
+  { v1: old, v2: young, only }: NonNullable<Parameters<typeof runCheck>[2]>,
   ruleBook: RuleBook,
   text: string,
 ): Promise<Coverage | CommandFault | undefined> {
-  if (old === undefined && young === undefined) return undefined;
+  if (old === undefined && young === undefined && only === undefined) return undefined;
   if (old === undefined || young === undefined)
     return { fault: 'Coverage needs both descriptions: give --v1 and --v2.' };
   const { readDescription } = await import('../draft/description-file.ts');
   const { coverageOf } = await import('../draft/coverage.ts');
   const [v1, v2] = [await readDescription(old), await readDescription(young)];
   if (isFault(v1)) return v1;
-  return isFault(v2) ? v2 : coverageOf({ ruleBook, text, v1, v2 });
+  if (isFault(v2)) return v2;
+  if (only === undefined) return coverageOf({ ruleBook, text, v1, v2 });
+  const { wantedOf } = await import('../draft/draft.ts');
+  const { operationsBelow } = await import('../../openapi/description.ts');
+  const isWanted = wantedOf(only, operationsBelow(v1, ruleBook.from, 'v1'));
+  return typeof isWanted === 'function' ? coverageOf({ ruleBook, text, v1, v2, isWanted }) : isWanted;
 }
 
 /** Warnings from V2's description about the rule book, or one about a description that cannot be read. */

@@ -457,6 +457,37 @@ test.each(CASES)('and nothing where both versions have %s as V1 does', async (_,
   expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
 });
 
+test.each([
+  ['beside the key', 'owner', {}],
+  ['in place of the key', 'owner_id', {}],
+  ['elsewhere', 'user', { owner: objectOf({ name: text }) }],
+])('what is looked up %s is V2’s to say', async (_, as, left) => {
+  const list = (members: Json): Json => answerOf({ type: 'array', items: objectOf(members) }, {}, '200');
+  const old = { ...left, [as]: objectOf({ name: text }) };
+  const of = (version: string, get: Json): Json => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: { '/deals': { get } },
+  });
+  const book = `operations: { deals: GET /deals }
+changes:
+  - id: owner
+    summary: s
+    on: [deals]
+    response: [{ lookup: '*.owner_id', get: '/users/{owner_id}', take: [name], as: ${as} }]
+`;
+  const { gaps } = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: of('v1', list(old)),
+    v2: of('v2', list({ owner_id: integer })),
+  });
+  expect(gaps.map(({ text: gap }) => gap)).toEqual(
+    Object.keys(left).map((name) => `V1's response 200 has /*/${name}, which V2's never brings`),
+  );
+});
+
 test('an operation that is gone is covered, and V2 need not have it', async () => {
   const of = (path: string): Json => ({
     openapi: '3.1.0',

@@ -52,6 +52,20 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   });
 });
 
+test('what --only drafts is all that the next commands count', async () => {
+  const dir = temporaryFolder('init-only');
+  const only = ['--only', 'listBills', 'GET /bills/{id}'];
+  const { out } = await commandRun([...INIT.slice(0, -1), dir, ...only]);
+  expect(out).toContain(` --v1 ${V1} --v2 ${V2} --only listBills "GET /bills/{id}"\n`);
+  const check = ['check', '--rules', join(dir, 'rules.yaml'), '--v1', V1, '--v2', V2];
+  expect((await commandRun([...check, ...only])).out).toMatch(/of 2 operations of V1 lead/);
+  expect((await commandRun(check)).out).toMatch(/of 6 operations of V1 lead/);
+  expect(await commandRun([...check, '--only', 'listBill'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("V1's description has no operation listBill."),
+  });
+});
+
 test.each([
   ['http://localhost:8080/', [8081, 8082]],
   ['http://127.0.0.1:8081/v2', [8080, 8082]],
