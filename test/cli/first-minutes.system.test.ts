@@ -3,7 +3,7 @@
  * @module-tag curl
  */
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -200,6 +200,7 @@ webhooks:
     ['--rollout-file README.md', /--rollout-file is no longer a setting: set store to file:/],
   ])('refuses what serve refuses while it starts: %s', async (flags, fault) => {
     for (const err of await ofBoth(...ANY_PORT, ...flags.split(' '))) expect(err).toMatch(fault);
+    expect(existsSync('README.md.state-1')).toBe(false);
   });
 
   test('prints JSON for programs, sound or not', async () => {

@@ -45,7 +45,7 @@ test('a request that is not under /api/v1 reaches the service as the same object
 });
 
 test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
-  const migration = createMigration(bookWithLookup({ before: '/users?ids=', after: '', by: 'id' }));
+  const migration = createMigration(await bookWithLookup("many: '/users?ids={}'"));
   const seen: string[] = [];
   const serve = migrateFetch(migration, ({ url, headers, method }) => {
     seen.push(`${method} ${url} ${headers.get('authorization')} ${headers.get('host')}`);

@@ -132,7 +132,7 @@ test('another application gets V1 whole, and one in a folder of another runs on 
 });
 
 test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
-  const migration = createMigration(bookWithLookup({ before: '/users?ids=', after: '', by: 'id' }));
+  const migration = createMigration(await bookWithLookup("many: '/users?ids={}'"));
   const app = new Hono<Variables>();
   app.use(count);
   app.use(migrateV1(migration, app));

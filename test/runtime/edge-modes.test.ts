@@ -7,6 +7,7 @@ import { createClientHash } from '../../src/node/runtime.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { shareOf } from '../../src/rollout/modes-in-force.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
+import { lookupRules } from '../support/rule-book.ts';
 import { ok, type RawResponse, rawServer, type RawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -192,19 +193,7 @@ webhooks: { orders: { to: '${subscriber.origin}/hook?a=b', as: get_order, sign: 
 
 test('what a rule looks up is asked of V2 with the credentials of the client, and ends with its time', async () => {
   const rules = join(temporaryFolder('lookups'), 'rules.yaml');
-  writeFileSync(
-    rules,
-    `
-operations: { list: GET /deals }
-limits: { lookup-time: 1500 }
-changes:
-  - id: owners
-    summary: Deals had their owner in them.
-    on: [list]
-    response:
-      - { lookup: data.*.owner_id, get: '/users/{owner_id}', take: [name], as: owner }
-`,
-  );
+  writeFileSync(rules, `limits: { lookup-time: 1500 }${lookupRules("get: '/users/{}'")}`);
   // More than the six connections that a worker has at a time.
   const ids = Array.from({ length: 20 }, (_, at) => at + 1);
   const v2 = await rawServer((socket, request) => {

@@ -492,6 +492,28 @@ describe('limits of the platform', () => {
     expect(text).not.toMatch(/103|x-sum/i);
   });
 
+  test.each([
+    ['client', 'GATEWAY_CLIENT_BODY_TIMEOUT'],
+    ['service', 'GATEWAY_UPSTREAM_BODY_TIMEOUT'],
+  ])('a body that the platform itself sends on may pause as long as its %s likes', async (who, setting) => {
+    const [body, pause] = ['x'.repeat(10_000), 1000];
+    const edge = await edgeFor(
+      (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(1)}`);
+        setTimeout(() => socket.write('x'), who === 'service' ? pause : 0);
+      },
+      { [setting]: '200' },
+    );
+    const client = rawClient(edge.port);
+    client.write(
+      `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(1)}`,
+    );
+    await sleep(who === 'client' ? pause : 0);
+    client.write('x');
+    expect((await client.until(/x{10000}/)).text).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await edge.entry()).failure).toBeUndefined();
+  });
+
   test('a value that is not UTF-8 is lost, so it is refused; UTF-8 crosses', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const requestWith = (value: string): string =>

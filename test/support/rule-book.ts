@@ -1,6 +1,5 @@
 import type { Operation, Policies, RuleBook } from '../../src/rules/rule-book.ts';
-import type { LookupAddress } from '../../src/edits/run.ts';
-import type { ResponseRule } from '../../src/rules/rule.ts';
+import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
 
 const POLICIES: Policies = {
@@ -83,23 +82,22 @@ export function bodyLimit(body: number): Pick<RuleBook, 'limits'> {
   return { limits: { ...testRuleBook().limits, body } };
 }
 
-/** A book whose list of deals has its owners looked up at `address`. */
-export function bookWithLookup(address: LookupAddress): RuleBook {
-  const { changes, ...book } = testRuleBook();
-  const [first] = changes;
-  if (first === undefined) throw new Error('the book has no changes');
-  const lookup: ResponseRule = {
-    rule: 'lookup',
-    path: ['data', '*', 'owner_id'],
-    address,
-    take: ['name'],
-    as: 'owner',
-    absent: 'omit',
-    status: ['2xx'],
-  };
-  return {
-    ...book,
-    operations: [{ id: 'list', method: 'GET', template: '/deals', assumed: false }],
-    changes: [{ ...first, on: ['list'], request: [], response: [lookup] }],
-  };
+/** A book whose list of deals has its owners looked up: `how` says where, as `get` or `many` of the rule. */
+export function lookupRules(how: string): string {
+  return `
+operations: { list: GET /deals }
+changes:
+  - id: owners
+    summary: Deals had their owner in them.
+    on: [list]
+    response:
+      - { lookup: data.*.owner_id, ${how}, take: [name], as: owner }
+`;
+}
+
+/** The same, read. */
+export async function bookWithLookup(how: string): Promise<RuleBook> {
+  const reading = await readRuleBook(lookupRules(how), 'rules.yaml');
+  if (!reading.ok) throw new Error(reading.faults.map(({ message }) => message).join('\n'));
+  return reading.ruleBook;
 }

@@ -6,7 +6,7 @@ import { initialRollout, type RolloutState } from '../../rollout/rollout-state.t
 import { missingV1Fault, modesInForce } from '../../rollout/modes-in-force.ts';
 import { NOTICE_EVENTS, Replica, type ReplicaNotice } from '../../rollout/replica.ts';
 import { RolloutControl } from '../../rollout/rollout-control.ts';
-import { readRollout, rolloutText } from '../../rollout/stored-rollout.ts';
+import { readRollout, ROLLOUT_KEY, rolloutText } from '../../rollout/stored-rollout.ts';
 import type { Rollout, Scope } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
@@ -141,6 +141,12 @@ async function share(
     await copy?.close();
   };
   const last = copy?.read();
+  // A file that is another's gets no state of ours beside it.
+  const unusable = isLocal && last === undefined ? await faultOfFile(store, place) : undefined;
+  if (unusable !== undefined) {
+    await close();
+    return { fault: unusable };
+  }
   // Removing the file starts over; emptying a store does not.
   if (!isLocal && last !== undefined) replica.begin(last);
   await replica.start();
@@ -157,6 +163,16 @@ async function share(
     replica.begin(last);
   }
   return { replica, close };
+}
+
+/** Returns a sentence that says why a file is no store, before anything is written to it; undefined for one that is, or that is missing. */
+async function faultOfFile(store: SharedState, place: string): Promise<string | undefined> {
+  try {
+    const text = await store.read(ROLLOUT_KEY);
+    return text === undefined || readRollout(parsedJson(text)) !== undefined ? undefined : damageOf(place);
+  } catch (error) {
+    return `${place} cannot be read (${error instanceof Error ? error.message : String(error)}).`;
+  }
 }
 
 function noticeLine({ kind, sentence }: ReplicaNotice): ProcessLine {

@@ -152,6 +152,7 @@ test('a damaged file without a good copy stops the start, and so does one that c
   expect(await open({ store: `file:${join(made, 'directory')}` })).toEqual({
     fault: expect.stringMatching(/directory cannot be read \(EISDIR: .+\)\.$/),
   });
+  expect(namesIn(made)).toEqual(['directory', 'rollout.json']);
 });
 
 test('a folder that cannot be written is reported, and the change holds in memory', async () => {
