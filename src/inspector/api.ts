@@ -25,7 +25,7 @@
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
- * | `POST /explain` | `ExplainRequest` | `Explanation` |
+ * | `POST /explain` | `ExplainRequest` | `Explanation`, or `RefusedRules` |
  * | `POST /explain/read` | a pasted text, such as a curl command | `ReadRequests` |
  * | `GET /metrics` | | Prometheus text |
  *
@@ -436,7 +436,12 @@ export interface ExplainRequest {
   readonly body?: string;
   /** A body that is not text, in Base64; replaces `body`. */
   readonly bodyBase64?: string;
+  /** The text of a rule book to explain by, in place of the one in force. */
+  readonly rules?: string;
 }
+
+/** The response to a request that is explained by a rule book of its own with faults. */
+export type RefusedRules = Pick<TrialOutcome, 'faults'>;
 
 /** Kept V1 requests, newest first, of exchanges with one rule book. */
 export interface RequestsPage {
@@ -458,6 +463,8 @@ export interface KeptRequest {
 /** The gateway's handling of a request, by the compiled plan that live traffic goes through. */
 export interface Explanation {
   readonly ruleBook: string;
+  /** What differs from the rule book in force, as in `TrialDifference.request`; absent where it is explained by that one. */
+  readonly edited?: readonly string[];
   /** Absent when the request matches no operation. */
   readonly operation?: string;
   readonly verdict: Verdict;

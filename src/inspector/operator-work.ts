@@ -10,7 +10,7 @@ import type { KeptRequest, RequestsPage } from './api.ts';
 import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
 import { exportEntry, type ExportParts, keptRequest, type OperatorResult } from './entries/export-entry.ts';
 import { explain, type ExplainParts, isExplainRequest } from './explain/explain.ts';
-import { type RulesTrialParts, tryRules } from './explain/try-rules.ts';
+import { type RulesTrialParts, tryRequest, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
 /** Work whose cost grows with the bytes of clients. It holds only data, so that it can be sent to a thread. */
@@ -159,7 +159,7 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
   }
   const { limits, gatewayOrigin, origin, modes, names, ruleBook } = work;
   const rules = parts.compiled(ruleBook);
-  const explanation = await explain(request, {
+  const explainParts = {
     rules,
     limits,
     decode: parts.decode,
@@ -169,7 +169,11 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     origin,
     modes,
     names,
-  });
+  };
+  const explanation =
+    request.rules === undefined
+      ? await explain(request, explainParts)
+      : await tryRequest(request, request.rules, explainParts);
   if ('fault' in explanation)
     return { status: 422, value: failureBody(422, 'not-explained', explanation.fault) };
   return { status: 200, value: explanation };

@@ -441,9 +441,10 @@ export function isExplainRequest(value: unknown): value is ExplainRequest {
     headers,
     body,
     bodyBase64,
+    rules,
   }: Partial<Record<keyof ExplainRequest, unknown>> = value;
   return (
-    [operation, method, target, body, bodyBase64].every(
+    [operation, method, target, body, bodyBase64, rules].every(
       (text) => text === undefined || typeof text === 'string',
     ) &&
     (headers === undefined || (Array.isArray(headers) && headers.every((pair) => isHeader(pair))))

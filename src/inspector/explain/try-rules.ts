@@ -4,12 +4,12 @@ import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
-import type { Explanation, TrialDifference, TrialOutcome } from '../api.ts';
+import type { ExplainRequest, Explanation, RefusedRules, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
 import { unifiedDiff } from '../diff/diff.ts';
 import { bodyBytes, bodyOfBytes } from '../entries/curl.ts';
 import { entryName } from '../entries/entry-words.ts';
-import { explain, type ExplainParts, LEFT_AS_IT_IS } from './explain.ts';
+import { explain, type ExplainFault, type ExplainParts, LEFT_AS_IT_IS } from './explain.ts';
 
 /** A kept exchange on which a rule book is tried. */
 export interface TriedExchange {
@@ -55,14 +55,8 @@ const OMITTED: ReadonlySet<string> = new Set(['content-length', 'content-encodin
 export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void>): Promise<TrialOutcome> {
   const { text, current, currentText, exchanges } = parts;
   const against = current.ruleBook.hash;
-  const { readRuleBook } = await import('../../rules/read-rule-book.ts');
-  const reading = await readRuleBook(text, FILE);
-  if (!reading.ok)
-    return {
-      against,
-      faults: reading.faults.map(({ line, column, message }) => ({ line, column, message })),
-    };
-  const next = new CompiledRuleBook(reading.ruleBook);
+  const next = await readTried(text);
+  if ('faults' in next) return { against, ...next };
   const end = parts.now() + MAX_MS;
   const listed: TrialDifference[] = [];
   let [tried, responses, withoutValues, differing] = [0, 0, 0, 0];
@@ -80,7 +74,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
     if (listed.length < MAX_LISTED) listed.push(difference);
   }
   const patch = unifiedDiff(FILE, currentText, text);
-  const { hash } = reading.ruleBook;
+  const { hash } = next.ruleBook;
   return {
     against,
     faults: [],
@@ -95,6 +89,37 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
       exchanges: listed,
     },
   };
+}
+
+/**
+ * Explains a request by the rule book of this text, and says what differs from the one in force. What live traffic does at the moment is
+ * no part of it.
+ */
+export async function tryRequest(
+  request: ExplainRequest,
+  text: string,
+  parts: ExplainParts,
+): Promise<Explanation | ExplainFault | RefusedRules> {
+  const next = await readTried(text);
+  if ('faults' in next) return next;
+  const [now, before] = [await explain(request, { ...parts, rules: next }), await explain(request, parts)];
+  if ('fault' in now) return now;
+  const { live: _, ...explanation } = now;
+  return {
+    ...explanation,
+    edited:
+      'fault' in before
+        ? [before.fault]
+        : differences(outcomeOf(before, parts.rules.ruleBook), outcomeOf(now, next.ruleBook)),
+  };
+}
+
+async function readTried(text: string): Promise<CompiledRuleBook | RefusedRules> {
+  const { readRuleBook } = await import('../../rules/read-rule-book.ts');
+  const reading = await readRuleBook(text, FILE);
+  return reading.ok
+    ? new CompiledRuleBook(reading.ruleBook)
+    : { faults: reading.faults.map(({ line, column, message }) => ({ line, column, message })) };
 }
 
 interface Tried {

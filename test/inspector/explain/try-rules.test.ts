@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { TrialOutcome, EntriesPage, EntryDetail, RulesView } from '../../../src/inspector/api.ts';
+import type {
+  TrialOutcome,
+  EntriesPage,
+  EntryDetail,
+  Explanation,
+  RulesView,
+} from '../../../src/inspector/api.ts';
 import { until } from '../../support/until.ts';
 import { inspected } from '../../support/inspected.ts';
 import { FLOOR_PLAN_ORDER } from '../../support/inspected-gateway.ts';
@@ -92,3 +98,73 @@ test.each(['off', 'bodies'])(
   },
   60_000,
 );
+
+test.each<[name: string, edit: (text: string) => string, body: string, explained: object]>([
+  [
+    'the text of the rule book in force',
+    (text) => text,
+    '{"data":{"name":"Ada"}}',
+    { verdict: 'rewritten', edited: [] },
+  ],
+  [
+    'another place for a member',
+    (text) => text.replace('under: address', 'under: place'),
+    '{"data":{"property":{"suburb":"Enmore"}}}',
+    {
+      verdict: 'rewritten',
+      v2Body: '{"property":{"place":{"suburb":"Enmore"}}}',
+      edited: ['/property/address', '/property/place'],
+    },
+  ],
+  [
+    'an edit that does not concern the request',
+    (text) => text.replace('under: address', 'under: place'),
+    '{"data":{"name":"Ada"}}',
+    { verdict: 'rewritten', edited: [] },
+  ],
+  [
+    'a policy that refuses no more',
+    (text) => text.replace('wrapper: refuse', 'wrapper: forward'),
+    '{"data":[]}',
+    { verdict: 'unchanged', edited: ['verdict: refused (wrapper-not-object at /data), now unchanged'] },
+  ],
+])(
+  'a request is explained by %s, and what differs from the one in force is named',
+  async (_, edit, body, explained) => {
+    const gateway = await inspected();
+    const rules = edit(shipped);
+    const before = await gateway.readJson<RulesView>('/rules');
+    const response = await gateway.postJson('/explain', { operation: 'order_floor_plan', body, rules });
+    expect([response.status, await response.json()]).toMatchObject([200, explained]);
+    // It is in force nowhere: not for the next request, and not for one that names no rule book.
+    const { edited, ruleBook } = (await (
+      await gateway.postJson('/explain', { operation: 'order_floor_plan', body })
+    ).json()) as Explanation;
+    expect([edited, ruleBook]).toEqual([undefined, before.hash]);
+  },
+);
+
+test('a request that only the edited rule book knows is explained, and faults of that have their lines', async () => {
+  const gateway = await inspected();
+  const rules = shipped.replace(
+    '  heartbeat: GET /heartbeat',
+    '  heartbeat: GET /heartbeat\n  pulse: GET /pulse',
+  );
+  const explain = async (request: object): Promise<unknown> =>
+    (await gateway.postJson('/explain', request)).json();
+  expect(await explain({ operation: 'pulse', rules })).toMatchObject({
+    operation: 'pulse',
+    edited: [expect.stringContaining('pulse')],
+  });
+  expect(await explain({ operation: 'no_such', rules })).toMatchObject({
+    errors: [{ code: 'not-explained' }],
+  });
+  const faulty = shipped.replace('unwrap: data', 'unwarp: data');
+  const line = shipped.slice(0, shipped.indexOf('unwrap: data')).split('\n').length;
+  expect(await explain({ operation: 'pulse', rules: faulty })).toEqual({
+    faults: expect.arrayContaining([
+      { line, column: expect.any(Number), message: expect.stringContaining('did you mean "unwrap"') },
+    ]),
+  });
+  expect((await gateway.postJson('/explain', { operation: 'pulse', rules: 7 })).status).toBe(400);
+});

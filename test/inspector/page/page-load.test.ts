@@ -31,7 +31,7 @@ test('the page takes at most 12 requests and 124 kB, and only its data the next 
   });
   await page.goto(`${gateway.adminOrigin}/`);
   await page.getByText('Connected', { exact: true }).waitFor();
-  await page.getByText('No request yet.').waitFor();
+  await page.getByText('Send a request to').waitFor();
   await Promise.all(settled);
   expect(asked.size).toBeLessThanOrEqual(12);
   expect(bytes).toBeGreaterThan(20_000);

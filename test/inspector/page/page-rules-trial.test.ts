@@ -52,8 +52,19 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
     page.getByRole('link', { name: 'Download' }).click(),
   ]);
   expect(download.suggestedFilename()).toBe('rules.patch');
+  // The request beside it is explained by the edited text.
+  const explain = page.getByRole('button', { name: 'Explain', exact: true });
+  await explain.click();
+  await page
+    .getByText(
+      'By the edited rule book, this differs from the one in force: /property/address, /property/place.',
+    )
+    .waitFor();
+  expect(await page.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"place": {');
+  expect(await barriers(page)).toEqual([]);
   await draft.fill(before.text.replace('nest:', 'nset:'));
-  await tryIt.click();
+  expect(await page.getByRole('region', { name: 'Explanation' }).count()).toBe(0);
+  await explain.click();
   await page
     .getByRole('listitem')
     .filter({ hasText: /^Line \d+, column \d+: .*did you mean "nest"/ })

@@ -1,20 +1,32 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { DIGEST_FIELDS } from '../../../http/fields.ts';
-import type { EntryDetail, ExplainRequest, Explanation, RuleOutcome, RulesView } from '../../api.ts';
+import type {
+  EntryDetail,
+  ExplainRequest,
+  Explanation,
+  RefusedRules,
+  RuleOutcome,
+  RulesView,
+  TrialOutcome,
+} from '../../api.ts';
 import { editWords } from '../../entries/entry-words.ts';
 import type { ReadRequests } from '../../explain/curl-command.ts';
 import { postJson, postText, useAsked, useAttempt } from '../admin-client.ts';
 import { DiffPane } from '../entry/diff-pane.tsx';
 import { curlButtons } from '../entry/entry-detail.tsx';
 import { type EntryLink, findAddress } from '../page-state.ts';
-import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge } from '../parts.tsx';
+import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge, visibleText } from '../parts.tsx';
 
 /** Properties of an explanation. */
 interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
   /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
   readonly rules: RulesView;
+  /** The edited rule book, by which requests are explained; undefined while it is that in force. */
+  readonly edited: string | undefined;
+  /** Called with the faults of the edited rule book. */
+  readonly onFaults: (faults: TrialOutcome['faults']) => void;
 }
 
 const EXAMPLE = `{
@@ -56,6 +68,8 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     setBody(request.body ?? '');
   };
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
+  // It is of a text that is no longer there.
+  useEffect(() => setExplanation(undefined), [props.edited]);
   const [fault, attempt] = useAttempt();
   const operations = props.rules.operations.filter(({ id }) => id !== '(other)');
   // The rule book may have other operations than the example's.
@@ -72,7 +86,15 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     // A body that is not text can only be sent unedited.
     const { bodyBase64, ...others } = sent;
     const request = bodyBase64 === undefined || body !== '' ? { ...others, body } : sent;
-    const isDone = await attempt(async () => setExplanation(await postJson<Explanation>('explain', request)));
+    const isDone = await attempt(async () => {
+      const { edited, onFaults } = props;
+      const made = await postJson<Explanation | RefusedRules>(
+        'explain',
+        edited === undefined ? request : { ...request, rules: edited },
+      );
+      if ('faults' in made) onFaults(made.faults);
+      setExplanation('faults' in made ? undefined : made);
+    });
     if (!isDone) setExplanation(undefined);
   };
   const readCommand = async (): Promise<void> => {
@@ -87,7 +109,12 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     <>
       <Form class="card explain" onSubmit={explain}>
         <h3>
-          Try a request<small>by the rule book in force, as live traffic would be; nothing is sent</small>
+          Try a request
+          <small>
+            {props.edited === undefined
+              ? 'by the rule book in force, as live traffic would be; nothing is sent'
+              : 'by the edited rule book beside it; nothing is sent'}
+          </small>
         </h3>
         {props.link !== undefined && <p>{sourceWords(props.link, detail, failure?.message)}</p>}
         <label for="explain-paste">Pasted command (or write the request below)</label>
@@ -208,7 +235,7 @@ function sourceWords(
 }
 
 function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainFormProps): VNode {
-  const { verdict, moved, edits, refusal, note, curl, live } = explanation;
+  const { verdict, moved, edits, refusal, note, curl, live, edited } = explanation;
   const isMovedAlone = moved !== undefined && verdict === 'unchanged';
   return (
     <section class="card explanation" aria-label="Explanation">
@@ -216,6 +243,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
         {!isMovedAlone && <VerdictBadge outcome={verdict} />}
         {moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `} {refusal?.detail ?? note ?? ''}
       </h3>
+      {edited !== undefined && <p class="lead">{editedWords(edited)}</p>}
       {live !== undefined && (
         <section class="response no" aria-label="Live traffic">
           <p>At the moment, live traffic is not, or not always, handled like this:</p>
@@ -246,6 +274,15 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What differs from the rule book in force. */
+function editedWords(differences: readonly string[]): ReturnType<typeof visibleText> {
+  return visibleText(
+    differences.length === 0
+      ? 'By the edited rule book: nothing differs from the one in force.'
+      : `By the edited rule book, this differs from the one in force: ${differences.join(', ')}.`,
   );
 }
 

@@ -26,11 +26,13 @@ export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
+  /** What came of the text, or its faults, whoever found them; undefined before, and after an edit. */
+  readonly run: TrialOutcome | undefined;
+  readonly setRun: (run: TrialOutcome | undefined) => void;
 }
 
 /** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
-export function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialProps): VNode {
-  const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
+export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }: RulesTrialProps): VNode {
   const [fault, attempt] = useAttempt();
   const [isBusy, setIsBusy] = useState(false);
   const change = (next: string | undefined): void => {
@@ -44,7 +46,10 @@ export function RulesTrial({ text, go, announce, draft, setDraft }: RulesTrialPr
   };
   const faults = run?.faults ?? [];
   return (
-    <Card heading="Try a change" note="on kept exchanges; nothing is applied from here">
+    <Card
+      heading="Try a change"
+      note="on kept exchanges, or by the request beside it; nothing is applied from here"
+    >
       <Form class="trial" onSubmit={tryOut}>
         <label for="rules-draft">Rule book</label>
         <BookEditor text={draft ?? text} faults={faults} onInput={change} />

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
-import type { ChangeView, Hits, OperationView, RulesView as Rules } from '../../api.ts';
+import { useState } from 'preact/hooks';
+import type { ChangeView, Hits, OperationView, RulesView as Rules, TrialOutcome } from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
 import { ago, count, counted, dayTime, type HueOf } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
@@ -30,6 +31,7 @@ interface RulesViewProps extends TrialDraft, Pick<PageTools, 'hueOf' | 'summaryO
 export function RulesView(props: RulesViewProps): VNode {
   const { asked, link, go, hueOf, summaryOf, announce, draft, setDraft } = props;
   const { response: rules, failure } = asked;
+  const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
   if (rules === undefined) return <Loading failure={failure} subject="the rule book" />;
   return (
     <div class="view rules">
@@ -43,8 +45,24 @@ export function RulesView(props: RulesViewProps): VNode {
         <code>{rules.hash}</code>.
       </p>
       <section class="try" aria-label="Try">
-        <ExplainForm rules={rules} link={link} hueOf={hueOf} summaryOf={summaryOf} announce={announce} />
-        <RulesTrial text={rules.text} go={go} announce={announce} draft={draft} setDraft={setDraft} />
+        <ExplainForm
+          rules={rules}
+          link={link}
+          hueOf={hueOf}
+          summaryOf={summaryOf}
+          announce={announce}
+          edited={draft}
+          onFaults={(faults) => setRun({ against: rules.hash, faults })}
+        />
+        <RulesTrial
+          text={rules.text}
+          go={go}
+          announce={announce}
+          draft={draft}
+          setDraft={setDraft}
+          run={run}
+          setRun={setRun}
+        />
       </section>
       <p class="coverage">{sentence(rules.counts)}</p>
       <h3>{counted(rules.changes.length, 'change')}</h3>
