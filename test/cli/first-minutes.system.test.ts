@@ -24,6 +24,7 @@ describe('serve', () => {
     expect(banner).toMatch(/embedded reference/);
     expect(banner).toMatch(/29 operations, 5 changes, hash [0-9a-f]{16}/);
     expect(banner).toMatch(/26 of the paths are assumptions/);
+    expect(banner).toMatch(/^Open http:\/\/127\.0\.0\.1:\d+ to see/m);
     const pasted = banner.slice(banner.indexOf('curl -i'));
     const { stdout: response } = await run('bash', ['-c', pasted]);
     expect(response).toMatch(/^HTTP\/1\.1 201 /);
@@ -183,7 +184,17 @@ webhooks:
     const helps = await commandRuns(['check', 'serve'].map((name) => [name, '--help']));
     const [ofCheck, ofServe] = helps.map(({ out }) => out.match(/^ +--[\w-]+/gm));
     // What a report prints, of which descriptions, is a choice of `check` alone, and to insist one of `serve`.
-    const own = new Set(['--json', '--format', '--v1', '--v2', '--log', '--zone', '--all', '--force']);
+    const own = new Set([
+      '--json',
+      '--format',
+      '--v1',
+      '--v2',
+      '--log',
+      '--zone',
+      '--only',
+      '--all',
+      '--force',
+    ]);
     const shared = (flags: readonly string[] | null | undefined): readonly string[] =>
       (flags ?? []).map((flag) => flag.trim()).filter((flag) => !own.has(flag));
     expect(shared(ofCheck).length).toBeGreaterThan(40);

@@ -115,7 +115,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     free.note.trimEnd(),
     `${counted(operations.length, 'operation')} drafted, ${counted(questions, 'question')}. Answer and try them on ${page}`,
     `V1 clients connect to ${origin}. Behind it, V2 is a stand-in that answers from its description.`,
-    `Nothing is written until you save there: then ${options.dir} gets what init writes. Stop with Ctrl-C.`,
+    `Nothing is written until you save there: then the folder ${options.dir} gets what init writes. Stop with Ctrl-C.`,
     spelling().trimEnd(),
   ].filter((sentence) => sentence !== '');
   process.stdout.write(wrapLines(`${sentences.join('\n')}\n`, terminalOf(process.stdout).columns, 0));

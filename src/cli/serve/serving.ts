@@ -24,7 +24,8 @@ import { CertificatesInUse, removeDrafts } from '../../node/files.ts';
 import { type WorkerLink, mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
 import { counted } from '../../report/text.ts';
-import { parametersIn } from '../../rules/move.ts';
+import { clientField, keyFieldAtV1 } from '../../rewrite/client-key.ts';
+import { parametersIn, printMatch } from '../../rules/move.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
@@ -557,24 +558,42 @@ function banner(
   return [
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
     ...factLines(facts, 11, terminalOf(process.stderr).columns),
+    '',
+    `Open ${running.adminOrigin} to see what becomes of each request.`,
+    // Last, to be pasted with all that is behind it.
     ...(example.length === 0 ? [] : ['', ...example]),
     '',
   ].join('\n');
 }
 
-/** A request to paste: an order for the property-capture API, or a read for another API. */
-function exampleRequest(origin: string, { from: v1, operations }: RuleBook): readonly string[] {
+/** A request to paste: an order for the property-capture API, or a read for another API, with a key where that book has it. */
+export function exampleRequest(origin: string, book: RuleBook): readonly string[] {
+  const { from: v1, operations } = book;
   if (operations.some(({ method, template }) => method === 'POST' && template === '/orders/floor_plans'))
     return [
       'Order a floor plan as a V1 client does:',
       `  curl -i ${origin}${v1}/orders/floor_plans -H 'Authorization: Bearer any-key' -H 'Content-Type: application/json' \\`,
       `    -d '{"data":{"property":{"display_name":"Harbour Loft","street_address":"1 Main St","suburb":"Enmore","state":"NSW","postcode":"2042","country":"Australia"}}}'`,
     ];
-  const read = operations.find(
-    ({ method, template }) => method === 'GET' && parametersIn(template).length === 0,
-  );
+  const reads = operations.filter(({ method, gone }) => method === 'GET' && gone === undefined);
+  const read =
+    reads.find(({ template, query }) => parametersIn(template).length === 0 && query === undefined) ??
+    reads[0];
   if (read === undefined) return [];
-  return ['Read as a V1 client does:', `  curl -i ${origin}${v1}${read.template}`];
+  const [path = '', query] = printMatch(read)
+    .slice('GET '.length)
+    .replaceAll(/\{[^{}]*\}/g, '1')
+    .split('?');
+  const client = clientField(book);
+  const queries = [query, ...('query' in client ? [`${client.query}=any-key`] : [])]
+    .filter(Boolean)
+    .join('&');
+  const field = keyFieldAtV1(book, 'any-key');
+  const key = field === undefined ? '' : ` -H '${field.join(': ')}'`;
+  return [
+    'Read as a V1 client does:',
+    `  curl -i '${origin}${v1}${path}${queries === '' ? '' : `?${queries}`}'${key}`,
+  ];
 }
 
 /** Names the runtime; Bun and Deno also report the version of Node that they imitate. */
