@@ -284,3 +284,18 @@ async function startOnce(
     ruleBook: /"ruleBook":"([^"]*)"/.exec(lines)?.[1],
   };
 }
+
+test("a description read in a thread never ends the package's process: Node did so at one start in three", async () => {
+  writeFileSync(
+    join(folder, 'observed.yaml'),
+    'version: 2025-01-01\nmodes: observe\noperations: { create_client: POST /clients }\nchanges: []\n',
+  );
+  writeFileSync(join(folder, 'v2.yaml'), readFileSync(join(root, 'examples/invoicing/v2.yaml'), 'utf8'));
+  writeFileSync(
+    join(folder, 'gateway.yaml'),
+    'rules: observed.yaml\nv1-upstream: http://127.0.0.1:1\nv2-openapi: v2.yaml\n',
+  );
+  const check = ['--no-install', 'capture-gateway', 'check', '--config', 'gateway.yaml'];
+  for (let start = 0; start < 12; start += 1)
+    expect(await run('npx', check, folder)).toMatchObject({ code: 0 });
+});

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { V2Schemas } from '../../gateway/v1/checks.ts';
 import { errorCode } from '../../node/files.ts';
 import type { WriteProcessLine } from '../../node/log/process-log.ts';
+import { threadResult } from '../../node/threads/thread-messages.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { type Description, isDescription, readJsonText } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
@@ -144,17 +145,10 @@ export class V2Description {
       resourceLimits: { maxOldGenerationSizeMb },
     });
     this.worker = worker;
-    return new Promise<ReadV2>((resolve, reject) => {
-      worker.on('message', resolve);
-      worker.on('error', (error) =>
-        reject(
-          errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY'
-            ? new Error(`reading them takes more than ${maxOldGenerationSizeMb} MiB of memory`)
-            : error,
-        ),
-      );
-      worker.on('exit', () => reject(new Error('the thread that reads them has ended')));
-    }).finally(() => void worker.terminate());
+    return threadResult<ReadV2>(worker).catch((error: unknown) => {
+      if (errorCode(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+      throw new Error(`reading them takes more than ${maxOldGenerationSizeMb} MiB of memory`);
+    });
   }
 }
 

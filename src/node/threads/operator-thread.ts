@@ -7,7 +7,7 @@ import {
 } from '../../gateway/description.ts';
 import type { OperatorText, OperatorWork } from '../../inspector/operator-work.ts';
 import { failureBody } from '../../inspector/routes/responses.ts';
-import { threadPath } from './thread-messages.ts';
+import { threadPath, threadResult } from './thread-messages.ts';
 import { jsonText } from '../../report/text.ts';
 
 /** Milliseconds without work after which the thread ends. */
@@ -207,7 +207,5 @@ function inThread({ source, rules, v2 }: DescriptionJob): Promise<DescriptionTex
   const worker = new Worker(threadPath('description-worker'), { workerData, resourceLimits });
   // A gateway that stops does not wait for the thread.
   worker.unref();
-  return new Promise<DescriptionText | undefined>((resolve, reject) => {
-    worker.on('message', resolve).on('error', reject);
-  }).finally(() => void worker.terminate());
+  return threadResult<DescriptionText | undefined>(worker);
 }
