@@ -173,7 +173,7 @@ function lookupPointers({ changes }: RuleBook, id: string | undefined): Readonly
     changes
       .filter(({ on }) => on === 'every' || (id !== undefined && on.includes(id)))
       .flatMap(({ response }) => response)
-      .flatMap((rule) => (rule.rule === 'lookup' ? [pointerOf([...rule.path.slice(0, -1), rule.as])] : [])),
+      .flatMap((rule) => ('address' in rule ? [pointerOf([...rule.path.slice(0, -1), rule.as])] : [])),
   );
 }
 
