@@ -132,7 +132,12 @@ const PATTERN_TEXTS = [
   '1.0.0',
 ];
 
-/** Objects of one schema within a sample: a schema can be within itself, and in many others. */
+/** True for an object in which there are others, or lists: one without adds no more than its own members to a sample. */
+function hasContainers({ members }: Shape): boolean {
+  return [...members.values()].some(({ shape }) => shape.members.size > 0 || shape.element !== undefined);
+}
+
+/** Objects of one schema within a sample, where it has others in it: a schema can be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
 /**
@@ -151,7 +156,7 @@ export function sampleOf(
   if (shape.members.size > 0) {
     const times = (seen.get(shape.members) ?? 0) + 1;
     seen.set(shape.members, times);
-    const members = times > MAX_REPEATED ? [] : [...shape.members];
+    const members = times > MAX_REPEATED && hasContainers(shape) ? [] : [...shape.members];
     return Object.fromEntries(
       members
         .filter(([, { required, only }]) => (required || !isLeast) && (only === undefined || only !== hidden))

@@ -457,6 +457,24 @@ test.each(CASES)('and nothing where both versions have %s as V1 does', async (_,
   expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
 });
 
+test('an object that is in many places is there in each', async () => {
+  const amount = objectOf({ currency: text, value: integer }, { required: ['currency', 'value'] });
+  const all = (name: string): Json =>
+    objectOf(
+      Object.fromEntries(
+        ['a', 'b', 'c', 'd', name].map((one) => [one, { $ref: '#/components/schemas/Amount' }]),
+      ),
+    );
+  const of = (version: string, name: string): Json =>
+    description(
+      version,
+      { ...bodyOf(all(name)), ...answerOf(all(name)) },
+      { components: { schemas: { Amount: amount } } },
+    );
+  expect(await gapsBetween(of('v1', 'e'), of('v2', 'e'))).toEqual([]);
+  expect(await gapsBetween(of('v1', 'e'), of('v2', 'f'))).not.toEqual([]);
+});
+
 test.each([
   ['beside the key', 'owner', {}],
   ['in place of the key', 'owner_id', {}],

@@ -102,7 +102,7 @@ test('a rule book with open questions is named by check, and refused by serve', 
   expect(await refused.exit).toBe(2);
   expect(refused.stderr()).toContain(`${rules}:${first?.line}:${first?.column} TODO: `);
   expect(refused.stderr()).toContain('answer each and delete its line, or start with --force.');
-  await forced.until(/curl -i http:\/\/127\.0\.0\.1:\d+\/old\/orders\n/);
+  await forced.until(/curl -i 'http:\/\/127\.0\.0\.1:\d+\/old\/orders' -H 'Authorization: Bearer any-key'\n/);
   expect(await forced.stop()).toBe(0);
 });
 
