@@ -41,10 +41,18 @@ export interface OfferedAnswer {
   readonly effect?: AnswerEffect;
 }
 
+/** One thing that a question decides. */
+export interface AskedPart {
+  readonly why: string;
+  readonly answers: readonly OfferedAnswer[];
+  /** True where no answer is chosen for a person: the likeliest could lose or distort a value. */
+  readonly isOpen?: true;
+}
+
 /** A question with all of its answers. */
 export interface AskedQuestion extends ListedQuestion {
   /** What is to be decided: one thing, or a few that belong together. */
-  readonly parts: readonly { readonly why: string; readonly answers: readonly OfferedAnswer[] }[];
+  readonly parts: readonly AskedPart[];
   /** The value that was given for a rule that lacks one. */
   readonly value?: string;
 }

@@ -162,7 +162,7 @@ export class Desk implements DraftDesk {
     const given = this.answers.get(question.id);
     const isPlain = question.about === 'note' || question.about === 'gone';
     const parts = [];
-    for (const [at, { why, answers }] of question.parts.entries()) {
+    for (const [at, { why, answers, isOpen }] of question.parts.entries()) {
       const offered: OfferedAnswer[] = [];
       for (const answer of answers) {
         const chosen = question.parts.map((part, other) =>
@@ -178,7 +178,7 @@ export class Desk implements DraftDesk {
           ...(effect && { effect }),
         });
       }
-      parts.push({ why, answers: offered });
+      parts.push({ why, answers: offered, ...(isOpen && { isOpen }) });
     }
     const value = given?.value;
     return { ...this.listed(question), parts, ...(value !== undefined && { value }) };

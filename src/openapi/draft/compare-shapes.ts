@@ -2,6 +2,7 @@ import type { Path } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import {
+  areOtherKinds,
   type Conversion,
   conversions,
   type FoundValue,
@@ -11,6 +12,7 @@ import {
   type ListForm,
   listForms,
   type NamedShape,
+  otherScales,
   textUnits,
   unitsIn,
 } from './conversions.ts';
@@ -84,6 +86,8 @@ export interface Finding extends Evidence {
   readonly others?: readonly FoundRule[];
   /** The member of V1 that it decides about, by its path in V1. */
   readonly old?: Path;
+  /** True where the first answer could lose or distort a value: a person chooses one, and none is chosen for them. */
+  readonly isOpen?: true;
 }
 
 /** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
@@ -240,8 +244,37 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
           : finding,
       )
       .toSorted((one, other) => rank(one) - rank(other)),
-    questions,
+    questions: questions.filter(({ path, text }) => text !== NEW_REQUIRED || !isFilled(path, v2, findings)),
   };
+}
+
+/** True for an object that V2 requires, of which the likeliest answers bring all that it requires: they are the question. */
+function isFilled(path: Path, v2: Shape, findings: readonly Finding[]): boolean {
+  const required = requiredIn(shapeAt(v2, path) ?? ANY_SHAPE, path);
+  const isInside = (at: Path, around: Path): boolean => around.every((name, level) => at[level] === name);
+  const isBrought = (place: Path): boolean =>
+    findings.some(({ found }) => targetsOf(found).some((at) => isInside(at, place)));
+  return required.length > 0 && required.every(isBrought);
+}
+
+/** The values that an object requires, by their paths. */
+function requiredIn(shape: Shape, path: Path, level = 0): readonly Path[] {
+  const needed = [...shape.members].filter(([, { required }]) => required);
+  return level > MAX_LEVELS
+    ? []
+    : needed.flatMap(([name, { shape: inner }]) => {
+        const below = requiredIn(inner, [...path, name], level + 1);
+        return below.length > 0 ? below : [[...path, name]];
+      });
+}
+
+/** Where a rule puts something. */
+function targetsOf(found: FoundRule): readonly Path[] {
+  if (found.rule === 'rename' || found.rule === 'list' || found.rule === 'first')
+    return [[...found.in, found.to]];
+  if (found.rule === 'move' || found.rule === 'copy') return [[...found.in, ...found.to]];
+  if (found.rule === 'nest') return found.members.map((name) => [...found.in, found.under, name]);
+  return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
 
 /** True for objects that are within themselves, or within others that are. */
@@ -846,7 +879,14 @@ function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): 
   const strip: FoundRule = { rule: 'strip', in: path, member: from };
   const others: readonly FoundRule[] =
     doubt === undefined ? [] : [...otherForms(found, from, shape, { v1, v2, path }, work), strip];
-  addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from] }, work);
+  const open = openOf(found, from);
+  addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from], ...open }, work);
+}
+
+/** Marks a rename that leaves a value of another unit as it is. */
+function openOf(found: FoundRule, from: string): Pick<Finding, 'isOpen'> {
+  const isPlain = found.rule === 'rename' && found.conversions === undefined;
+  return isPlain && unitsIn(from) !== unitsIn(found.to) ? { isOpen: true } : {};
 }
 
 function renameRule(path: Path, member: string, to: string, converted: readonly Conversion[]): FoundRule {
@@ -906,16 +946,17 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const looked = lookupRules({ name, shape }, v2, path, work);
   if (looked.length > 0) return addLookup(looked, old, work);
   const possible = possiblePlaces(name, shape, place, work);
-  const elsewhere = possible
-    .filter((at) => isLikely(name, shape, at, path))
-    .flatMap((at) => rulesInto(name, shape, at, place, work));
+  const linkTo = (at: Path): string | undefined => linkBetween(name, at.slice(path.length), place);
+  const isLikelyAt = (at: Path): boolean => isLikely(name, shape, at, path) || linkTo(at) !== undefined;
+  const elsewhere = possible.filter(isLikelyAt).flatMap((at) => rulesInto(name, shape, at, place, work));
   if (candidate !== undefined && candidate.confidence >= ASKED_FROM && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
     const converted = conversionsOf(v1, name, v2, to);
     const found = renameRule(path, name, to, converted);
     const forms = otherForms(found, name, shape, place, work);
     const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
-    addFinding({ found, confidence, evidence: why, doubt: against, others, old }, work);
+    const open = openOf(found, name);
+    addFinding({ found, confidence, evidence: why, doubt: against, others, old, ...open }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
     if (before !== undefined && after !== undefined) addMap(to, before.shape, after.shape, path, onlyIf);
@@ -925,12 +966,22 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const inside = named.flatMap(({ under, to }) => (under === undefined ? [] : [[...path, under, to]]));
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
   const rules = all.flatMap((at) => rulesInto(name, shape, at, place, work));
-  const [likeliest, ...others] = all.some((at) => isLikely(name, shape, at, path)) ? rules : [];
+  const [likeliest, ...others] = all.some(isLikelyAt) ? rules : [];
   const doubt = all.length > 0 ? goneQuestion(all) : unknownDoubt(v2, work.places);
   if (likeliest !== undefined && !work.isRecorded) {
-    const why = `V2 has ${pathText(all[0] ?? [])}, which may be it`;
+    const [first = []] = all;
+    const link = linkTo(first);
+    const why = `V2 has ${pathText(first)}, which may be it${link === undefined ? '' : `: ${link}`}`;
     addFinding(
-      { found: likeliest, confidence: 0.5, evidence: why, doubt, others: [...others, strip], old },
+      {
+        found: likeliest,
+        confidence: 0.5,
+        evidence: why,
+        doubt,
+        others: [...others, strip],
+        old,
+        ...openOf(likeliest, name),
+      },
       work,
     );
     return;
@@ -962,6 +1013,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       doubt,
       others: rules.slice(0, 3),
       old,
+      ...(rules.length > 0 && { isOpen: true }),
     },
     work,
   );
@@ -1081,8 +1133,13 @@ function rulesInto(
   }
   const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
   if (listed.length > 0) return listed;
-  const converted = conversions({ name, shape }, { name: to, shape: young });
-  return isCompatible(shape, young) || converted.length > 0 ? [renameRule(path, name, to, converted)] : [];
+  const named = [
+    { name, shape },
+    { name: to, shape: young },
+  ] as const;
+  const converted = conversions(...named);
+  if (!isCompatible(shape, young) && converted.length === 0) return [];
+  return [converted, ...otherScales(...named)].map((all) => renameRule(path, name, to, all));
 }
 
 /** The rules for a value that only one version has as a list, or as one of other elements: the likeliest first. */
@@ -1134,7 +1191,7 @@ const MAX_CANDIDATES = 200;
 
 /** Members of V2's object that could take a value, by their paths in it. */
 interface NewMembers {
-  /** Those whose path has the words of the member's name: `accountHolder.id` is `accountHolderId`. */
+  /** Those whose path has the words of the member's name, as `accountHolder.id` has those of `accountHolderId`, then those that are linked. */
   readonly alike: readonly Path[];
   readonly others: readonly Path[];
   /** Those of all of them whose name tells it. */
@@ -1144,7 +1201,7 @@ interface NewMembers {
 /** The same objects are in many bodies. */
 const knownMembers = new WeakMap<object, Map<string, NewMembers>>();
 
-function newMembers(gone: string, shape: Shape, { v1, v2, taken }: GonePlace): NewMembers {
+function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate }: GonePlace): NewMembers {
   const pair = pairOf(v1.members, v2.members);
   const known = knownMembers.get(pair) ?? new Map<string, NewMembers>();
   knownMembers.set(pair, known);
@@ -1152,14 +1209,77 @@ function newMembers(gone: string, shape: Shape, { v1, v2, taken }: GonePlace): N
   const before = known.get(key);
   if (before !== undefined) return before;
   const all = takingMembers(gone, shape, { v1, v2, path: [], taken });
+  const place = { v1, v2, path, taken, candidate };
+  const isLinked = (at: Path): boolean => linkBetween(gone, at, place) !== undefined;
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
+  const [alike, rest] = [all.filter(isWorded), all.filter((at) => !isWorded(at))];
+  const linked = rest.filter(isLinked);
+  const others = rest.filter((at) => !isLinked(at) && !isOfAnother(gone, shape, at, place));
   const found = {
-    alike: all.filter(isWorded),
-    others: all.filter((at) => !isWorded(at)),
-    likely: all.filter((at) => isLikelyPlace(gone, shape, at)),
+    alike: [...alike, ...linked],
+    others,
+    likely: all.filter((at) => isLinked(at) || isLikelyPlace(gone, shape, at)),
   };
   known.set(key, found);
   return found;
+}
+
+/** True for a text or a format that both have: what makes a link of it if no other member has it. */
+function isLinkedShape(old: Shape, young: Shape): boolean {
+  return (
+    (old.text !== '' && old.text === young.text) ||
+    (formatOf(old) !== '' && formatOf(old) === formatOf(young))
+  );
+}
+
+/** Formats that members of one object share without being the same. */
+const COMMON_FORMATS: ReadonlySet<string> = new Set(['date', 'date-time', 'time', 'uuid', 'byte', 'binary']);
+
+/** The format that tells what a text is, or each of a list. */
+function formatOf({ format, element }: Shape): string {
+  const own = format === '' ? (element?.format ?? '') : format;
+  return COMMON_FORMATS.has(own) ? '' : own;
+}
+
+/** What says that a member is the one at a place, whatever the names: an equal description, or a format that no other gone or new one has. */
+function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): string | undefined {
+  const [old, young] = [v1.members.get(gone)?.shape, shapeAt(v2, at)];
+  if (old === undefined || young === undefined) return undefined;
+  if (old.text !== '' && old.text === young.text) return 'the descriptions are equal';
+  const format = formatOf(old);
+  if (format === '' || format !== formatOf(young)) return undefined;
+  const before = [...v1.members].filter(
+    ([name, { shape }]) => !v2.members.has(name) && formatOf(shape) === format,
+  );
+  const now = [...v2.members].filter(
+    ([name, { shape }]) => !v1.members.has(name) && formatOf(shape) === format,
+  );
+  const isOnly = before.length === 1 && now.length === 1 && at.length === 1;
+  return isOnly ? `no other new member has the format ${format}` : undefined;
+}
+
+/** True for a place that is rather another member of V1: it has that one's name, or its format or unit is of another kind. */
+function isOfAnother(
+  gone: string,
+  shape: Shape,
+  at: Path,
+  { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>,
+): boolean {
+  const [young, name] = [shapeAt(v2, at), at.at(-1) ?? ''];
+  if (young === undefined) return false;
+  const isNamed = [...v1.members.keys()].some(
+    (other) =>
+      other !== gone &&
+      !v2.members.has(other) &&
+      (isSameName(other, name) || isSameName(other, at.join('_'))),
+  );
+  const formats = [formatOf(shape), formatOf(young)];
+  const isOtherFormat = !formats.includes('') && formats[0] !== formats[1];
+  // A text is none of a few words.
+  const isOneOfFew = young.values.length > 0 && shape.values.length === 0;
+  return (
+    isNamed || isOtherFormat || isOneOfFew || areOtherKinds({ name: gone, shape }, { name, shape: young })
+  );
 }
 
 /**
@@ -1186,7 +1306,7 @@ function takingMembers(
     const isOfType = !shape.isDeprecated && isCompatible(shape, member.shape);
     const isListOfIt =
       member.shape.element !== undefined &&
-      singularName(name) === singularName(gone) &&
+      (singularName(name) === singularName(gone) || isLinkedShape(shape, member.shape)) &&
       isCompatible(shape, member.shape.element);
     const own = isNew && (isOfType || isListOfIt || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };
@@ -1641,6 +1761,7 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
     !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
+  if (areOtherKinds(old, young)) return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {

@@ -1,14 +1,16 @@
+import { inverseFactor } from '../../rules/kinds/scale.ts';
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
 import { isPlural, singular, wordsOf } from './names.ts';
 
 /** Words that tell a unit or a form of a value, wherever they are. */
 const UNITS: ReadonlySet<string> = new Set(
-  `cent cents pence pennies minor major dollars euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
+  `cent cents pence pennies minor major dollar dollars euro euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
   ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
   epoch unix timestamp iso utc percent percentage pct ratio fraction bps permille
-  bytes kb mb gb kib mib gib kilobytes megabytes bits px pixels pt dpi
-  mm cm km metre metres meter meters millimetres centimetres kilometres kilometers miles mile ft feet foot inch inches yards
-  sqm sqft m2 ft2 acres hectares kg kilograms grams mg lb lbs oz celsius fahrenheit kelvin deg degrees rad radians kmh mph kw kwh`.split(
+  bytes kb mb gb kib mib gib kilobytes megabytes gigabytes bits px pixels pt dpi
+  mm cm km metre metres meter meters millimetres millimeters centimetres centimeters kilometres kilometers miles mile ft feet foot inch inches yards
+  sqm sqft m2 ft2 acres hectares kg kgs kilogram kilograms gram grams mg milligrams tonnes lb lbs oz ounces
+  ml millilitres milliliters litre litres liter liters celsius fahrenheit kelvin deg degrees rad radians kmh mph kw kwh`.split(
     /\s+/,
   ),
 );
@@ -19,14 +21,32 @@ const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min 
 /** The unit that each of these words tells. */
 const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    cents: 'cent pence minor',
+    cents: 'cent pence pennies minor',
+    dollars: 'dollar major',
+    euros: 'euro',
+    microseconds: 'us',
+    nanoseconds: 'ns',
     ms: 'millis msec msecs millisecond milliseconds',
     seconds: 's sec secs',
     minutes: 'min mins',
     hours: 'h hrs',
     days: 'd',
     pct: 'percent percentage',
+    ratio: 'fraction',
+    bytes: 'b',
+    kb: 'kilobytes',
+    mb: 'megabytes',
+    gb: 'gigabytes',
+    mm: 'millimetres millimeters',
+    cm: 'centimetres centimeters',
+    km: 'kilometres kilometers',
     m: 'metre metres meter meters',
+    mg: 'milligrams',
+    grams: 'g gram',
+    kg: 'kgs kilogram kilograms',
+    oz: 'ounces',
+    ml: 'millilitres milliliters',
+    litres: 'l litre liter liters',
     epoch: 'unix',
     lb: 'lbs',
     ft: 'foot feet',
@@ -77,14 +97,6 @@ export interface Conversion {
 /** A value of an enumeration. */
 export type FoundValue = string | number | boolean;
 
-const SCALE: Conversion = {
-  word: 'scale',
-  options: [
-    ['by', 100],
-    ['digits', 2],
-  ],
-};
-
 const FORMS: ReadonlyMap<string, string> = new Map([
   ['date', 'date'],
   ['date-time', 'datetime'],
@@ -106,41 +118,96 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
     return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
   const [listed] = listForms(old, young);
   if (listed !== undefined) return listed === 'one' ? [] : [listed];
-  const factor = isNumber(one) && isNumber(other) ? factorBetween(old, young) : undefined;
-  if (factor !== undefined) return [{ word: 'scale', options: [['by', factor]] }];
-  const isMinor = (named: NamedShape): boolean => unitOf(named).split(', ').includes('cents');
-  if (before === 'number' && isWhole && isMinor(young) && !isMinor(old)) return [SCALE];
+  const [first] = isNumber(one) && isNumber(other) ? factorsBetween(old, young) : [];
+  if (first !== undefined) return [scaleBy(first, old, young)];
+  if (before === 'number' && isNumber(other) && isMinor(young) && !isMinor(old))
+    return [scaleBy(100, old, young)];
+  if (isNumber(one) && after === 'number' && isMinor(old) && !isMinor(young))
+    return [scaleBy(0.01, old, young)];
   if ((before === 'integer' || before === 'number') && after === 'string') {
     const prefix = patternPrefix(String(keywordIn(other.constraints, 'pattern')));
     const quote: Conversion = { word: 'quote', options: [] };
+    if (isMinor(old) && !isMinor(young)) return [scaleBy(0.01, old, young), quote];
     return prefix === undefined ? [quote] : [quote, { word: 'prefix', options: [['with', prefix]] }];
   }
   if (before !== 'string' || !isWhole || from !== undefined) return [];
   const unquote: Conversion = { word: 'unquote', options: [] };
-  return isMinor(young) && !isMinor(old) ? [unquote, SCALE] : [unquote];
+  return isMinor(young) && !isMinor(old) ? [unquote, scaleBy(100, old, young)] : [unquote];
 }
 
-/** Units of one kind with how many of the smallest each is; the factors between them have finite inverses. */
+/** Units of one kind, with how many of the smallest each is. */
 const MEASURES: readonly ReadonlyMap<string, number>[] = [
-  { cents: 1, dollars: 100, euros: 100, pounds: 100 },
-  { ms: 1, seconds: 1000 },
-  { mg: 1, grams: 1000, kg: 1_000_000 },
+  { micros: 1, cents: 10_000, dollars: 1_000_000, euros: 1_000_000, pounds: 1_000_000 },
+  { nanoseconds: 1, microseconds: 1000, ms: 1_000_000, seconds: 1_000_000_000 },
+  { mg: 1, grams: 1000, kg: 1_000_000, tonnes: 1_000_000_000 },
+  { oz: 1, lb: 16 },
   { mm: 1, cm: 10, m: 1000, km: 1_000_000 },
-  { bps: 1, pct: 100 },
+  { sqm: 1, hectares: 10_000 },
+  { ml: 1, litres: 1000 },
+  { bps: 1, permille: 10, pct: 100, ratio: 10_000 },
+  { bits: 1, bytes: 8, kb: 8000, mb: 8_000_000, gb: 8_000_000_000 },
+  { bits: 1, bytes: 8, kib: 8192, mib: 8_388_608 },
+  // Many who write kB mean 1024 bytes.
+  { bytes: 1, kb: 1024, mb: 1_048_576 },
+  { w: 1, kw: 1000 },
 ].map((units) => new Map(Object.entries(units)));
+
+/** Currencies, as a code beside another unit: `usd_cents` are cents. */
+const CURRENCIES: ReadonlySet<string> = new Set('aud usd eur gbp nzd cad chf'.split(' '));
+
+/** What multiplies a value; an amount of money in the larger unit has two decimals. */
+function scaleBy(by: number, old: NamedShape, young: NamedShape): Conversion {
+  const isMoney = (by === 100 || by === 0.01) && (isMinor(old) || isMinor(young));
+  return { word: 'scale', options: [['by', by], ...(isMoney ? [['digits', 2] as const] : [])] };
+}
+
+function isMinor(named: NamedShape): boolean {
+  return unitsOf(named).includes('cents');
+}
+
+/** The same conversions with another factor, where one unit has several meanings. */
+export function otherScales(old: NamedShape, young: NamedShape): readonly (readonly Conversion[])[] {
+  const [scale, ...more] = conversions(old, young);
+  if (scale?.word !== 'scale' || more.length > 0) return [];
+  return factorsBetween(old, young)
+    .slice(1)
+    .map((by) => [scaleBy(by, old, young)]);
+}
 
 function isNumber({ types }: Shape): boolean {
   return types.size === 1 && (types.has('integer') || types.has('number'));
 }
 
-/** By what a value is multiplied whose unit, which names or descriptions tell, is another one in V2. */
-function factorBetween(old: NamedShape, young: NamedShape): number | undefined {
-  const [from, to] = [unitOf(old), unitOf(young)];
-  for (const units of MEASURES) {
-    const [one, other] = [units.get(from), units.get(to)];
-    if (one !== undefined && other !== undefined && one !== other) return one / other;
+/** By what a value may be multiplied whose unit, which names or descriptions tell, is another one in V2: the likeliest first. */
+function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
+  const factors = MEASURES.flatMap((units) => {
+    const [from, to] = [measuredIn(old, units), measuredIn(young, units)];
+    if (from === undefined || to === undefined || from === to) return [];
+    const by = from / to;
+    return inverseFactor(String(by)) === undefined ? [] : [by];
+  });
+  return [...new Set(factors)];
+}
+
+/** How large the only unit of these is that the name tells, or else the description. */
+function measuredIn({ name, shape }: NamedShape, units: ReadonlyMap<string, number>): number | undefined {
+  for (const told of [unitsIn(name), textUnits(shape)]) {
+    const all = told.split(', ').filter((unit) => unit !== '' && !CURRENCIES.has(unit));
+    const [size, ...others] = all.flatMap((unit) => units.get(unit) ?? []);
+    if (size !== undefined) return others.length === 0 ? size : undefined;
+    // The name tells a unit of another kind.
+    if (all.length > 0) return undefined;
   }
-  return undefined;
+  return keywordIn(shape.constraints, 'maximum') === 1 ? units.get('ratio') : undefined;
+}
+
+/** True for values whose units are of different kinds, such as money and a weight. */
+export function areOtherKinds(old: NamedShape, young: NamedShape): boolean {
+  const [one, other] = [old, young].map((named) =>
+    MEASURES.filter((units) => measuredIn(named, units) !== undefined),
+  );
+  if (one === undefined || other === undefined || one.length === 0 || other.length === 0) return false;
+  return !one.some((units) => other.includes(units));
 }
 
 /** The text that a pattern such as `^inv_[0-9]+$` requires at the start: letters and a separator; undefined for none. */
@@ -149,12 +216,12 @@ export function patternPrefix(pattern: string): string | undefined {
 }
 
 /** The units that the name or the description tells. */
-function unitOf({ name, shape }: NamedShape): string {
-  return [unitsIn(name), textUnits(shape)].filter((unit) => unit !== '').join(', ');
+function unitsOf({ name, shape }: NamedShape): readonly string[] {
+  return [unitsIn(name), textUnits(shape)].flatMap((units) => units.split(', '));
 }
 
 function isTime(named: NamedShape): boolean {
-  return unitOf(named).split(', ').includes('epoch');
+  return unitsOf(named).includes('epoch');
 }
 
 /** The value of a keyword in the text of constraints. */

@@ -30,6 +30,8 @@ export interface QuestionPart {
   readonly why: string;
   /** The likeliest first. */
   readonly answers: readonly DraftAnswer[];
+  /** True where a person chooses one, because the first could lose or distort a value. */
+  readonly isOpen?: true;
 }
 
 /** One answer to a question. */
@@ -69,6 +71,8 @@ interface AskedRule {
   readonly others: readonly (readonly string[])[];
   /** What each answer says of a member, whatever its place and direction; absent where answers are told apart by their order. */
   readonly keys?: readonly (string | undefined)[] | undefined;
+  /** True where the first answer could lose or distort a value. */
+  readonly isOpen: boolean;
 }
 
 /** The questions of a draft, in the order in which they are best answered: where operations are, then what a request shows, then the rest. */
@@ -170,7 +174,8 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
         .join('; ');
       const keys =
         'found' in rule ? [rule.found, ...(rule.others ?? [])].map((found) => localKey(found)) : rule.keys;
-      return [{ change: change.id, list, at, lines, why, others, keys }];
+      const isOpen = 'isOpen' in rule;
+      return [{ change: change.id, list, at, lines, why, others, keys, isOpen }];
     }),
   );
 }
@@ -201,7 +206,11 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const on = [change, ...(followers.get(change.id) ?? [])].map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
     const { summary } = change;
-    const described = all.map((rules): QuestionPart => ({ why: whyOf(rules), answers: answersOf(rules) }));
+    const described = all.map((rules): QuestionPart => ({
+      why: whyOf(rules),
+      answers: answersOf(rules),
+      ...(rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
+    }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
     const text = summary.replace(/\.$/, '?');
     return [{ question: { id, about: 'change', text, operations, parts: described }, parts: all }];

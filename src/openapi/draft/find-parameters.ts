@@ -11,8 +11,9 @@ import {
   PROPOSED_FROM,
   type Question,
 } from './compare-shapes.ts';
+import { conversions } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
-import { printValueMap, scalar } from './print-rule-book.ts';
+import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
 /** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
@@ -40,7 +41,7 @@ export function findQueryRenames(
     const renamed = new Map<string, string>();
     const addRename = (from: string, to: string, evidence: Evidence): void => {
       renamed.set(from, to);
-      const texts = [`{ rename: ${scalar(from)}, to: ${scalar(to)} }`];
+      const texts = renameTexts(from, old, to, young);
       const others = evidence.doubt === undefined ? [] : [[`{ strip: ${scalar(from)} }`]];
       const doubt = evidence.doubt ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} is called ${to}.`, {
@@ -86,6 +87,19 @@ export function findQueryRenames(
     }
   }
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
+}
+
+/** The rules for a parameter that V2 calls otherwise, and for its value where that is in another unit. */
+function renameTexts(from: string, old: Shape, to: string, young: Shape): readonly string[] {
+  const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
+  const all =
+    one === undefined || other === undefined
+      ? []
+      : conversions({ name: from, shape: one }, { name: to, shape: other });
+  // What is quoted in a body is a text here.
+  const converted = all.filter(({ word }) => word === 'scale' || word === 'date');
+  const more = converted.length > 0 && { conversions: converted };
+  return printRule({ rule: 'rename', in: [], member: from, to, ...more });
 }
 
 /** What no rule is proposed for, by the ids of operations: query parameters whose type differs, and cookies and fields of responses that are gone. */

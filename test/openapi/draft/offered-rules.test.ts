@@ -104,6 +104,10 @@ const ringWith = (properties: Record<string, unknown>): Version => ({
 const deep = (name: string): Version =>
   sent({ [name]: text, a: objectOf({ [name]: text, b: objectOf({ [name]: text }) }) });
 
+const number = { type: 'number' };
+const mail = { ...text, format: 'email' };
+const saying = (description: string, schema: object): object => ({ ...schema, description });
+
 test.each<Row>([
   [
     'a text and a list, whose name is one for several',
@@ -352,4 +356,108 @@ test.each<Row>([
     .filter((line) => /^ +- \{/.test(line));
   expect(active).toEqual([]);
   expect(await answersIn(book)).toEqual([answers]);
+});
+
+/** One member in both versions, with the factor between them: 0 for none. */
+type UnitRow = [old: string, v1: object, young: string, v2: object, by: readonly number[]];
+
+test.each<UnitRow>([
+  ['weight_kg', number, 'weight_grams', integer, [1000]],
+  ['weight_g', number, 'weight_kg', number, [0.001]],
+  ['weightKilograms', number, 'weightG', integer, [1000]],
+  ['dose_mg', number, 'dose_g', number, [0.001]],
+  ['length_m', number, 'length_cm', number, [100]],
+  ['length_cm', number, 'length_mm', integer, [10]],
+  ['distance_meters', integer, 'distance_km', number, [0.001]],
+  ['timeout_s', integer, 'timeout_ms', integer, [1000]],
+  ['timeout_millis', integer, 'timeout_seconds', number, [0.001]],
+  ['delay_us', integer, 'delay_ms', number, [0.001]],
+  ['price_cents', integer, 'price_dollars', number, [0.01]],
+  ['price_cents', integer, 'price', number, [0.01]],
+  ['price', number, 'price_cents', integer, [100]],
+  ['price_usd', number, 'price_usd_cents', integer, [100]],
+  ['price', saying('in dollars', number), 'price_micros', integer, [1_000_000]],
+  ['discount_percent', number, 'discount_ratio', number, [0.01]],
+  ['discount_fraction', number, 'discount_bps', integer, [10_000]],
+  ['discount_percent', number, 'discount', { ...number, maximum: 1 }, [0.01]],
+  ['size_bytes', integer, 'size_kb', number, [0.001, 0.0009765625]],
+  ['size_mb', number, 'size_bytes', integer, [1_000_000, 1_048_576]],
+  ['size_kib', number, 'size_bytes', integer, [1024]],
+  ['volume_l', number, 'volume_ml', integer, [1000]],
+  ['weight_lbs', number, 'weight_oz', number, [16]],
+  ['weight_kg', saying('Weight in kg.', number), 'weight_grams', saying('Grams.', integer), [1000]],
+  // No decimal leads back.
+  ['timeout_minutes', integer, 'timeout_seconds', integer, []],
+  ['temperature_celsius', number, 'temperature_fahrenheit', number, []],
+])('scales a value whose unit is another one: %s %j is %s %j', async (old, v1, young, v2, factors) => {
+  const book = await draftOf(sent({ [old]: v1 }), sent({ [young]: v2 }));
+  const [answers = []] = await answersIn(book);
+  const rename = `{ rename: ${old}, to: ${young} }`;
+  const isCents = (by: number): boolean => by === 100 || by === 0.01;
+  const isMoney = /price/.test(old);
+  const scaled = factors.map(
+    (by) => `${rename} { scale: ${young}, by: ${by}${isCents(by) && isMoney ? ', digits: 2' : ''} }`,
+  );
+  expect(answers.slice(0, Math.max(1, scaled.length))).toEqual(scaled.length > 0 ? scaled : [rename]);
+});
+
+test.each<
+  [
+    what: string,
+    v1: Record<string, unknown>,
+    v2: Record<string, unknown>,
+    answers: readonly (readonly string[])[],
+  ]
+>([
+  [
+    'the description is equal',
+    { email: saying('Who gets mails', mail), street: text },
+    {
+      notify: saying('Who gets mails', listOf(mail)),
+      place: objectOf({ address: objectOf({ street: text }) }),
+    },
+    [
+      ['{ list: email, to: notify }', '{ strip: email }'],
+      ['{ move: street, to: place.address.street }', '{ strip: street }'],
+    ],
+  ],
+  [
+    'only one new member has the format',
+    { email: mail, street: text },
+    { notify: listOf(mail), place: objectOf({ address: objectOf({ street: text }) }) },
+    [
+      ['{ list: email, to: notify }', '{ strip: email }'],
+      ['{ move: street, to: place.address.street }', '{ strip: street }'],
+    ],
+  ],
+  [
+    'a place is of another format, another unit or of few words',
+    { email: mail, cost: saying('in dollars', number) },
+    {
+      link: { ...text, format: 'uri' },
+      kind: { ...text, enum: ['a', 'b'] },
+      weight_grams: number,
+    },
+    [],
+  ],
+])('offers for what is gone the members that may be it: %s', async (_, v1, v2, answers) => {
+  const asked = await answersIn(await draftOf(sent(v1), sent(v2)));
+  const inOrder = (all: readonly (readonly string[])[]): readonly string[] =>
+    all.map((one) => one.join(' ')).toSorted();
+  expect(inOrder(asked)).toEqual(inOrder(answers));
+});
+
+test('chooses no answer that could lose or distort a value, and asks once about what is moved', async () => {
+  const address = objectOf({ street: text }, 'street');
+  const book = await draftOf(
+    sent({ timeout_minutes: integer, street: text, tip: text }),
+    sent({ timeout_seconds: integer, place: objectOf({ address }, 'address'), currency: text }, 'place'),
+  );
+  const questions = draftQuestions(book);
+  const openParts = questions.flatMap(({ parts }) => parts).filter(({ isOpen }) => isOpen);
+  expect(openParts.map(({ answers }) => answers[0]?.lines)).toEqual([
+    ['{ rename: timeout_minutes, to: timeout_seconds }'],
+    ['{ strip: tip }'],
+  ]);
+  expect(questions.filter(({ about }) => about === 'note')).toEqual([]);
 });

@@ -97,8 +97,8 @@ function Question({
   const { id, about, text, operations, parts, isAnswered } = question;
   // Where an operation goes is not decided by a key that is pressed to go on: it may delete what nobody meant.
   const isChoice = about === 'operation';
-  const likeliest = ({ answers }: AskedQuestion['parts'][number]): string =>
-    (answers.find(({ isChosen }) => isChosen) ?? (isChoice ? undefined : answers[0]))?.key ?? '';
+  const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
+    (answers.find(({ isChosen }) => isChosen) ?? (isChoice || isOpen ? undefined : answers[0]))?.key ?? '';
   const [chosen, setChosen] = useState<readonly string[]>(parts.map(likeliest));
   const [last, setLast] = useState(0);
   const [value, setValue] = useState(question.value ?? '');
