@@ -26,8 +26,16 @@ export interface Shape {
   readonly further: string;
   /** True where the description says that no other members may be there. */
   readonly isClosed: boolean;
+  /** The member that tells which of several schemas a value has, and its values where the description lists them; absent for none. */
+  readonly kinds?: ValueKinds | undefined;
   /** References of its schema that lead nowhere, or into another document: what is there is not known. */
   readonly unread: readonly string[];
+}
+
+/** What a discriminator says. */
+export interface ValueKinds {
+  readonly property: string;
+  readonly values: readonly string[];
 }
 
 /** A member of an object. */
@@ -67,7 +75,7 @@ interface Part {
 }
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(
-  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default example examples'.split(
+  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default example examples not propertyNames dependentRequired contentEncoding contentMediaType'.split(
     ' ',
   ),
 );
@@ -175,8 +183,18 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
     further: furtherIn(schemas),
     isClosed: isClosedBy(schemas),
+    kinds: kindsIn(schemas),
     unread,
   };
+}
+
+function kindsIn(schemas: readonly JsonObject[]): ValueKinds | undefined {
+  for (const schema of schemas) {
+    const { propertyName: property, mapping } = objectIn(schema, 'discriminator');
+    if (typeof property === 'string')
+      return { property, values: Object.keys(isObject(mapping) ? mapping : {}) };
+  }
+  return undefined;
 }
 
 /** The shape with other remarks. What is inside is the same object, so that it is compared once. */
@@ -205,6 +223,7 @@ export function withRemarks(
     isDeprecated,
     further,
     isClosed,
+    kinds: shape.kinds,
     unread,
     ...remarks,
   };

@@ -29,6 +29,7 @@ import {
   type DescribedSide,
   errorDifferences,
   errorTypes,
+  type DescribedKey,
   fieldDifferences,
   keysOf,
   mediaDifferences,
@@ -37,7 +38,7 @@ import {
   schemeDifferences,
   valueDifferences,
 } from './described-differences.ts';
-import { isMatch, parameterShapeOf, pathOf, sampleOf, sampleRequest } from './samples.ts';
+import { type Extent, isMatch, parameterShapeOf, pathOf, sampleOf, sampleRequest } from './samples.ts';
 
 /** The gaps that a rule book leaves between two descriptions. */
 export interface Coverage {
@@ -145,7 +146,9 @@ export function coverageOf(sources: CoverageSources): Coverage {
       for (const missing of missingInResponse(migration, outcome, answersOf(sides, status), pick, lookedUp))
         addOnce('response', missing);
     }
-    for (const text of leastDifferences(migration, sides, rest, ruleBook, told)) addOnce(...text);
+    for (const extent of ['required', 'objects'] as const)
+      for (const text of leastDifferences(migration, sides, rest, ruleBook, { told, extent }))
+        addOnce(...text);
     for (const text of requestDifferences(sent, sides)) addOnce('request', text);
     for (const text of [
       ...responseDifferences(...sides, status),
@@ -290,9 +293,10 @@ function missingInRequest(
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
-    ...(isForm ? [] : wrongTypes(shape, value, '')).map(
-      ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
-    ),
+    ...wrongTypes(shape, value, '')
+      // Every value of a form is a text.
+      .filter(({ is }) => !isForm || is.startsWith('"'))
+      .map(({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`),
   ];
 }
 
@@ -319,19 +323,27 @@ function wrongText(shape: Shape, value: string): string | undefined {
   if (others.length === 0 && isNumber && !/^-?\d+(?:\.\d+)?$/.test(value)) return type;
   if (others.length === 0 && type === 'boolean' && !/^(?:true|false|0|1)$/.test(value)) return type;
   const pattern = keywordIn(constraints, 'pattern');
-  return typeof pattern === 'string' && !isMatch(pattern, value) ? `the pattern ${pattern}` : undefined;
+  if (typeof pattern === 'string' && !isMatch(pattern, value)) return `the pattern ${pattern}`;
+  return isOtherDay(shape.element ?? shape, value) ? `the format ${shape.format}` : undefined;
 }
 
-/** What lacks in the smallest request that V1 takes, and in the smallest response of V2, as kinds of gaps with sentences. */
+/** True for a day where a time is wanted as well, or the other way round. */
+function isOtherDay({ format }: Shape, value: string): boolean {
+  const isDay = /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
+  if (isDay === null || !/^date(?:-time)?$/.test(format)) return false;
+  return (isDay.groups?.['time'] !== undefined) !== (format === 'date-time');
+}
+
+/** What lacks in a request with little of what V1 takes, and in such a response of V2, as kinds of gaps with sentences. */
 function leastDifferences(
   migration: Migration,
   sides: Sides,
   rest: string,
   ruleBook: RuleBook,
-  told: ReadonlySet<string>,
+  { told, extent }: { readonly told: ReadonlySet<string>; readonly extent: Extent },
 ): readonly (readonly [kind: Gap['kind'], text: string])[] {
   const [v1, v2] = sides;
-  const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, 0, true);
+  const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, 0, extent);
   const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
   if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
   const missing = missingInRequest(sent, sides)
@@ -339,7 +351,12 @@ function leastDifferences(
     .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;
-  const value = migratedBody(migration, sent, successStatus(v2), sampleOf(given, 0, new Map(), true, 'sent'));
+  const value = migratedBody(
+    migration,
+    sent,
+    successStatus(v2),
+    sampleOf(given, 0, new Map(), extent, 'sent'),
+  );
   const lacking = missingMembers(expected, value, '', true, 'sent').map(
     (path) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const,
   );
@@ -371,10 +388,22 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
     const given = young.get(status) ?? young.get(`${status.slice(0, 1)}XX`) ?? young.get('DEFAULT');
     if (given === undefined || given.members.size === 0) return [];
     const code = /^\d+$/.test(status) ? Number(status) : 400;
-    const value = migratedBody(migration, sent, code, sampleOf(given));
-    return missingMembers(expected, value, '', false, 'sent')
-      .filter((path) => path.split('/').length <= MAX_ERROR_LEVELS)
-      .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never brings`);
+    const isNear = (path: string): boolean => path.split('/').length <= MAX_ERROR_LEVELS;
+    const texts = Array.from({ length: MAX_ERROR_PICKS }, (_, pick) => {
+      const value = migratedBody(migration, sent, code, sampleOf(given, pick));
+      return [
+        ...missingMembers(expected, value, '', false, 'sent')
+          .filter(isNear)
+          .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never brings`),
+        ...wrongTypes(expected, value, '')
+          .filter(({ path }) => isNear(path))
+          .map(
+            ({ path, is, wanted }) =>
+              `V1's error ${status.toLowerCase()} has ${wanted} in ${path}, and clients get ${is}`,
+          ),
+      ];
+    });
+    return [...new Set(texts.flat())];
   });
 }
 
@@ -396,6 +425,9 @@ function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides
   });
 }
 
+/** Values of each enumeration in an error that are tried. */
+const MAX_ERROR_PICKS = 4;
+
 /** Levels of an error that clients read: what is further inside is a resource, which its own responses tell. */
 const MAX_ERROR_LEVELS = 4;
 
@@ -413,18 +445,22 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   const own = headerValue(headers.flat(), 'content-type')?.split(';', 1)[0];
   const sentType = (type: string): string => (type === 'application/json' ? (own ?? type) : type);
   const wanted = keysOf(v2);
-  const hasKey = wanted.some(({ in: place, name }) =>
-    place === 'query' ? query.has(name) : fields.has(name),
+  const cookies = new Set(
+    (headerValue(headers.flat(), 'cookie') ?? '').split('; ').map((one) => one.split('=', 1)[0]),
   );
+  const isHere = ({ in: place, name }: DescribedKey): boolean =>
+    place === 'query' ? query.has(name) : place === 'cookie' ? cookies.has(name) : fields.has(name);
+  const hasKey = wanted.some((keys) => keys.every(isHere));
+  const got = wanted.flat().filter(isHere);
+  const places = wanted.map((keys) => keys.map(({ name }) => name).join(' and ')).join(' or ');
+  const only = got.length === 0 ? 'none' : `only ${got.map(({ name }) => name).join(' and ')}`;
   const [old, young] = sides.map(({ operation, components }) => requestBody(operation, components)?.shape);
   return [
     ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
     ...schemeDifferences(v1, v2),
-    ...(wanted.length > 0 && !hasKey
-      ? [`V2 wants the key in ${wanted.map(({ name }) => name).join(' or ')}, and gets none`]
-      : []),
+    ...(wanted.length > 0 && !hasKey ? [`V2 wants the key in ${places}, and gets ${only}`] : []),
   ];
 }
 
@@ -463,7 +499,7 @@ function missingInResponse(
   lookedUp: ReadonlySet<string>,
 ): readonly string[] {
   return answers.flatMap(({ status, expected, given }) => {
-    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), false, 'sent'));
+    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), 'all', 'sent'));
     return [
       ...missingMembers(expected, value, '', false, 'sent')
         .filter((path) => !lookedUp.has(path))
@@ -540,12 +576,8 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
   const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
   if (typeof pattern === 'string' && !isMatch(pattern, value))
     return [{ path, is: JSON.stringify(value), wanted: `the pattern ${pattern}` }];
-  const isDay = typeof value === 'string' && /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
-  if (isDay && /^date(?:-time)?$/.test(shape.format)) {
-    const hasTime = isDay.groups?.['time'] !== undefined;
-    if (hasTime !== (shape.format === 'date-time'))
-      return [{ path, is: JSON.stringify(value), wanted: `the format ${shape.format}` }];
-  }
+  if (typeof value === 'string' && isOtherDay(shape, value))
+    return [{ path, is: JSON.stringify(value), wanted: `the format ${shape.format}` }];
   if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
     return [
       { path, is: JSON.stringify(value), wanted: shape.values.map((one) => JSON.stringify(one)).join(', ') },

@@ -57,10 +57,34 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
     found.push('V2 takes no element twice, and V1 did');
   const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
-  if (old !== young && old !== undefined && young !== undefined)
-    found.push(`without it V1 took ${old}, and V2 takes ${young}`);
+  if (old !== young)
+    found.push(`without it V1 took ${old ?? 'what it liked'}, and V2 takes ${young ?? 'what it likes'}`);
+  for (const word of FURTHER) {
+    const [before, now] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, word)));
+    if (now !== undefined && now !== before)
+      found.push(`V2 limits it by ${word}, and V1 ${before === undefined ? 'did not' : 'did otherwise'}`);
+  }
+  if (v2.format !== '' && isOtherFormat(v1, v2))
+    found.push(`V2 takes the format ${v2.format}, and V1 ${v1.format || 'any text'}`);
+  if (isWider(v1, v2)) found.push('V1 took 64 bits, and V2 takes 32');
   if (v1.isNullable && !v2.isNullable && v2.types.size > 0) found.push('V1 took null, and V2 does not');
   return found;
+}
+
+/** Keywords by which a schema limits values in ways that are compared as they are. */
+const FURTHER: readonly string[] =
+  'not propertyNames dependentRequired contentEncoding contentMediaType'.split(' ');
+
+/** True for texts of two formats. Those of days and times are told by their values, which rules may have converted. */
+function isOtherFormat(one: Shape, other: Shape): boolean {
+  const isDay = ({ format }: Shape): boolean => format.startsWith('date');
+  return one.format !== other.format && one.types.has('string') && !(isDay(one) && isDay(other));
+}
+
+/** True where the first is a whole number of 64 bits, and the second one of 32. */
+function isWider(one: Shape, other: Shape): boolean {
+  const [long, short] = [one, other].map((shape) => keywordIn(shape.constraints, 'format'));
+  return long === 'int64' && short === 'int32';
 }
 
 /** What V2 answers and V1 never did, as sentences about a value. */
@@ -71,8 +95,51 @@ function widened(v1: Shape, v2: Shape): readonly string[] {
     const now = typeof young === 'number' ? amount(words, young) : 'any';
     return [`V1 answers ${amount(words, old)}, and V2 ${now}`];
   });
-  if (further.length > 0) return further;
-  return v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may answer null, and V1 never did'] : [];
+  const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
+  const isFiner = typeof step === 'number' && !(typeof other === 'number' && Number.isInteger(other / step));
+  const unique = [v1, v2].map((shape) => keywordIn(shape.constraints, 'uniqueItems') === true);
+  const lost = FURTHER.filter((word) => {
+    const [before, now] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, word)));
+    return before !== undefined && before !== now;
+  });
+  return [
+    ...further,
+    ...(isFiner
+      ? [`V1 answers multiples of ${step}, and V2 ${typeof other === 'number' ? other : 'any'}`]
+      : []),
+    ...(unique[0] === true && unique[1] !== true ? ['V1 answers no element twice, and V2 may'] : []),
+    ...lost.map((word) => `V1's answers are limited by ${word}, and V2's are not, or otherwise`),
+    ...(v1.format !== '' && isOtherFormat(v1, v2)
+      ? [`V1 answers the format ${v1.format}, and V2 ${v2.format || 'any text'}`]
+      : []),
+    ...(isWider(v2, v1) ? ['V1 answers 32 bits, and V2 64'] : []),
+    ...(v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may answer null, and V1 never did'] : []),
+  ];
+}
+
+/** Of one of several types, those that the reader of a value does not know; none where it knows none of them. */
+function unknownTypes(sent: Shape, read: Shape): readonly string[] {
+  const isKnown = (type: string): boolean =>
+    read.types.has(type) || (type === 'integer' && read.types.has('number'));
+  const unknown = [...sent.types].filter((type) => !isKnown(type));
+  return read.types.size > 0 && unknown.length < sent.types.size ? unknown : [];
+}
+
+/** What differs in how a value tells which of several schemas it has. */
+function kindDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
+  const [old, young] = [v1.kinds, v2.kinds];
+  if (old === undefined || young === undefined) return [];
+  if (old.property !== young.property)
+    return [`which schema it has is told by ${old.property} in V1, and by ${young.property} in V2`];
+  const [sent, known] = direction === 'request' ? [old, young] : [young, old];
+  if (sent.values.length === 0 || known.values.length === 0) return [];
+  return sent.values
+    .filter((value) => !known.values.includes(value))
+    .map((value) =>
+      direction === 'request'
+        ? `V1 took "${value}" in ${old.property}, and V2 does not`
+        : `V2 answers "${value}" in ${old.property}, and V1 never did`,
+    );
 }
 
 /** Sentences about the values that both versions have at the same path, and about what stands for members of any name. */
@@ -91,7 +158,14 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
     // A value that rules convert has other limits as well.
     const isSame = [...old.types].join() === [...young.types].join();
     const texts = direction === 'request' ? narrowed(old, young) : widened(old, young);
-    if (isSame) for (const text of texts) found.push(`${path || 'the body'}: ${text}`);
+    const [sent, read] = direction === 'request' ? [old, young] : [young, old];
+    const unknown = unknownTypes(sent, read).map((type) =>
+      direction === 'request'
+        ? `V1 took ${type}, and V2 does not`
+        : `V2 may answer ${type}, and V1 never did`,
+    );
+    for (const text of [...(isSame ? texts : unknown), ...kindDifferences(old, young, direction)])
+      found.push(`${path || 'the body'}: ${text}`);
     if (old.members.size > 0 && seen.has(key)) return;
     seen.add(key);
     for (const [name, member] of old.members) {
@@ -183,6 +257,9 @@ export function parameterDifferences(
         : [
             `lists in ${what} are written as ${forms[0] || 'one value'} in V1, and as ${forms[1] || 'one value'} in V2`,
           ]),
+      ...(memberOf(parameter, 'allowEmptyValue') === true && memberOf(partner, 'allowEmptyValue') !== true
+        ? [`V1 takes ${what} without a value, and V2 does not`]
+        : []),
       ...valueDifferences(...shapes, 'request').map((text) => `${what}: ${text.replace('the body: ', '')}`),
       ...shapes[0].values
         .filter(
@@ -251,7 +328,39 @@ export function mediaDifferences(
     ...old
       .filter((type) => !isAmong(sentType(type), young))
       .map((type) => `V1 takes a body of ${type}, and V2 does not`),
+    ...encodingDifferences(v1, v2),
   ];
+}
+
+/** Sentences about members of forms that V2 reads otherwise: how it writes a list, and the media types of a part. */
+function encodingDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+  const [old, young] = [v1, v2].map(({ operation, components }) =>
+    objectIn(followed(components.description, operation.operation['requestBody']), 'content'),
+  );
+  return Object.entries(old ?? {}).flatMap(([type, media]) => {
+    const partner = young?.[type];
+    if (partner === undefined) return [];
+    const [before, after] = [objectIn(media, 'encoding'), objectIn(partner, 'encoding')];
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
+      const [one, other] = [before[name], after[name]];
+      const wasExploded = memberOf(one, 'explode') ?? memberOf(one, 'style') ?? 'form';
+      const isExploded = memberOf(other, 'explode') ?? memberOf(other, 'style') ?? 'form';
+      const isSame = [wasExploded, isExploded].every((value) => value === true || value === 'form');
+      const types = [one, other].map((encoding) => {
+        const type = memberOf(encoding, 'contentType');
+        return (typeof type === 'string' ? type.split(',') : []).map((text) => text.trim());
+      });
+      const gone = (types[0] ?? []).filter(
+        (own) => (types[1] ?? []).length > 0 && !isAmong(own, types[1] ?? []),
+      );
+      return [
+        ...(isSame || wasExploded === isExploded
+          ? []
+          : [`lists in ${name} of a form are written in another way in V2`]),
+        ...gone.map((own) => `V1 takes ${own} in ${name} of a form, and V2 does not`),
+      ];
+    });
+  });
 }
 
 /** True for a body with a required member: nobody sends none, whether or not its description says so. */
@@ -308,25 +417,48 @@ export function responseDifferences(
   ];
 }
 
-/** Sentences about header fields of successful responses that have another type. */
+/** Sentences about header fields of successful responses that have other values, or that V2's need not have. */
 export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
-  const fields = (side: DescribedSide): ReadonlyMap<string, string> =>
-    new Map(
-      successes(side).flatMap(([, response]) =>
-        Object.entries(objectIn(response, 'headers')).map(([name, declared]) => {
-          const field = followed(side.components.description, declared);
-          const { types } = shapeOf(memberOf(field, 'schema'), side.components);
-          return [name.toLowerCase(), [...types].join(' or ')] as const;
-        }),
+  const young = fieldsOf(v2);
+  return [...fieldsOf(v1)].flatMap(([name, { shape, isRequired }]) => {
+    const now = young.get(name);
+    if (now === undefined) return [];
+    const [one, other] = [shape, now.shape].map(({ types }) => [...types].join(' or '));
+    if (one !== other && one !== '' && other !== '')
+      return [`the header field ${name} of V1's response is ${one}, and V2's is ${other}`];
+    const fresh =
+      shape.values.length === 0 ? [] : now.shape.values.filter((value) => !shape.values.includes(value));
+    const isDay = [shape, now.shape].every(({ format }) => format.startsWith('date'));
+    return [
+      ...(isRequired && !now.isRequired
+        ? [`V1's response always has the header field ${name}, and V2's may lack it`]
+        : []),
+      ...valueDifferences(shape, now.shape, 'response').map((text) =>
+        text.replace('the body', `the header field ${name}`),
       ),
-    );
-  const young = fields(v2);
-  return [...fields(v1)].flatMap(([name, type]) => {
-    const now = young.get(name) ?? type;
-    return now === type || now === '' || type === ''
-      ? []
-      : [`the header field ${name} of V1's response is ${type}, and V2's is ${now}`];
+      ...(isDay && shape.format !== now.shape.format
+        ? [`the header field ${name}: V1 answers the format ${shape.format}, and V2 ${now.shape.format}`]
+        : []),
+      ...fresh.map(
+        (value) => `the header field ${name}: V2 answers ${JSON.stringify(value)}, and V1 never did`,
+      ),
+    ];
   });
+}
+
+/** The header fields of successful responses, by their names in lower case. */
+function fieldsOf(
+  side: DescribedSide,
+): ReadonlyMap<string, { readonly shape: Shape; readonly isRequired: boolean }> {
+  return new Map(
+    successes(side).flatMap(([, response]) =>
+      Object.entries(objectIn(response, 'headers')).map(([name, declared]) => {
+        const field = followed(side.components.description, declared);
+        const shape = shapeOf(memberOf(field, 'schema'), side.components);
+        return [name.toLowerCase(), { shape, isRequired: memberOf(field, 'required') === true }] as const;
+      }),
+    ),
+  );
 }
 
 /** The status codes of errors that a description has, `default` and ranges among them. */
@@ -363,11 +495,18 @@ export function errorDifferences(
 /** What V2 requires of an Authorization field and V1 does not: another scheme, or a scope. */
 export function schemeDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
   const [old, young] = [v1, v2].map(authorizationOf);
-  if (old === undefined || young === undefined || old.schemes.size === 0 || young.schemes.size === 0)
-    return [];
+  if (old === undefined || young === undefined) return [];
+  const certificate =
+    young.hasCertificate && !old.hasCertificate ? ['V2 requires a client certificate, and V1 does not'] : [];
+  if (old.schemes.size === 0 || young.schemes.size === 0) return certificate;
+  const urls = [...old.urls].filter((url) => young.urls.size > 0 && !young.urls.has(url));
   const isKnown = [...young.schemes].some((scheme) => old.schemes.has(scheme));
   const scopes = [...young.scopes].filter((scope) => !old.scopes.has(scope));
   return [
+    ...certificate,
+    ...urls.map(
+      (url) => `V1's clients fetch tokens at ${url}, and V2 describes ${[...young.urls].join(' and ')}`,
+    ),
     ...(isKnown
       ? []
       : [
@@ -381,10 +520,18 @@ export function schemeDifferences(v1: DescribedSide, v2: DescribedSide): readonl
 function authorizationOf({ operation, components: { description } }: DescribedSide): {
   readonly schemes: ReadonlySet<string>;
   readonly scopes: ReadonlySet<string>;
+  /** Where tokens are fetched. */
+  readonly urls: ReadonlySet<string>;
+  readonly hasCertificate: boolean;
 } {
   const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
   const required = elementsOf(operation.operation['security'] ?? description['security']);
-  const found = { schemes: new Set<string>(), scopes: new Set<string>() };
+  const found = {
+    schemes: new Set<string>(),
+    scopes: new Set<string>(),
+    urls: new Set<string>(),
+    hasCertificate: required.length > 0 && required.every((one) => isCertificate(one, schemes)),
+  };
   for (const one of required) {
     for (const [name, scopes] of Object.entries(isObject(one) ? one : {})) {
       const scheme = followed(description, schemes[name]);
@@ -392,34 +539,58 @@ function authorizationOf({ operation, components: { description } }: DescribedSi
       if (type === 'http') found.schemes.add(String(word).toLowerCase());
       if (type === 'oauth2' || type === 'openIdConnect') found.schemes.add('bearer');
       for (const scope of elementsOf(scopes)) found.scopes.add(String(scope));
+      for (const url of tokenUrls(scheme)) found.urls.add(url);
     }
   }
   return found;
 }
 
-/** A place of a key: a header field in lower case, or a query parameter. */
+function isCertificate(required: unknown, schemes: JsonObject): boolean {
+  return Object.keys(isObject(required) ? required : {}).some(
+    (name) => memberOf(schemes[name], 'type') === 'mutualTLS',
+  );
+}
+
+/** Where the tokens of a scheme are fetched. */
+function tokenUrls(scheme: unknown): readonly string[] {
+  const flows = Object.values(objectIn(scheme, 'flows'));
+  const all = flows.flatMap((flow) => ['tokenUrl', 'authorizationUrl'].map((name) => memberOf(flow, name)));
+  return [...all, memberOf(scheme, 'openIdConnectUrl')].filter((url) => typeof url === 'string');
+}
+
+/** A place of a key: a header field in lower case, a query parameter, or a cookie. */
 export interface DescribedKey {
-  readonly in: 'header' | 'query';
+  readonly in: 'header' | 'query' | 'cookie';
   readonly name: string;
 }
 
-/** Where an operation wants a key: one of these, or none at all. */
-export function keysOf({ operation, components: { description } }: DescribedSide): readonly DescribedKey[] {
+/** Where an operation wants its keys: all of one of these lists, or none at all. */
+export function keysOf({
+  operation,
+  components: { description },
+}: DescribedSide): readonly (readonly DescribedKey[])[] {
   const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
   const declared = operation.operation['security'] ?? description['security'];
   const required = elementsOf(declared);
   // Where nothing says which scheme an operation wants, it is any that the description has.
-  const names = Array.isArray(declared)
-    ? required.flatMap((one) => Object.keys(isObject(one) ? one : {}))
-    : Object.keys(schemes);
-  if (required.some((one) => isObject(one) && Object.keys(one).length === 0)) return [];
-  return names.flatMap((name): readonly DescribedKey[] => {
-    const scheme = followed(description, schemes[name]);
-    const [type, place, field] = ['type', 'in', 'name'].map((key) => memberOf(scheme, key));
-    if (type === 'apiKey' && typeof field === 'string' && (place === 'header' || place === 'query'))
-      return [{ in: place, name: place === 'header' ? field.toLowerCase() : field }];
-    return type === 'http' || type === 'oauth2' || type === 'openIdConnect'
-      ? [{ in: 'header', name: 'authorization' }]
-      : [];
-  });
+  const lists = Array.isArray(declared)
+    ? required.map((one) => Object.keys(isObject(one) ? one : {}))
+    : Object.keys(schemes).map((name) => [name]);
+  if (lists.some((names) => names.length === 0)) return [];
+  return lists
+    .map((names) => names.flatMap((name) => keyOf(followed(description, schemes[name]))))
+    .filter((keys) => keys.length > 0);
+}
+
+function keyOf(scheme: unknown): readonly DescribedKey[] {
+  const [type, place, field] = ['type', 'in', 'name'].map((key) => memberOf(scheme, key));
+  if (
+    type === 'apiKey' &&
+    typeof field === 'string' &&
+    (place === 'header' || place === 'query' || place === 'cookie')
+  )
+    return [{ in: place, name: place === 'header' ? field.toLowerCase() : field }];
+  return type === 'http' || type === 'oauth2' || type === 'openIdConnect'
+    ? [{ in: 'header', name: 'authorization' }]
+    : [];
 }

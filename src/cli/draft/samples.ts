@@ -52,7 +52,7 @@ export function sampleRequest(
   components: Components,
   { from }: Pick<RuleBook, 'from'>,
   pick: number,
-  isLeast = false,
+  extent: Extent = 'all',
 ): SampleRequest {
   const headers = ['Host', 'localhost'];
   const query: string[] = [];
@@ -62,25 +62,27 @@ export function sampleRequest(
   for (const parameter of parametersOf(described, components.description)) {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') continue;
-    if (isLeast && memberOf(parameter, 'required') !== true) continue;
+    if (extent !== 'all' && memberOf(parameter, 'required') !== true) continue;
     const shape = parameterShapeOf(parameter, components);
     const value = parameterText(parameter, shape, pick);
     if (place === 'header') headers.push(name, value);
     if (place === 'query') query.push(pair(name, value));
     if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
   }
-  if (cookies.length > 0) headers.push('Cookie', cookies.join('; '));
-  for (const { in: place, name } of keysOf({ operation: described, components }).slice(0, 1)) {
+  const [keys = []] = keysOf({ operation: described, components });
+  for (const { in: place, name } of keys) {
     if (place === 'query' && !query.some((one) => one.startsWith(`${encodeURIComponent(name)}=`)))
       query.push(pair(name, 'key'));
     if (place === 'header' && headerValue(headers, name) === undefined)
       headers.push(name, name === 'authorization' ? 'Bearer key' : 'key');
+    if (place === 'cookie' && !cookies.some((one) => one.startsWith(`${name}=`))) cookies.push(`${name}=key`);
   }
+  if (cookies.length > 0) headers.push('Cookie', cookies.join('; '));
   const body = requestBody(described, components);
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick, new Map(), isLeast, 'answered');
+  const value = sampleOf(body.shape, pick, new Map(), extent, 'answered');
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
@@ -140,15 +142,17 @@ function hasContainers({ members }: Shape): boolean {
 /** Objects of one schema within a sample, where it has others in it: a schema can be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
+/** The members that a sample has: all, the required ones, or besides them the objects and lists, each with what it requires. */
+export type Extent = 'all' | 'required' | 'objects';
+
 /**
- * A value that a shape describes, with all members, or the required ones only, and without those that are only in the other direction;
- * of schemas within each other the first ones.
+ * A value that a shape describes, without members that are only in the other direction; of schemas within each other the first ones.
  */
 export function sampleOf(
   shape: Shape,
   pick = 0,
   seen: Map<object, number> = new Map(),
-  isLeast = false,
+  extent: Extent = 'all',
   hidden?: OneDirection,
 ): unknown {
   const first = shape.values[pick % Math.max(1, shape.values.length)];
@@ -159,8 +163,12 @@ export function sampleOf(
     const members = times > MAX_REPEATED && hasContainers(shape) ? [] : [...shape.members];
     return Object.fromEntries(
       members
-        .filter(([, { required, only }]) => (required || !isLeast) && (only === undefined || only !== hidden))
-        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, isLeast, hidden)]),
+        .filter(
+          ([, { required, only, shape: inner }]) =>
+            (required || extent === 'all' || (extent === 'objects' && hasMembers(inner))) &&
+            (only === undefined || only !== hidden),
+        )
+        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, extent, hidden)]),
     );
   }
   const { element } = shape;
@@ -169,7 +177,7 @@ export function sampleOf(
     seen.set(shape, times);
     return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
       ? []
-      : [sampleOf(element, pick, seen, isLeast, hidden)];
+      : [sampleOf(element, pick, seen, extent, hidden)];
   }
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
@@ -185,4 +193,8 @@ export function sampleOf(
   const prefix = /^\^([A-Za-z]{1,40}[_-])/.exec(pattern)?.[1];
   const text = TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
   return isMatch(pattern, text) ? text : (PATTERN_TEXTS.find((one) => isMatch(pattern, one)) ?? text);
+}
+
+function hasMembers({ members, element }: Shape): boolean {
+  return members.size > 0 || (element?.members.size ?? 0) > 0;
 }

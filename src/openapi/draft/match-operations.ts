@@ -417,6 +417,8 @@ interface LikelyMove {
   readonly word?: OtherWord;
 }
 
+const SAME_ID = 'both have the same operationId';
+
 /** What speaks for an operation of V2 that is not proven to be one of V1; undefined where too little does. */
 function likelyMove(
   v1: DescribedOperation,
@@ -445,7 +447,7 @@ function likelyMove(
     v1.operation['operationId'] !== undefined &&
     v1.operation['operationId'] === v2.operation['operationId']
   )
-    weigh(4, 'both have the same operationId');
+    weigh(4, SAME_ID);
   else if ([undefined, ...words.filter(isShown)].some((one) => saysTheSame(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
   const isSaid = likeness > 0;
@@ -466,7 +468,9 @@ function likelyMove(
   if (hasOwnMembers(v1, v2, versions)) weigh(1, 'their bodies have the same members');
   const target = query ?? withParameters(v2, v1, versions);
   if (target === undefined || likeness < ASKED_FROM) return undefined;
-  if (!isSaid && answersOther(v1, v2, versions)) return undefined;
+  // Whatever a summary says, the operations of a list and of one thing in it are others.
+  const isSameId = reasons[0] === SAME_ID;
+  if (!isSameId && answersOther(v1, v2, versions)) return undefined;
   if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
   const [left] = 'left' in target ? target.left : [];
   // The list of all is not the one of a resource.

@@ -50,6 +50,43 @@ async function gapsBetween(v1: Json, v2: Json): Promise<readonly string[]> {
   return coverageOf({ ruleBook: await bookIn(book), text: book, v1, v2 }).gaps.map((gap) => gap.text);
 }
 
+/** The schemas of two kinds, and what chooses one of them. */
+const KINDS: Json = {
+  components: {
+    schemas: {
+      a: objectOf({ kind: text, sort: text, x: text }),
+      b: objectOf({ kind: text, sort: text, x: text }),
+    },
+  },
+};
+const kinds = (propertyName: string, ...names: readonly string[]): Json => ({
+  oneOf: ['a', 'b'].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+  discriminator: {
+    propertyName,
+    mapping: Object.fromEntries(names.map((name) => [name, `#/components/schemas/${name}`])),
+  },
+});
+const encoded = (type: string, encoding: Json): Json => ({
+  requestBody: {
+    content: {
+      [type]: { schema: objectOf({ a: { type: 'array', items: text } }), encoding: { a: encoding } },
+    },
+  },
+});
+const twoKeys = (required: readonly Json[]): Json => ({
+  components: {
+    securitySchemes: {
+      key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+      app: { type: 'apiKey', in: 'header', name: 'X-App' },
+    },
+  },
+  security: required,
+});
+const tokensAt = (tokenUrl: string): Json => ({
+  type: 'oauth2',
+  flows: { clientCredentials: { tokenUrl, scopes: {} } },
+});
+
 type Case = readonly [what: string, v1: Json, v2: Json, gap: string, one?: Json, other?: Json];
 
 const ROWS: readonly Case[] = [
@@ -442,6 +479,298 @@ const ROWS: readonly Case[] = [
     contentParameter(objectOf({ a: { ...text, maxLength: 5 } })),
     'at most 5 characters',
   ],
+  [
+    'a format of a text that V2 takes',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: { ...text, format: 'uuid' } })),
+    'V2 takes the format uuid, and V1 any text',
+  ],
+  [
+    'a format of a text that V2 answers',
+    answerOf(objectOf({ a: { ...text, format: 'uuid' } })),
+    answerOf(objectOf({ a: text })),
+    'V1 answers the format uuid, and V2 any text',
+  ],
+  [
+    'the width of a number that V2 takes',
+    bodyOf(objectOf({ a: { ...integer, format: 'int64' } })),
+    bodyOf(objectOf({ a: { ...integer, format: 'int32' } })),
+    'V1 took 64 bits',
+  ],
+  [
+    'the width of a number that V2 answers',
+    answerOf(objectOf({ a: { ...integer, format: 'int32' } })),
+    answerOf(objectOf({ a: { ...integer, format: 'int64' } })),
+    'V2 64',
+  ],
+  [
+    'one of several types that V2 takes',
+    bodyOf(objectOf({ a: { type: ['string', 'integer'] } })),
+    bodyOf(objectOf({ a: text })),
+    '/a: V1 took integer, and V2 does not',
+  ],
+  [
+    'a further type that V2 answers',
+    answerOf(objectOf({ a: text })),
+    answerOf(objectOf({ a: { type: ['string', 'integer'] } })),
+    '/a: V2 may answer integer, and V1 never did',
+  ],
+  [
+    'what V2 requires in an object that may lack',
+    bodyOf(objectOf({ a: objectOf({ b: text }) })),
+    bodyOf(objectOf({ a: objectOf({ b: text }, { required: ['b'] }) })),
+    'V2 requires /a/b, which V1 does not',
+  ],
+  [
+    'what V2 need not answer in an object that may lack',
+    answerOf(objectOf({ a: objectOf({ b: text }, { required: ['b'] }) })),
+    answerOf(objectOf({ a: objectOf({ b: text }) })),
+    "V1's response always has /a/b, and V2's may lack it",
+  ],
+  ...(['not', 'propertyNames', 'dependentRequired', 'contentEncoding'] as const).flatMap(
+    (word): readonly Case[] => {
+      const limits = { not: { enum: ['x'] }, propertyNames: { pattern: '^x' }, contentEncoding: 'base64' };
+      const limit = { ...limits, dependentRequired: { a: ['b'] } }[word];
+      const [free, limited] = [objectOf({ a: {} }), objectOf({ a: { [word]: limit } })];
+      return [
+        [`${word} in what V2 takes`, bodyOf(free), bodyOf(limited), `V2 limits it by ${word}`],
+        [`${word} in what V2 answers`, answerOf(limited), answerOf(free), `limited by ${word}`],
+      ];
+    },
+  ),
+  [
+    'a schema that a discriminator chooses, of those that V2 takes',
+    bodyOf({ ...kinds('kind', 'a', 'b') }),
+    bodyOf({ ...kinds('kind', 'a') }),
+    'V1 took "b" in kind, and V2 does not',
+    KINDS,
+    KINDS,
+  ],
+  [
+    'a schema that a discriminator chooses, of those that V2 answers',
+    answerOf({ ...kinds('kind', 'a') }),
+    answerOf({ ...kinds('kind', 'a', 'b') }),
+    'V2 answers "b" in kind, and V1 never did',
+    KINDS,
+    KINDS,
+  ],
+  [
+    'the member that a discriminator names',
+    bodyOf({ ...kinds('kind', 'a') }),
+    bodyOf({ ...kinds('sort', 'a') }),
+    'told by kind in V1, and by sort in V2',
+    KINDS,
+    KINDS,
+  ],
+  [
+    'a default that V2 does not have any more',
+    parameter('query', { schema: { ...text, default: 'a' } }),
+    parameter('query', {}),
+    'without it V1 took "a", and V2 takes what it likes',
+  ],
+  [
+    'a default that V2 has besides',
+    parameter('query', {}),
+    parameter('query', { schema: { ...text, default: 'a' } }),
+    'without it V1 took what it liked, and V2 takes "a"',
+  ],
+  [
+    'the format of a parameter',
+    parameter('query', { schema: { ...text, format: 'date' } }),
+    parameter('query', { schema: { ...text, format: 'date-time' } }),
+    'V2 takes the format date-time in filter',
+  ],
+  [
+    'a parameter without a value',
+    parameter('query', { allowEmptyValue: true }),
+    parameter('query', {}),
+    'without a value',
+  ],
+  [
+    'elements that V2 answers twice',
+    answerOf(objectOf({ a: { type: 'array', items: text, uniqueItems: true } })),
+    answerOf(objectOf({ a: { type: 'array', items: text } })),
+    'V1 answers no element twice',
+  ],
+  [
+    'the step of a number that V2 answers',
+    answerOf(objectOf({ a: { type: 'number', multipleOf: 0.5 } })),
+    answerOf(objectOf({ a: { type: 'number', multipleOf: 0.25 } })),
+    'V1 answers multiples of 0.5, and V2 0.25',
+  ],
+  [
+    'a header field that a response may lack',
+    answerOf(objectOf({}), { headers: { 'X-A': { required: true, schema: text } } }),
+    answerOf(objectOf({}), { headers: { 'X-A': { schema: text } } }),
+    "always has the header field x-a, and V2's may lack it",
+  ],
+  [
+    'values of a header field of a response',
+    answerOf(objectOf({}), { headers: { 'X-A': { schema: { enum: ['x'] } } } }),
+    answerOf(objectOf({}), { headers: { 'X-A': { schema: { enum: ['x', 'y'] } } } }),
+    'the header field x-a: V2 answers "y"',
+  ],
+  [
+    'the format of a header field of a response',
+    answerOf(objectOf({}), { headers: { 'X-A': { schema: { ...text, format: 'date' } } } }),
+    answerOf(objectOf({}), { headers: { 'X-A': { schema: { ...text, format: 'date-time' } } } }),
+    'V1 answers the format date, and V2 date-time',
+  ],
+  [
+    'the pattern of a member of a form',
+    bodyOf(objectOf({ a: text }), FORM),
+    bodyOf(objectOf({ a: { ...text, pattern: '^b' } }), FORM),
+    'V2 takes the pattern ^b in /a',
+  ],
+  [
+    'values of a member of a form',
+    bodyOf(objectOf({ a: { enum: ['x', 'y'] } }), FORM),
+    bodyOf(objectOf({ a: { enum: ['x'] } }), FORM),
+    'V2 takes "x" in /a and gets "y"',
+  ],
+  [
+    'how a form writes a list',
+    encoded(FORM, { explode: true }),
+    encoded(FORM, { explode: false }),
+    'lists in a of a form are written in another way',
+  ],
+  [
+    'the media type of a part of a form',
+    encoded('multipart/form-data', { contentType: 'image/png, image/jpeg' }),
+    encoded('multipart/form-data', { contentType: 'image/png' }),
+    'V1 takes image/jpeg in a of a form',
+  ],
+  [
+    'the type of a member of an error',
+    failing('400', objectOf({ code: text })),
+    failing('400', objectOf({ code: integer })),
+    "V1's error 400 has string in /code, and clients get a number",
+  ],
+  [
+    'the values of a member of an error',
+    failing('400', objectOf({ code: { enum: ['x'] } })),
+    failing('400', objectOf({ code: { enum: ['x', 'y'] } })),
+    `V1's error 400 has "x" in /code, and clients get "y"`,
+  ],
+  [
+    'a key in a cookie',
+    {},
+    {},
+    'V2 wants the key in session, and gets none',
+    security({ type: 'apiKey', in: 'cookie', name: 'sid' }),
+    security({ type: 'apiKey', in: 'cookie', name: 'session' }),
+  ],
+  [
+    'a second key that V2 wants as well',
+    {},
+    {},
+    'V2 wants the key in x-key and x-app, and gets only x-key',
+    twoKeys([{ key: [] }]),
+    twoKeys([{ key: [], app: [] }]),
+  ],
+  ['a client certificate', {}, {}, 'V2 requires a client certificate', {}, security({ type: 'mutualTLS' })],
+  [
+    'where tokens are fetched',
+    {},
+    {},
+    "V1's clients fetch tokens at https://a.example/t, and V2 describes https://b.example/t",
+    security(tokensAt('https://a.example/t')),
+    security(tokensAt('https://b.example/t')),
+  ],
+];
+
+/** What V2 takes or answers otherwise, and no client of V1 notices. */
+const HARMLESS: readonly (readonly [what: string, v1: Json, v2: Json, one?: Json, other?: Json])[] = [
+  [
+    'what V2 answers is narrower',
+    answerOf(objectOf({ a: text, b: integer, c: { enum: ['x', 'y'] }, d: { type: ['string', 'null'] } })),
+    answerOf(
+      objectOf(
+        {
+          a: { ...text, format: 'uuid', pattern: '^0', maxLength: 40 },
+          b: { ...integer, minimum: 0, multipleOf: 2 },
+          c: { enum: ['x'] },
+          d: text,
+          e: text,
+        },
+        { required: ['a'] },
+      ),
+    ),
+  ],
+  [
+    'V2 takes more',
+    bodyOf(
+      objectOf(
+        { a: { ...text, format: 'uuid', maxLength: 40 }, b: { ...integer, format: 'int32', minimum: 1 } },
+        { required: ['a', 'b'] },
+      ),
+    ),
+    bodyOf(
+      objectOf({
+        a: { type: ['string', 'null'] },
+        b: { type: 'number' },
+        c: text,
+        d: objectOf({ e: text }, { required: ['e'] }),
+      }),
+    ),
+  ],
+  [
+    'V2 takes other types as well',
+    bodyOf(objectOf({ a: text })),
+    bodyOf(objectOf({ a: { type: ['string', 'integer'] } })),
+  ],
+  [
+    'V2 has more parameters, fields, values and media types',
+    { ...parameter('query', { schema: { enum: ['x'] } }), ...answerOf(objectOf({ a: text })) },
+    {
+      parameters: [
+        { name: 'filter', in: 'query', schema: { enum: ['x', 'y'] } },
+        { name: 'more', in: 'query', schema: text },
+        { name: 'X-More', in: 'header', schema: text },
+        { name: 'more', in: 'cookie', schema: text },
+      ],
+      ...answerOf(objectOf({ a: text }), { headers: { 'X-New': { required: true, schema: text } } }),
+    },
+  ],
+  [
+    'V2 requires what V1 did, and calls it deprecated',
+    { ...parameter('query', { required: true }), ...bodyOf(objectOf({ a: text }, { required: ['a'] })) },
+    {
+      deprecated: true,
+      ...parameter('query', { deprecated: true }),
+      ...bodyOf(objectOf({ a: { ...text, deprecated: true } })),
+    },
+  ],
+  [
+    'a discriminator chooses more of what V2 takes',
+    bodyOf({ ...kinds('kind', 'a') }),
+    bodyOf({ ...kinds('kind', 'a', 'b') }),
+    KINDS,
+    KINDS,
+  ],
+  ['V2 takes another key as well', {}, {}, twoKeys([{ key: [] }]), twoKeys([{ key: [] }, { app: [] }])],
+  [
+    'V2 wants one of two keys that V1 wanted',
+    {},
+    {},
+    twoKeys([{ key: [], app: [] }]),
+    twoKeys([{ key: [] }]),
+  ],
+  ['V2 wants no key', {}, {}, security({ type: 'http', scheme: 'bearer' }), {}],
+  [
+    'V2 has fewer errors, and one more',
+    failing('400', objectOf({ code: { enum: ['x', 'y'] } })),
+    {
+      responses: {
+        201: { description: 'ok' },
+        400: {
+          description: 'no',
+          content: { 'application/json': { schema: objectOf({ code: { enum: ['x'] } }) } },
+        },
+        409: { description: 'no', content: { 'application/json': { schema: objectOf({ code: text }) } } },
+      },
+    },
+  ],
 ];
 
 const CASES = ROWS.map(
@@ -504,6 +833,14 @@ changes:
   expect(gaps.map(({ text: gap }) => gap)).toEqual(
     Object.keys(left).map((name) => `V1's response 200 has /*/${name}, which V2's never brings`),
   );
+});
+
+const HARMLESS_CASES = HARMLESS.map(
+  ([what, old, young, one = {}, other = {}]) => [what, old, young, one, other] as const,
+);
+
+test.each(HARMLESS_CASES)('check finds nothing where %s', async (_, old, young, one, other) => {
+  expect(await gapsBetween(description('v1', old, one), description('v2', young, other))).toEqual([]);
 });
 
 test('an operation that is gone is covered, and V2 need not have it', async () => {
