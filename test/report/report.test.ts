@@ -411,7 +411,7 @@ describe('the guide', () => {
   test.each([
     [
       'V2 got it there',
-      { upstreamMethod: 'PATCH', upstreamPath: '/v2/invoices/inv_7?x=…' },
+      { path: '/api/bills/7/close?x=…', upstreamMethod: 'PATCH', upstreamPath: '/v2/invoices/inv_7?x=…' },
       'PATCH /v2/invoices/inv_7?x=…',
     ],
     [
@@ -422,7 +422,7 @@ describe('the guide', () => {
         would: { verdict: 'rewritten' as const },
         upstreamPath: '/api/bills/7/close',
       },
-      'PATCH /v2/invoices/inv_{id}',
+      'PATCH /v2/invoices/inv_7',
     ],
   ])('tells where V2 has a moved operation: %s', (_, more, after) => {
     const close: Operation = {

@@ -1,3 +1,4 @@
+import { queryParts } from '../../http/target.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import type { WouldFail } from '../../rollout/body-checks.ts';
@@ -282,14 +283,17 @@ export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: numb
   return { isVerified: true, evidence };
 }
 
-/** Identifies requests with the same members, edited in the same way; or without a body, or with one that was not read. */
+/** Identifies requests with the same members and parameters, edited in the same way; or without a body, or with one that was not read. */
 export function shapeKey({
   edits,
   attributes,
   bytesIn,
   note,
-}: Pick<Entry, 'edits' | 'attributes' | 'bytesIn' | 'note'>): string {
-  return JSON.stringify([edits, attributes ?? null, bytesIn > 0, unreadNote(note) ?? null]);
+  path,
+}: Pick<Entry, 'edits' | 'attributes' | 'bytesIn' | 'note' | 'path'>): string {
+  const mark = path.indexOf('?');
+  const parameters = mark === -1 ? [] : queryParts(path.slice(mark + 1)).map(({ name }) => name);
+  return JSON.stringify([edits, attributes ?? null, bytesIn > 0, unreadNote(note) ?? null, parameters]);
 }
 
 /** The number of requests of a shape, and whether only the address changes, or the migration changes no more of one that is not verified. */

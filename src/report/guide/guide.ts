@@ -3,6 +3,7 @@ import { tokenName } from '../../json/pointer.ts';
 import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
+import { Moves } from '../../rewrite/moves.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { inverseConversion } from '../../rules/kinds/convert.ts';
 import { addsField } from '../../rules/kinds/head-words.ts';
@@ -319,8 +320,7 @@ class CallGuide {
   private body(shape: GuideShape, book: GuideBook, moved: GuideCall['moved']): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits, book.changes);
-    const after =
-      moved === undefined ? `${this.method} ${v2Target(path, edits, book)}` : (shape.atV2 ?? moved.v2);
+    const after = this.atV2(path, edits, book) ?? shape.atV2 ?? moved?.v2 ?? `${this.method} ${path}`;
     const heads = {
       before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (addsField(rule) ? undefined : header)))}`,
       after: `${after}${fieldLines(edits.map(({ to }) => to))}`,
@@ -384,6 +384,15 @@ class CallGuide {
             ? 'Not verified: V2 has not accepted this body yet.'
             : 'Not verified: V2 has not accepted a body with exactly these members.')),
     };
+  }
+
+  /** Method and target of a request at V2; undefined where its parameters decide it, and the log has no values of them. */
+  private atV2(v1Target: string, edits: readonly EditRecord[], book: GuideBook): string | undefined {
+    const operation = book.operations.find(({ id }) => id === this.name);
+    const target = v2Target(v1Target, operation, edits, book);
+    if (target === undefined) return undefined;
+    const method = operation?.method === this.method ? operation.to?.method : undefined;
+    return `${method ?? this.method} ${target}`;
   }
 
   /** Whether V2 accepted requests with the object around a member, though none with the member. */
@@ -579,28 +588,57 @@ function guideField(book: GuideBook): GuideDocument['version'] {
     : { field: 'Accept', value: new ReleaseMedia(accept).of(version) };
 }
 
-/** The target at V2, with V2's names of query parameters, and its release where the query names it. */
+/**
+ * The target at V2, with V2's names of query parameters, and its release where the query names it; undefined where the place of a moved
+ * operation depends on a value.
+ */
 function v2Target(
   v1Target: string,
+  operation: GuideBook['operations'][number] | undefined,
   edits: readonly EditRecord[],
   { from, alsoFrom, to, version, versionField }: GuideBook,
-): string {
+): string | undefined {
   const prefix = new Prefixes(from, to, alsoFrom).find(v1Target);
-  const moved = prefix?.version === 'v1' ? to + v1Target.slice(prefix.text.length) : v1Target;
+  if (prefix?.version !== 'v1') return v1Target;
+  const rest = v1Target.slice(prefix.text.length);
+  const [path = ''] = rest.split('?', 1);
+  const at = { path, query: v2Query(rest.slice(path.length), edits) };
+  const moved = operation?.to === undefined ? at : new Moves([operation]).forward(operation, at);
+  if (moved === undefined) return undefined;
   const { query: release } = versionField ?? {};
-  const [path = ''] = moved.split('?', 1);
-  const target =
-    release === undefined ? moved : path + withValueInQuery(moved.slice(path.length), release, version);
-  const mark = target.indexOf('?');
+  // A parameter of the query that is in V2's path has its masked value there.
+  const own = `${moved.path}${moved.query}`.replaceAll(encodeURIComponent(MASKED), MASKED);
+  if (release === undefined) return to + own;
+  const [ownPath = ''] = own.split('?', 1);
+  return to + ownPath + withValueInQuery(own.slice(ownPath.length), release, version);
+}
+
+/** Stands for a value in a target of the log. */
+const MASKED = '…';
+
+/** The raw query of a request after the edits, with the parameters that rules add. */
+function v2Query(query: string, edits: readonly EditRecord[]): string {
   const ofQuery = edits.filter((edit) => isOfQuery(edit));
-  if (mark === -1 || ofQuery.length === 0) return target;
-  const parts = queryParts(target.slice(mark + 1)).flatMap((part) => {
-    const edit = ofQuery.find(({ from }) => from === `?${part.name}`);
-    if (edit === undefined) return [part];
-    return edit.path === undefined ? [] : [withName(part, edit.path.slice(1))];
+  if (ofQuery.length === 0) return query;
+  const parts = query.length < 2 ? [] : queryParts(query.slice(1));
+  const written = new Map<string, string>();
+  const left = parts.flatMap((part) => {
+    const places = ofQuery.filter(({ from }) => from === `?${part.name}`);
+    if (places.length === 0) return [part];
+    const names = new Set(places.flatMap(({ path }) => (path === undefined ? [] : [path.slice(1)])));
+    // Two parameters that become one are written once.
+    const isFirst = (name: string): boolean => (written.get(name) ?? part.name) === part.name;
+    const renamed = [...names].filter(isFirst).map((name) => withName(part, name));
+    for (const { name } of renamed) written.set(name, part.name);
+    return renamed;
   });
-  const query = parts.map(({ raw }) => raw).join('&');
-  return target.slice(0, mark) + (parts.length === 0 ? '' : `?${query}`);
+  const added = ofQuery.flatMap(({ from, path = '' }) =>
+    from === undefined && !left.some(({ name }) => name === path.slice(1))
+      ? [`${path.slice(1)}=${MASKED}`]
+      : [],
+  );
+  const raw = [...left.map((part) => part.raw), ...new Set(added)];
+  return raw.length === 0 ? '' : `?${raw.join('&')}`;
 }
 
 function atV2({ origin, method, upstreamMethod = method, upstreamPath }: Entry): string | undefined {

@@ -232,3 +232,95 @@ test('the value of a header field is in no guide, and a transform is said', asyn
     " > /: today the operator's own program converts it to V2's form: ask for its logic",
   ]);
 });
+
+/** A rule book's operation with its query rules, V1's target, the edits of the query, and what the guide shows. */
+const TARGETS: readonly (readonly [
+  rules: string,
+  target: string,
+  edits: readonly (readonly [from: string | undefined, to?: string])[],
+  after: string,
+])[] = [
+  ['GET /things, to: GET /parts', '/api/v1/things?limit=…', [], 'GET /api/v2/parts?limit=…'],
+  ['GET /things, to: GET /parts', '/api/v1/things', [], 'GET /api/v2/parts'],
+  [
+    'GET /things, to: GET /parts',
+    '/api/v1/things?limit=…&status=…',
+    [['status', 'state']],
+    'GET /api/v2/parts?limit=…&state=…',
+  ],
+  [
+    'GET /things, to: GET /parts',
+    '/api/v1/things?id[]=…&id[]=…',
+    [['id[]', 'ids[]']],
+    'GET /api/v2/parts?ids[]=…&ids[]=…',
+  ],
+  ['GET /things, to: GET /parts', '/api/v1/things?limit=…&old=…', [['old']], 'GET /api/v2/parts?limit=…'],
+  ['GET /things, to: GET /parts', '/api/v1/things', [[undefined, 'all']], 'GET /api/v2/parts?all=…'],
+  [
+    'GET /things, to: GET /parts',
+    '/api/v1/things?first=…&last=…&a=…',
+    [
+      ['first', 'name'],
+      ['last', 'name'],
+    ],
+    'GET /api/v2/parts?name=…&a=…',
+  ],
+  [
+    'GET /things, to: GET /parts',
+    '/api/v1/things?name=…',
+    [
+      ['name', 'first'],
+      ['name', 'last'],
+    ],
+    'GET /api/v2/parts?first=…&last=…',
+  ],
+  ['"GET /things/{id}", to: "GET /parts/{id}"', '/api/v1/things/7?full=…', [], 'GET /api/v2/parts/7?full=…'],
+  [
+    '"GET /things/{id}", to: "GET /parts?id={id}"',
+    '/api/v1/things/7?full=…',
+    [],
+    'GET /api/v2/parts?id=7&full=…',
+  ],
+  [
+    '"GET /things?id={id}", to: "GET /parts/{id}"',
+    '/api/v1/things?id=…&full=…',
+    [],
+    'GET /api/v2/parts/…?full=…',
+  ],
+  ['GET /things', '/api/v1/things?limit=…', [[undefined, 'all']], 'GET /api/v2/things?limit=…&all=…'],
+];
+
+test.each(TARGETS)('%s: %s is shown with its parameters', async (rules, path, queryEdits, after) => {
+  const book = await bookIn(`{ operations: { make: { match: ${rules} } }, changes: [] }`);
+  const edits = queryEdits.map(([from, to]) => ({
+    change: 'c',
+    rule: 'rename' as const,
+    ...(from === undefined ? {} : { from: `?${from}` }),
+    ...(to === undefined ? {} : { path: `?${to}` }),
+  }));
+  const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
+  // V1 responds, so no entry has the place at V2.
+  const observed = { ...entry, client: '3fa90000', operation: 'make', method: 'GET', origin: 'v1' as const };
+  const more = { verdict: 'passed' as const, would: { verdict: 'unchanged' as const }, bytesIn: 0 };
+  const guide = new Guide('3fa9');
+  guide.add({ ...observed, ...more, path, edits });
+  expect(guide.document(book).calls[0]?.bodies[0]?.after).toBe(after);
+});
+
+test('requests with other parameters are shown apart', async () => {
+  const book = await bookIn('{ operations: { make: { match: GET /things, to: GET /parts } }, changes: [] }');
+  const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
+  const guide = new Guide('3fa9');
+  for (const query of ['', '?limit=…', '?limit=…', '?page=…']) {
+    const sent = { ...entry, client: '3fa90000', operation: 'make', method: 'GET', bytesIn: 0 };
+    guide.add({ ...sent, path: `/api/v1/things${query}`, edits: [], verdict: 'unchanged' });
+  }
+  const bodies = guide.document(book).calls[0]?.bodies ?? [];
+  expect(new Map(bodies.map(({ after, count }) => [after, count]))).toEqual(
+    new Map([
+      ['GET /api/v2/parts', 1],
+      ['GET /api/v2/parts?limit=…', 2],
+      ['GET /api/v2/parts?page=…', 1],
+    ]),
+  );
+});
