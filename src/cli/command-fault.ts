@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
+import type { GivenBook } from '../report/log-books.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
 /** Why a command failed, as a sentence. */
@@ -59,6 +60,11 @@ export async function openRuleBook(path: string): Promise<LoadedRuleBook | Comma
   const sentence = shippedSentence(book);
   if (sentence !== undefined) process.stderr.write(`note: ${sentence}\n`);
   return book;
+}
+
+/** A command's rule book, to be compared with those of logs. */
+export function givenBook({ rules, shippedAt }: LoadedRuleBook): GivenBook {
+  return { book: rules.ruleBook, isShipped: shippedAt !== undefined };
 }
 
 /**

@@ -11,13 +11,20 @@ import { decodeText, readText } from '../../node/files.ts';
 import { jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
+import type { LoadedRuleBook } from '../../node/rule-books.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import type { HeaderFields, ResponseVerdict } from '../../library/verdicts.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type EditRecord, placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { type CommandFault, FAILURE, isFault, openRuleBook, unreadable } from '../command-fault.ts';
+import {
+  type CommandFault,
+  FAILURE,
+  givenBook,
+  isFault,
+  openRuleBook,
+  unreadable,
+} from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { readHar } from './har.ts';
 import { offlineExplainer, readLogRequests, readOnly, readPostmanFiles } from './requests.ts';
@@ -48,7 +55,7 @@ export async function runExplain(
 ): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
-  const requests = await requestsOf(file, options, book.rules);
+  const requests = await requestsOf(file, options, book);
   if (isFault(requests)) return requests;
   const explainRequest = offlineExplainer(book.rules);
   const explanations: Explained[] = [];
@@ -96,7 +103,7 @@ function unreadWords({ name, fault }: ReadRequests['faults'][number]): string {
 async function requestsOf(
   file: string | undefined,
   options: ExplainOptions,
-  rules: CompiledRuleBook,
+  book: LoadedRuleBook,
 ): Promise<ReadRequests | CommandFault> {
   const { operation, method, target, curl, har, postman, postmanEnv, log } = options;
   const sources = [file, curl, har, postman, log].filter((source) => source !== undefined);
@@ -108,9 +115,9 @@ async function requestsOf(
       return readPasted(curl === '-' ? decodeText(await buffer(process.stdin)) : curl, (path) =>
         readFileSync(path),
       );
-    if (har !== undefined) return readHar(readText(har), rules.prefixes);
+    if (har !== undefined) return readHar(readText(har), book.rules.prefixes);
     if (postman !== undefined) return readPostmanFiles(postman, postmanEnv);
-    if (log !== undefined) return await readLogRequests(log, rules.ruleBook.hash);
+    if (log !== undefined) return await readLogRequests(log, givenBook(book));
     if (file === undefined && operation === undefined && target === undefined) {
       return { fault: 'Name a file, or use --curl, --har, --postman or --log; see --help.' };
     }

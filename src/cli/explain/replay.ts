@@ -35,7 +35,7 @@ export interface CheckOptions {
 export async function recordRequests(options: RecordOptions): Promise<CommandFault | undefined> {
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return book;
-  const read = await readRecordedRequests(options, book.rules);
+  const read = await readRecordedRequests(options, book);
   if (isFault(read)) return read;
   const recordings = new Map<
     string,

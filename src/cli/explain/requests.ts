@@ -2,6 +2,7 @@ import type { ExplainRequest, Explanation, RequestsPage } from '../../inspector/
 import { type NamedRequest, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import { explain, type ExplainFault } from '../../inspector/explain/explain.ts';
 import { TransformThreads } from '../../node/threads/transform-thread.ts';
+import type { LoadedRuleBook } from '../../node/rule-books.ts';
 import { decodeBody } from '../../node/decode-body.ts';
 import { hashBody } from '../../node/runtime.ts';
 import { requestLike, UNLIKE, type Unlike } from '../../report/entry-request.ts';
@@ -10,7 +11,8 @@ import { count, counted, terminalText } from '../../report/text.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { constants, settings } from '../../settings/settings.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
-import { type CommandFault, isFault, unreadable } from '../command-fault.ts';
+import { type CommandFault, givenBook, isFault, unreadable } from '../command-fault.ts';
+import { type GivenBook, LogBooks } from '../../report/log-books.ts';
 import { noEntry } from '../../report/log-gaps.ts';
 import { readText } from '../../node/files.ts';
 import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
@@ -41,20 +43,20 @@ export interface RecordingSource {
 
 /**
  * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that will judge
- * them; a log may come from others. `prefixes` are those of an API that has no rules yet.
+ * them; a log may come from others, but not from those of another API. `prefixes` are those of an API that has no rules yet.
  */
 export async function readRecordedRequests(
   { har, postman, postmanEnv, log, admin, config }: RecordingSource,
-  rules?: CompiledRuleBook,
-  prefixes = rules?.prefixes,
+  loaded?: LoadedRuleBook,
+  prefixes = loaded?.rules.prefixes,
 ): Promise<ReadRequests | CommandFault> {
-  const book = rules?.ruleBook.hash;
+  const book = loaded?.rules.ruleBook.hash;
   const sources = [har, postman, log, admin].filter((source) => source !== undefined);
   if (sources.length !== 1) return { fault: 'Give one of --har, --postman, --log and --admin.' };
   try {
     if (har !== undefined) return readHar(readText(har), prefixes);
     if (postman !== undefined) return readPostmanFiles(postman, postmanEnv);
-    if (log !== undefined) return await readLogRequests(log, book);
+    if (log !== undefined) return await readLogRequests(log, loaded && givenBook(loaded));
     if (admin !== undefined) {
       const client = await openAdmin(admin, config);
       return isFault(client) ? client : await readAdminRequests(client, book);
@@ -93,14 +95,16 @@ interface LogRequests {
 
 /**
  * Reconstructs one request for each kind of V1 request in a log: kinds differ in operation and names. Values are `…`. The notes name
- * entries that are left out, and entries from another rule book than the current one, whose hash is `book`.
+ * entries that are left out, and entries from another rule book than `given`; a log of another API is a fault.
  */
-export async function readLogRequests(path: string, book?: string): Promise<ReadRequests | CommandFault> {
-  const read = await readKinds(path, book);
+export async function readLogRequests(path: string, given?: GivenBook): Promise<ReadRequests | CommandFault> {
+  const read = await readKinds(path, given);
   return 'fault' in read ? read : readOnly(read.requests, read.notes);
 }
 
-async function readKinds(path: string, book: string | undefined): Promise<LogRequests | CommandFault> {
+async function readKinds(path: string, given: GivenBook | undefined): Promise<LogRequests | CommandFault> {
+  const book = given?.book.hash;
+  const books = new LogBooks();
   const kinds = new Map<
     string,
     { readonly request: NamedRequest['request']; count: number; readonly label: string }
@@ -115,6 +119,7 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
       if (entry !== undefined) lines.entries += 1;
       else if (line !== '') lines[mayBeEntry(line) ? 'unreadable' : 'others'] += 1;
       if (entry === undefined) continue;
+      books.add(entry);
       const request = requestLike(entry);
       if (typeof request === 'string') {
         left.set(request, (left.get(request) ?? 0) + 1);
@@ -130,6 +135,8 @@ async function readKinds(path: string, book: string | undefined): Promise<LogReq
     }
   }
   if (lines.entries === 0) return { fault: noEntry(path, lines.unreadable + lines.others), isJunk: true };
+  const foreign = given && books.faultOf(given);
+  if (foreign !== undefined) return { fault: foreign };
   const requests = [...kinds.values()].map(({ request, count: times, label }) => ({
     name: times === 1 ? label : `${label} (${times} like it)`,
     request,

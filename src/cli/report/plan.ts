@@ -18,6 +18,7 @@ import {
   type RehearsedDay,
 } from '../../report/plan/rehearse.ts';
 import { readWindow, weekdayOf, Zone } from '../../report/plan/zone.ts';
+import type { GivenBook } from '../../report/log-books.ts';
 import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { DAY_MS } from '../../report/tally/time-slots.ts';
@@ -28,6 +29,7 @@ import {
   type CommandFault,
   editRuleBook,
   FAILURE,
+  givenBook,
   isFault,
   lineAfter,
   junk,
@@ -75,11 +77,11 @@ export async function runPlan(
   // The rule book that gets the plan is the one whose dates it keeps, so that the file says what is printed.
   const opened = await openInputs({ ...options, rules: options.into ?? options.rules });
   if (isFault(opened)) return opened;
-  const { names, book } = opened;
+  const { names, book, given: ofBook } = opened;
   const now = options.at ?? new Date().toISOString();
   const zone = zoneOf(options.zone ?? book.zone);
   const counts = new PlanTally(zone, book.rollout?.ends);
-  const read = await readLogs(given, counts, now);
+  const read = await readLogs(given, counts, now, ofBook);
   if ('fault' in read) return read;
   const plan = makePlan(counts, {
     now: Date.parse(now),
@@ -115,12 +117,12 @@ export async function runRehearsal(
   const { format } = options;
   const opened = await openInputs(options);
   if (isFault(opened)) return opened;
-  const { names, book } = opened;
+  const { names, book, given: ofBook } = opened;
   const zone = zoneOf(options.zone ?? book.zone);
   const windows = await windowsOf(given, options, zone, book);
   if ('fault' in windows) return windows;
   const rehearsal = new Rehearsal(windows.windows, book, zone);
-  const read = await readLogs(given, rehearsal, undefined);
+  const read = await readLogs(given, rehearsal, undefined, ofBook);
   if ('fault' in read) return read;
   const result = rehearsal.result(names, read.gaps);
   const left = windows.left.map((id) =>
@@ -199,21 +201,23 @@ async function openInputs({
   names: path,
   rules,
 }: LogOptions): Promise<
-  { readonly names: ReadonlyMap<string, string>; readonly book: RuleBook } | CommandFault
+  | { readonly names: ReadonlyMap<string, string>; readonly book: RuleBook; readonly given: GivenBook }
+  | CommandFault
 > {
   const given = path === undefined ? new Map<string, string>() : readClientNames(path);
   if ('fault' in given) return given;
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const { ruleBook } = book.rules;
-  return { names: clientNames(ruleBook, given), book: ruleBook };
+  return { names: clientNames(ruleBook, given), book: ruleBook, given: givenBook(book) };
 }
 
-/** Reads any number of replicas' logs; ignores entries after `now`. */
+/** Reads any number of replicas' logs; ignores entries after `now`, and refuses logs of another rule book than the given one. */
 async function readLogs(
   given: readonly string[],
   taker: EntryTaker,
   now: string | undefined,
+  ofBook?: GivenBook,
 ): Promise<{ readonly gaps: readonly LogGap[] } | CommandFault> {
   const sources = await logSources(given);
   if ('fault' in sources) return sources;
@@ -231,6 +235,8 @@ async function readLogs(
   } finally {
     bar.clear();
   }
+  const foreign = ofBook && lines.books.faultOf(ofBook);
+  if (foreign !== undefined) return { fault: foreign };
   return junk(faultOfLogs(lines.coverage)) ?? { gaps: lines.gaps };
 }
 
@@ -238,12 +244,12 @@ async function readLogs(
 export async function warningsOfLogs(
   given: readonly string[],
   book: RuleBook,
-  when: { readonly zone: string | undefined; readonly now: number },
+  when: { readonly zone: string | undefined; readonly now: number; readonly isShipped?: boolean },
 ): Promise<readonly string[] | CommandFault> {
-  const { now } = when;
+  const { now, isShipped = false } = when;
   const zone = zoneOf(when.zone ?? book.zone);
   const counts = new PlanTally(zone, book.rollout?.ends);
-  const read = await readLogs(given, counts, new Date(now).toISOString());
+  const read = await readLogs(given, counts, new Date(now).toISOString(), { book, isShipped });
   if ('fault' in read) return read;
   return endWarnings(counts, {
     now,

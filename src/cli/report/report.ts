@@ -27,6 +27,7 @@ import { digestMarkdown, digests, guideMarkdown } from '../../report/guide/guide
 import { Guide } from '../../report/guide/guide.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
 import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
+import type { LogBooks } from '../../report/log-books.ts';
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
@@ -37,6 +38,7 @@ import {
   type CommandFault,
   editRuleBook,
   freeName,
+  givenBook,
   isFault,
   lineAfter,
   junk,
@@ -83,7 +85,8 @@ export async function runReport(
   // An empty log shows nothing about V1: a report would read as if nobody used it.
   if (options.format !== 'json' && lines.coverage.every(({ entries }) => entries === 0))
     return junk(faultOfLogs(lines.coverage));
-  const ruleBook = await ruleBookOf(options);
+  const ruleBook = await ruleBookOf(options, lines.books);
+  if (ruleBook !== undefined && isFault(ruleBook)) return ruleBook;
   const made = makeReport(tally, {
     names: ruleBook === undefined ? names : clientNames(ruleBook, names),
     now: now(),
@@ -105,13 +108,22 @@ export async function runReport(
   return junk(faultOfLogs(lines.coverage));
 }
 
-/** Reads the rule book, for operations that end before V1 and for handled members. Without a valid one the report leaves those out, and stderr says so. */
-async function ruleBookOf({ rules }: ReportOptions): Promise<RuleBook | undefined> {
+/**
+ * Reads the rule book, for operations that end before V1 and for handled members. Without a valid one, or with that of another API, the
+ * report leaves those out, and stderr says so; what is made of the rule book itself is a fault.
+ */
+async function ruleBookOf(
+  { rules, apply: applies, digest, openapi }: ReportOptions,
+  books: LogBooks,
+): Promise<RuleBook | CommandFault | undefined> {
   const book = await loadRuleBook(rules);
-  if (!('faults' in book)) return book.rules.ruleBook;
-  process.stderr.write(
-    `note: operations that end before V1 are left out, because the rule book is not valid: ${book.faults[0]}\n`,
-  );
+  const foreign = 'faults' in book ? undefined : books.faultOf(givenBook(book));
+  if (!('faults' in book) && foreign === undefined) return book.rules.ruleBook;
+  if (foreign !== undefined && (applies === true || digest === true || openapi !== undefined))
+    return { fault: foreign };
+  const why =
+    'faults' in book ? `, because the rule book is not valid: ${book.faults[0]}` : `. ${foreign ?? ''}`;
+  process.stderr.write(`note: operations that end before V1 are left out${why}\n`);
   return undefined;
 }
 
@@ -211,6 +223,8 @@ async function printGuide(
     return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };
   if (second !== undefined)
     return { fault: `${client} is the beginning of ${guide.clients.join(' and ')}; give more digits.` };
+  const foreign = read.books.faultOf(givenBook(book));
+  if (foreign !== undefined) return { fault: foreign };
   const { ruleBook } = book.rules;
   const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only));
   if (into !== undefined) return writeSkill(document, into);

@@ -1,7 +1,7 @@
 import { clientField, printClientField } from '../../rewrite/client-key.ts';
 import { printPrefix } from '../../rules/rule.ts';
 import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.ts';
-import { shippedSentence } from '../../node/rule-books.ts';
+import { type LoadedRuleBook, shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination, printMatch } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
@@ -39,7 +39,7 @@ export async function runCheck(
   }
   const book = sound.ruleBook.rules.ruleBook;
   const shipped = shippedSentence(sound.ruleBook);
-  const ofLogs = end === undefined ? [] : await warningsOfEnd(end, book);
+  const ofLogs = end === undefined ? [] : await warningsOfEnd(end, sound.ruleBook);
   if ('fault' in ofLogs) return ofLogs;
   const questions = openQuestions(sound.ruleBook.text, sound.rulesPath);
   const warnings = [
@@ -79,10 +79,10 @@ function outcomeWords(questions: number, gaps: number): string {
 /** Warnings from logs about the end of V1 that the rule book declares. */
 async function warningsOfEnd(
   { log, zone }: { readonly log: readonly string[]; readonly zone: string | undefined },
-  book: RuleBook,
+  { rules, shippedAt }: LoadedRuleBook,
 ): Promise<readonly string[] | CommandFault> {
   const { warningsOfLogs } = await import('../report/plan.ts');
-  return warningsOfLogs(log, book, { zone, now: Date.now() });
+  return warningsOfLogs(log, rules.ruleBook, { zone, now: Date.now(), isShipped: shippedAt !== undefined });
 }
 
 /** The gaps that the rule book leaves between two descriptions; undefined if none are given. */

@@ -14,7 +14,7 @@ export interface TallyEntry {
   readonly sent?: boolean | undefined;
   readonly verdict: Entry['verdict'];
   readonly status: number;
-  /** Hash of the rule book; read where there was a dry run. */
+  /** Hash of the rule book. */
   readonly ruleBook?: string | undefined;
   readonly edits: Entry['edits'];
   readonly apiVersion?: Entry['apiVersion'] | undefined;

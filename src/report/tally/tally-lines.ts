@@ -13,6 +13,7 @@ import {
   replicaOfPrefix,
   type LogCoverage,
 } from '../log-gaps.ts';
+import { LogBooks } from '../log-books.ts';
 import { recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { DAY_MS } from './time-slots.ts';
@@ -71,6 +72,8 @@ export class LineTally {
   lines = 0;
   /** Entries dated after the time of the report, which the tally does not get. */
   readonly later: Span = { count: 0, first: '', last: '' };
+  /** The rule books of the entries. */
+  readonly books = new LogBooks();
   private readonly tally: EntryTaker;
   private readonly now: () => string;
   /** The time of the report when it was last asked for. */
@@ -121,6 +124,7 @@ export class LineTally {
         const entry = this.reader.read(bytes, start, end);
         if (entry === undefined) this.skip(bytes.subarray(start, end), log, replica);
         else {
+          this.books.add(entry);
           if (this.isLater(entry.time)) recordUse(this.later, entry.time);
           else this.tally.add(entry);
           replica?.add(entry.time, entry.failure === undefined);

@@ -4,6 +4,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { applyStrips } from '../../../src/cli/report/report.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
 import type { StripProposal } from '../../../src/report/census.ts';
+import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
+import { commandRun, commandRuns } from '../../support/command-runs.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const SHIPPED = readFileSync('config/rules.yaml', 'utf8');
@@ -65,4 +68,37 @@ test('leaves a rule book alone that it cannot read, or would make invalid', asyn
   const faults = await applyStrips(path, [{ ...LEGACY, operation: 'no_such_operation' }]);
   expect(faults).toMatchObject({ faults: [expect.stringContaining('no_such_operation')] });
   expect(readFileSync(path, 'utf8')).toBe(SHIPPED);
+});
+
+test('nothing is made of a log by the rule book of another API', async () => {
+  const folder = temporaryFolder('foreign-log');
+  const log = join(folder, 'rewrite.log');
+  const { attributes: _, ...entry } = sampleEntry(0, Date.UTC(2026, 10, 21));
+  const client = '3fa94c1d0e5b7a21';
+  const foreign = { ...entry, client, operation: 'createShipment', path: '/api/v1/shipments', edits: [] };
+  writeFileSync(log, entryLine({ ...foreign, ruleBook: '0123456789abcdef' }));
+  const at = ['--rules', path];
+  const description = join(temporaryFolder('description'), 'v2.json');
+  writeFileSync(description, '{"openapi":"3.1.0","info":{"title":"t","version":"1"},"paths":{}}');
+  const runs = await commandRuns([
+    ['report', log, '--guide', '--client', '3fa9', ...at],
+    ['report', log, '--digest', ...at],
+    ['report', log, '--census', '--apply', ...at],
+    ['report', log, '--openapi', description, ...at],
+    ['plan', log, ...at],
+    ['plan', 'rehearse', log, '--window', '2026-11-21T00:00/01:00', ...at],
+    ['explain', '--log', log, ...at],
+    ['replay', 'record', '--log', log, '--out', join(folder, 'fixture'), ...at],
+    ['check', '--log', log, ...at],
+  ]);
+  const [said = ''] = runs.map(({ err }) => err);
+  expect(said).toMatch(
+    /^The requests of the log were handled by the rule book 0123456789abcdef, and this one \([0-9a-f]{16}\) has none of their operations: name theirs with --rules\.\n$/,
+  );
+  for (const run of runs) expect(run).toEqual({ code: 2, out: '', err: said });
+  const report = await commandRun(['report', log, ...at]);
+  expect(report.err).toBe(`note: operations that end before V1 are left out. ${said}`);
+  expect(report.out).toContain(client);
+  expect(readFileSync(path, 'utf8')).toBe(SHIPPED);
+  expect(readdirSync(folder)).toEqual(['rewrite.log']);
 });
