@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- proxies | clients | edge | library | growth | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
+ * `npm run bench [-- proxies | clients | edge | library | growth | page | restarts | guard [commit]]`. Without a name it measures the proxies at 1 KB.
  * `--row ID` measures a row (`proxies --long`: all of them), `--rounds N` more or fewer rounds, and `--only PART` the peers, servers
  * or stages with that in their names. Peers that are not installed are named and left out.
  */
@@ -9,6 +9,7 @@ import { benchEdge } from './edge/edge.ts';
 import { benchGrowth } from './growth/growth.ts';
 import { benchGuard } from './guard/guard.ts';
 import { benchLibrary } from './library/library.ts';
+import { benchPage } from './page.ts';
 import { benchProxies } from './proxies/proxies.ts';
 import { rows } from './proxies/rows.ts';
 import { benchRestarts } from './restarts/restarts.ts';
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, () => Promise<boolean | void>>> = {
   edge: () => benchEdge({ rounds: rounds(3), rows: row, only }),
   library: () => benchLibrary({ rounds: rounds(5), rows: row, only }),
   growth: () => benchGrowth(only),
+  page: () => benchPage(rounds(7)),
   restarts: () => benchRestarts(only),
   guard: () => benchGuard(commit, rounds(9), row),
 };

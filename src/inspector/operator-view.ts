@@ -159,6 +159,12 @@ export function goneWords(
   return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
 }
 
+/** Whether V1 has ended for all clients: no mode applies to any of its requests. */
+export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
+  if (sunset === undefined || gone === undefined || !isPast(sunset, now)) return false;
+  return gone.clients === undefined && gone.except === undefined;
+}
+
 function isPast(time: string, now: number): boolean {
   return now >= Date.parse(time);
 }

@@ -10,7 +10,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Place, Verdict } from './conditions.ts';
-import { endSentences } from './operator-view.ts';
+import { endSentences, hasEnded } from './operator-view.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */
@@ -138,8 +138,8 @@ function dryRunSentence({ error, count: times, clients, isKeyless, operations }:
     : `V2's schema refuses the bodies of ${requests}${at}${where}. V2 itself was not asked.`;
 }
 
-function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
-  if (rollout === undefined) return [];
+function modeItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
+  if (rollout === undefined || hasEnded(rollout, now)) return [];
   return [
     item('good', modeSentence(rollout), 'rollout'),
     ...emptyCanaries(rollout, report).map((sentence) => item('note', sentence, 'rollout')),

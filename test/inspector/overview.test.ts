@@ -10,8 +10,10 @@ import { makeReport } from '../../src/report/report.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import { inspected } from '../support/inspected.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
 import { until } from '../support/until.ts';
 
 test('before the first request, the overview says so, and what holds', async () => {
@@ -82,6 +84,40 @@ test('the overview says how many responses V1 clients got as V2 sent them', asyn
     `/entries?filter=${encodeURIComponent(said?.place.filter ?? '')}`,
   );
   expect(entries).toHaveLength(1);
+});
+
+const NOW = Date.UTC(2026, 10, 29);
+
+test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>([
+  ['V1 has no end', {}, /^V1 requests are migrated and go to V2\.$/],
+  ['it is to come', { sunset: '2026-12-24T00:00:00Z', gone: {} }, /^V1 requests are migrated/],
+  ['it ended for all', { sunset: '2026-11-01T00:00:00Z', gone: {} }, undefined],
+  [
+    'it ended for one client',
+    { sunset: '2026-11-01T00:00:00Z', gone: { clients: ['acme'] } },
+    /^V1 requests are/,
+  ],
+  [
+    'it ended but for one',
+    { sunset: '2026-11-01T00:00:00Z', gone: { except: ['acme'] } },
+    /^V1 requests are/,
+  ],
+  ['its end refuses nothing', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
+])('where %s, requests are said to be migrated, or not', (_, end, words) => {
+  const { items } = overviewOf({
+    sums: new History().sums,
+    startedAt: '1970-01-01T00:00:00Z',
+    now: NOW,
+    origin: 'http://g',
+    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
+    errors: { exchanges: 0, groups: [], omitted: 0 },
+    report: makeReport(new Tally(), { now: '1970-01-01T00:00:00Z' }),
+    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+    rollout: { ...sampleRollout(), default: { mode: 'migrate', from: 'default' }, ...end },
+  });
+  const said = items.find(({ sentence }) => sentence.startsWith('V1 requests are'));
+  if (words === undefined) expect(said).toBeUndefined();
+  else expect(said?.sentence).toMatch(words);
 });
 
 test.each([

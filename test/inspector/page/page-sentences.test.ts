@@ -56,10 +56,7 @@ const STATES: readonly {
   },
   {
     view: 'Overview',
-    before: [
-      'Clients on V1 by day: none yet.',
-      'Time to answer by minute; the latest: clients no requests; V2 no requests.',
-    ],
+    before: ['Send a request to ', 'No request in this time.', 'No V1 request has been seen yet.'],
     after: [
       /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
       /Time to answer by minute; the latest: clients median [\d,.]+ ms, p95 [\d,.]+ ms; V2 median/,

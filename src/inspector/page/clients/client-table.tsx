@@ -74,15 +74,10 @@ const SETTLE_MS = 200;
 export function ClientTable(props: ClientTableProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
-  const [search, setSearch] = useState('');
   const [settled, setSettled] = useState('');
   const [order, setOrder] = useState(BY_WORK);
   const [limit, setLimit] = useState(ROWS);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(search), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [search]);
   const { response, failure } = useAsked<Table>(tableAddress(settled, order, limit), REFRESH);
   const latest = useRef<Table | undefined>(undefined);
   latest.current = response ?? latest.current;
@@ -105,14 +100,7 @@ export function ClientTable(props: ClientTableProps): VNode {
       ) : (
         <>
           <div class="table-tools">
-            <label for="client-search">Search</label>
-            <input
-              id="client-search"
-              type="search"
-              placeholder="name, hash, operation, class or User-Agent"
-              value={search}
-              onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-            />
+            <SearchField onSettled={setSettled} />
             <span role="status">
               {settled === '' ? '' : `${count(table.matching)} of ${counted(table.all, 'client')}`}
             </span>
@@ -141,6 +129,27 @@ export function ClientTable(props: ClientTableProps): VNode {
       )}
       {omittedClients > 0 && <p>{`${counted(omittedClients, 'request')} of further clients, not listed.`}</p>}
     </Card>
+  );
+}
+
+/** What is typed, which draws no row: the table follows once the typing pauses. */
+function SearchField({ onSettled }: { readonly onSettled: (search: string) => void }): VNode {
+  const [search, setSearch] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => onSettled(search), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [search]);
+  return (
+    <>
+      <label for="client-search">Search</label>
+      <input
+        id="client-search"
+        type="search"
+        placeholder="name, hash, operation, class or User-Agent"
+        value={search}
+        onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+      />
+    </>
   );
 }
 

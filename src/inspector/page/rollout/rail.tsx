@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import { listed, percentWords } from '../../../report/text.ts';
 import { count, counted, shortTime } from '../format.ts';
+import { hasEnded } from '../../operator-view.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
 import { classes, visibleText } from '../parts.tsx';
 
@@ -114,8 +115,8 @@ function answeredBar({ v1, v2, words }: NonNullable<RailProps['answered']>): VNo
 }
 
 /** The stage of a mode; V1's end is that of everything. */
-function stageOf({ mode }: ModeView, { sunset, gone }: Rollout, now: number): Stage {
-  if (sunset !== undefined && gone !== undefined && now >= Date.parse(sunset)) return 'end';
+function stageOf({ mode }: ModeView, rollout: Rollout, now: number): Stage {
+  if (hasEnded(rollout, now)) return 'end';
   return mode === 'verify' ? 'migrate' : mode;
 }
 

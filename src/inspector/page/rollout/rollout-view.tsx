@@ -11,6 +11,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import { listed } from '../../../report/text.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
+import { hasEnded } from '../../operator-view.ts';
 import { defaultTarget, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from '../format.ts';
@@ -160,6 +161,7 @@ function banner(
 
 /** The default mode, and the operations and clients with other modes. */
 function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixed: boolean } {
+  if (hasEnded(rollout, Date.now())) return { text: 'V1 has ended: its requests get 410', isMixed: false };
   const others = otherModes(rollout).map(({ name, mode }) => `${name}: ${mode.mode}`);
   const text = modeText(rollout.default);
   if (others.length === 0) return { text, isMixed: false };
@@ -193,8 +195,11 @@ interface ModeActions {
 
 function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
   const { rateLimit } = rollout;
+  const note = hasEnded(rollout, Date.now())
+    ? 'without effect, since V1 has ended'
+    : rateLimit && rateLimitSentence(rateLimit);
   return (
-    <Card heading="Modes" note={rateLimit && rateLimitSentence(rateLimit)}>
+    <Card heading="Modes" note={note}>
       {table<ModeRow>(
         [
           {
