@@ -28,23 +28,23 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: 'engine alone: request rules on bytes (`capture-gateway/rewrite/plan`)',
     source: `export { compilePlans } from './rewrite/plan.ts';`,
-    limit: 24_000,
+    limit: 23_700,
   },
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 92_000,
+    limit: 91_500,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 94_000,
+    limit: 93_700,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 95_000,
+    limit: 94_500,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -65,7 +65,7 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 175_500,
+    limit: 175_000,
   },
 ];
 

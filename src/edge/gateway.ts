@@ -325,9 +325,12 @@ export class EdgeServer {
 
   async fetch(request: Request): Promise<Response> {
     const { parts } = this;
-    const code = this.edge === undefined ? await loadCode(parts) : undefined;
-    // Another request may have made it meanwhile.
-    const edge = (this.edge ??= edgeGatewayOf(parts, code ?? (await loadCode(parts))));
+    let { edge } = this;
+    if (edge === undefined) {
+      const code = await loadCode(parts);
+      // Another request may have made it meanwhile.
+      edge = this.edge ??= edgeGatewayOf(parts, code);
+    }
     if ('faults' in edge) return this.unconfigured(edge.faults);
     const { gateway, replica, admin } = edge;
     if (admin?.hosts.has(hostOf(request)) === true) return admin.fetch(request);

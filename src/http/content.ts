@@ -39,7 +39,7 @@ export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | FormFormat | Te
 export type StreamedFormat = TextFormat | MultipartFormat;
 
 /** True for several JSON texts. */
-export function isOfTexts(format: BodyFormat): format is TextFormat {
+export function isOfTexts(format: string): format is TextFormat {
   return format === 'ndjson' || format === 'json-seq' || format === 'events';
 }
 

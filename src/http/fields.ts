@@ -178,9 +178,13 @@ export function codedResponseFields(
   const coded = [...withoutFields(headers, CONTENT_LENGTH), 'Content-Encoding', coding];
   if (length !== undefined) coded.push('Content-Length', String(length));
   // Who caches it has to know what the coding was chosen by (RFC 9110 §12.5.5).
+  return isVariedBy(headers, 'accept-encoding') ? coded : [...coded, 'Vary', 'Accept-Encoding'];
+}
+
+/** True for a response that caches already keep apart by a request field, whose name is in lower case. */
+export function isVariedBy(headers: HeaderList, field: string): boolean {
   const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
-  const isVaried = vary.some((name) => name.trim() === 'accept-encoding' || name.trim() === '*');
-  return isVaried ? coded : [...coded, 'Vary', 'Accept-Encoding'];
+  return vary.some((name) => name.trim() === field || name.trim() === '*');
 }
 
 /** Returns the fields of a response whose body was rewritten to `length` bytes. */

@@ -33,11 +33,8 @@ export class JsonDocument {
   }
 
   /** The kind of `node`; a scalar is a number, `true`, `false` or `null`. */
-  kindOf(node: JsonNode): 'object' | 'array' | 'string' | 'scalar' {
-    const kind = this.tape.kind(node);
-    if (kind === OBJECT) return 'object';
-    if (kind === ARRAY) return 'array';
-    return kind === STRING ? 'string' : 'scalar';
+  kindOf(node: JsonNode): JsonKind {
+    return kindNamed(this.tape.kind(node));
   }
 
   /** The bytes of the value, exactly as in the text. */
@@ -125,7 +122,7 @@ function visit(
 ): void {
   const kind = tape.kind(at);
   const node: WalkedNode = {
-    kind: kind === OBJECT ? 'object' : kind === ARRAY ? 'array' : kind === STRING ? 'string' : 'scalar',
+    kind: kindNamed(kind),
     keyStart: tape.keyStart(at),
     keyEnd: tape.keyEnd(at),
     start: tape.start(at),
@@ -148,4 +145,13 @@ function visit(
 /** Whether a text begins with the UTF-8 byte order mark (EF BB BF), which JSON must not contain (RFC 8259 section 8.1). */
 export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
+}
+
+/** A kind of value; a scalar is a number, `true`, `false` or `null`. */
+type JsonKind = 'object' | 'array' | 'string' | 'scalar';
+
+function kindNamed(kind: number): JsonKind {
+  if (kind === OBJECT) return 'object';
+  if (kind === ARRAY) return 'array';
+  return kind === STRING ? 'string' : 'scalar';
 }

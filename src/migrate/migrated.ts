@@ -1,11 +1,5 @@
 import { NO_BYTES } from '../json/names.ts';
-import {
-  type Coding,
-  readCoding,
-  readResponseType,
-  type ResponseReading,
-  type TextFormat,
-} from '../http/content.ts';
+import { type Coding, isOfTexts, readCoding, readResponseType, type TextFormat } from '../http/content.ts';
 import { codedResponseFields, fieldsOfAnotherBody, kindOfName } from '../http/fields.ts';
 import {
   FieldNames,
@@ -191,7 +185,7 @@ export function decideResponse(
   // A 206 without Content-Range is the whole body, because the gateway asks V2 for no bytes of what it rewrites.
   if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
-  const texts = isTexts(type) ? type : undefined;
+  const texts = isOfTexts(type) ? type : undefined;
   if (texts === undefined && Number(length) > limit)
     return isUnknown
       ? { action: 'forward', note: undefined, mayHideJson: true, coding }
@@ -205,11 +199,7 @@ const PARTS = /^multipart\/(?:form-data|mixed|related)[ \t]*(?:;|$)/i;
 function isJson(headers: HeaderList, media: Policies['media']): boolean {
   const type = readResponseType(headerValue(headers, 'content-type'), media);
   if (type === 'guess') return Number(headerValue(headers, 'content-length')) > 0;
-  return type === 'json' || isTexts(type);
-}
-
-function isTexts(type: ResponseReading): type is TextFormat {
-  return type === 'ndjson' || type === 'json-seq' || type === 'events';
+  return type === 'json' || isOfTexts(type);
 }
 
 /** The note for a response that could not be decoded. */

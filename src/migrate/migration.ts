@@ -6,8 +6,8 @@ import {
   type StreamedFormat,
   type TextFormat,
 } from '../http/content.ts';
-import { type HeaderList, headerValue, headerValues, setField } from '../http/header-list.ts';
-import { markTags } from '../http/fields.ts';
+import { type HeaderList, headerValue, setField } from '../http/header-list.ts';
+import { isVariedBy, markTags } from '../http/fields.ts';
 import { isRead, type RequestHead } from '../http/request-head.ts';
 import { JsonDocument } from '../json/document.ts';
 import type { WorkMemory } from '../json/tape.ts';
@@ -698,8 +698,7 @@ function nameTypesOfV1(
   const isInField = ruleBook.version !== undefined && ruleBook.versionField?.query === undefined;
   if (!prefixes.isShared || !isInField) return;
   const place = versionPlace(ruleBook);
-  const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
-  if (!vary.some((name) => name.trim() === place || name.trim() === '*')) headers.push('Vary', place);
+  if (!isVariedBy(headers, place)) headers.push('Vary', place);
 }
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json[ \t]*(?:;|$)/i;

@@ -65,7 +65,7 @@ export class RecordCache {
 
   /** Returns the cached records for `codes`; keeps a reference to the list to compare the next one with it. */
   get(codes: readonly number[]): Records | undefined {
-    if (this.latestRecords !== undefined && isSame(codes, this.latest)) return this.latestRecords;
+    if (this.latestRecords !== undefined && isSameList(codes, this.latest)) return this.latestRecords;
     const records = this.find(codes);
     if (records === undefined) return undefined;
     this.latest = codes;
@@ -96,10 +96,11 @@ export class RecordCache {
   }
 }
 
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let k = 0; k < a.length; k += 1) {
-    if (a[k] !== b[k]) return false;
+/** True for lists with the same elements. */
+export function isSameList<Element>(one: ArrayLike<Element>, other: ArrayLike<Element>): boolean {
+  if (one.length !== other.length) return false;
+  for (let k = 0; k < one.length; k += 1) {
+    if (one[k] !== other[k]) return false;
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { isSameList } from './caches.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { bytesOfText, type NameTable, spelledText, stringText, textOfBytes } from '../json/names.ts';
 import { pointerToken, tokenName } from '../json/pointer.ts';
@@ -585,7 +586,7 @@ function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string 
   const roots = given[0] === 'body' ? 1 : 0;
   const names = given.slice(roots);
   const turned = isPath ? spellings.pointer(names, isWrapped) : names;
-  if (turned.length === names.length && turned.every((name, at) => name === names[at])) return undefined;
+  if (isSameList(turned, names)) return undefined;
   const steps = [...given.slice(0, roots), ...turned];
   return `[${steps.map((step) => (indexes.has(step) ? step : JSON.stringify(step))).join(',')}]`;
 }

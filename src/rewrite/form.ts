@@ -5,7 +5,7 @@ import { looksLikeJson } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { JsonDocument } from '../json/document.ts';
 import { Slab, type Tape, type WorkMemory } from '../json/tape.ts';
-import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import { formText, ruleInText } from '../rules/kinds/texts.ts';
 import {
   currentName,
@@ -16,7 +16,7 @@ import {
   DraftObject,
   printDraft,
 } from '../edits/draft.ts';
-import { BUFFER_FULL, Plan } from './plan.ts';
+import { BUFFER_FULL, perOperation, type PerOperation, Plan } from './plan.ts';
 import {
   isMalformed,
   METHOD_OVERRIDE,
@@ -301,25 +301,11 @@ function isNearlyJson(body: Uint8Array): boolean {
 
 /** Decodes all escapes of a form; undefined if one of them is invalid. */
 function unescaped(body: Uint8Array): FormText | undefined {
-  const text = new Uint8Array(body.length);
   const places = new Uint32Array(body.length + 1);
-  let length = 0;
-  for (let at = 0; at < body.length; at += 1) {
-    let byte = body[at] ?? 0;
-    places[length] = at;
-    if (byte === PLUS) byte = 0x20;
-    if (byte === PERCENT) {
-      const high = hexValue(body[at + 1]);
-      const low = hexValue(body[at + 2]);
-      if (high < 0 || low < 0) return undefined;
-      byte = high * 16 + low;
-      at += 2;
-    }
-    text[length] = byte;
-    length += 1;
-  }
-  places[length] = body.length;
-  return { text: text.subarray(0, length), places: places.subarray(0, length + 1) };
+  const text = unescapedBytes(body, 0, body.length, places);
+  if (!(text instanceof Uint8Array)) return undefined;
+  places[text.length] = body.length;
+  return { text, places: places.subarray(0, text.length + 1) };
 }
 
 /** An edit of a decoded text as one of the form. */
@@ -360,17 +346,14 @@ export interface FormPlans {
 
 /** Compiles the request rules of `book` for forms, each plan on first use. */
 export function compileForms(book: RuleBook): FormPlans {
-  const index = new ChangeIndex(book.changes);
-  const plans = new Map<string, FormPlan>();
+  const byMethods = new Map<string, PerOperation<FormPlan>>();
   return {
     of: (operation, methods = []) => {
-      const key = [operation?.id, ...methods].join(' ');
-      const known = plans.get(key);
-      if (known !== undefined) return known;
-      const isEvery = operation === undefined || isRewritten(operation.method);
-      const plan = new FormPlan(book, index.of(operation?.id, isEvery), methods);
-      plans.set(key, plan);
-      return plan;
+      const key = methods.join(' ');
+      const plans =
+        byMethods.get(key) ?? perOperation(book, (changes) => new FormPlan(book, changes, methods));
+      byMethods.set(key, plans);
+      return plans.of(operation);
     },
   };
 }
@@ -428,12 +411,18 @@ function readFields(
   return { fields, indexes };
 }
 
-/** Decodes a name or a value (WHATWG URL §5.1): strictly, because two readers would read anything else differently. */
-function decodePart(body: Uint8Array, start: number, end: number): string | FormFault {
+/** Decodes the escapes between two places; `places` gets the place of each byte. */
+function unescapedBytes(
+  body: Uint8Array,
+  start: number,
+  end: number,
+  places?: Uint32Array,
+): Uint8Array | FormFault {
   const bytes = new Uint8Array(end - start);
   let length = 0;
   for (let at = start; at < end; at += 1) {
     let byte = body[at] ?? 0;
+    if (places !== undefined) places[length] = at;
     if (byte === PLUS) byte = 0x20;
     if (byte === PERCENT) {
       const high = hexValue(body[at + 1]);
@@ -446,8 +435,15 @@ function decodePart(body: Uint8Array, start: number, end: number): string | Form
     bytes[length] = byte;
     length += 1;
   }
+  return bytes.subarray(0, length);
+}
+
+/** Decodes a name or a value (WHATWG URL §5.1): strictly, because two readers would read anything else differently. */
+function decodePart(body: Uint8Array, start: number, end: number): string | FormFault {
+  const bytes = unescapedBytes(body, start, end);
+  if (!(bytes instanceof Uint8Array)) return bytes;
   try {
-    return decoder.decode(bytes.subarray(0, length));
+    return decoder.decode(bytes);
   } catch {
     return { offset: start, reason: 'the text is not UTF-8' };
   }

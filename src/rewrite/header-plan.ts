@@ -1,3 +1,4 @@
+import { isSameList } from './caches.ts';
 import { type FieldRecord, HeaderRun } from '../edits/header-run.ts';
 import { type HeaderList, isNamed } from '../http/header-list.ts';
 import { inverseHeaderRule, isInverse } from '../rules/inverse.ts';
@@ -151,8 +152,7 @@ export class HeaderPlan {
         // Browsers write these names in lower case, sorted (Fetch, CORS-unsafe request-header names).
         ruled = ruled.flatMap((name) => (isNamed(name, lower) ? (to?.toLowerCase() ?? []) : name));
       }
-      const isSame = ruled.length === before.length && ruled.every((name, at) => name === before[at]);
-      if (!isSame) edits.push(one);
+      if (!isSameList(ruled, before)) edits.push(one);
     }
     return { names: edits.length === 0 ? names : [...new Set(ruled)], edits };
   }

@@ -3,10 +3,11 @@ import { applyEdits, type Edit } from '../json/edit.ts';
 import { bytesOfText, decodeString, scalarValue, textOfBytes } from '../json/names.ts';
 import { pointerOf, pointerSteps } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
-import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
+import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { kindOf, lensNamed } from '../rules/kinds/kinds.ts';
 import type { RequestRule } from '../rules/rule.ts';
-import { BUFFER_FULL, Plan } from './plan.ts';
+import { isSameList } from './caches.ts';
+import { BUFFER_FULL, perOperation, type PerOperation, Plan } from './plan.ts';
 import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
 
 /** Edits of a patch that are recorded: further ones are applied and counted. */
@@ -183,7 +184,7 @@ export class JsonPatchPlan {
       const made = this.valueAt(pointer, place.pointer, document.valueOf(value), memory);
       if ('refusal' in made || 'note' in made) return at(made, index, 'value', pointer);
       records.push(...made.records);
-      if (isSame(made.bytes, document.valueOf(value))) continue;
+      if (isSameList(made.bytes, document.valueOf(value))) continue;
       edits.push({ ...spanOf(document, value), insert: made.bytes });
       const scalar = scalarIn(made.bytes);
       isPatchable = scalar !== undefined;
@@ -244,25 +245,11 @@ export class JsonPatchPlan {
 }
 
 /** The plans of a rule book for patches. */
-export interface JsonPatchPlans {
-  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
-  of(operation: Operation | undefined): JsonPatchPlan;
-}
+export type JsonPatchPlans = PerOperation<JsonPatchPlan>;
 
 /** Compiles the request rules of `book` for patches, each plan on first use. */
 export function compileJsonPatches(book: RuleBook): JsonPatchPlans {
-  const index = new ChangeIndex(book.changes);
-  const plans = new Map<string | undefined, JsonPatchPlan>();
-  return {
-    of: (operation) => {
-      const known = plans.get(operation?.id);
-      if (known !== undefined) return known;
-      const isEvery = operation === undefined || isRewritten(operation.method);
-      const plan = new JsonPatchPlan(book, index.of(operation?.id, isEvery));
-      plans.set(operation?.id, plan);
-      return plan;
-    },
-  };
+  return perOperation(book, (changes) => new JsonPatchPlan(book, changes));
 }
 
 function saysNothingOfAbsent(rule: RequestRule): boolean {
@@ -417,10 +404,6 @@ function at(stop: Stop, index: number, part: string, pointer: string): Stop {
   const { pointer: inside = '', position: _, ...refusal } = stop.refusal;
   const rest = part === 'value' && inside.startsWith(`${pointer}/`) ? inside.slice(pointer.length) : '';
   return { refusal: { ...refusal, pointer: `/${index}/${part}${rest}` } };
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }
 
 /** The decoded value of a scalar; undefined for an object and a list. */

@@ -1,3 +1,4 @@
+import { isSameList } from './caches.ts';
 import { spelledText } from '../json/names.ts';
 import { kindOf, lensOf } from '../rules/kinds/kinds.ts';
 import type { RequestRule, Path } from '../rules/rule.ts';
@@ -121,13 +122,13 @@ export class NameSpellings {
     while (roots < tokens.length - 1 && ROOTS.has(names[roots] ?? '')) roots += 1;
     let within = names.slice(roots);
     let turned = this.plain.loosely(within);
-    if (isSame(turned, within) && tokens[roots + 1]?.isBracketed === true) {
+    if (isSameList(turned, within) && tokens[roots + 1]?.isBracketed === true) {
       // Forms put the resource before the brackets: `order[highlight_type]`. What they hold is a place in the whole body.
       roots += /^\d/.test(names[roots + 1] ?? '') ? 2 : 1;
       within = names.slice(roots);
       turned = this.plain.path(within, false);
     }
-    if (isSame(turned, within)) return path;
+    if (isSameList(turned, within)) return path;
     const style = styleOf(tokens.map(({ text }) => text));
     let next = roots;
     const spelled = turned.map((name): Token => {
@@ -149,13 +150,13 @@ export class NameSpellings {
     // Some services name a wrapper in errors although they have none; the name behind it then has to be one that they know.
     const rest = names[0] === 'data' ? names.slice(1) : [];
     const turned = this.within(rest, false);
-    return isSame(turned, rest) ? this.within(names, isWrapped) : ['data', ...turned];
+    return isSameList(turned, rest) ? this.within(names, isWrapped) : ['data', ...turned];
   }
 
   private within(names: readonly string[], isWrapped: boolean): readonly string[] {
     const plain = names.map(plainName);
-    const isExact = !isSame(this.v1.path(names, false), names);
-    if (isExact || isSame(this.plain.path(plain, false), plain)) return this.v1.path(names, isWrapped);
+    const isExact = !isSameList(this.v1.path(names, false), names);
+    if (isExact || isSameList(this.plain.path(plain, false), plain)) return this.v1.path(names, isWrapped);
     const style = styleOf(names);
     return this.plain.path(plain, isWrapped).map((name) => {
       const found = plain.indexOf(name);
@@ -289,7 +290,7 @@ function phrasesOf(
     for (let from = place.lastIndexOf('0') + 1; from < place.length; from += 1) {
       const path = place.slice(from);
       const turned = v1.loosely(path);
-      if (turned.length === 0 || isSame(turned, path)) continue;
+      if (turned.length === 0 || isSameList(turned, path)) continue;
       for (const spell of SPELLINGS) {
         const [v2, inV1] = [spell(path), spell(turned)];
         const isWord = /^[A-Za-z]?[a-z]*$/.test(v2);
@@ -323,10 +324,6 @@ const SPELLINGS: readonly ((path: readonly string[]) => string)[] = [
 
 function capitalised(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((name, at) => name === other[at]);
 }
 
 /** The letters and digits of a text, small. */

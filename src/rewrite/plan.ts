@@ -39,10 +39,7 @@ import {
 } from '../edits/run.ts';
 
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
-export interface Plans {
-  /** Returns the plan of `operation`; `undefined` is for requests without an operation in the rule book. */
-  of(operation: Operation | undefined): Plan;
-}
+export type Plans = PerOperation<Plan>;
 
 /** Nodes of the largest shape that is cached; a larger body costs more to read than to compute. */
 const MAX_CACHED_NODES = 128;
@@ -329,18 +326,32 @@ function applyNoted(rule: CompiledRule, run: Run): Stop | undefined {
   return stop;
 }
 
-/** Compiles the request rules of `book` into plans, each on first use. */
-export function compilePlans(book: RuleBook): Plans {
+/** What is compiled for each operation. */
+export interface PerOperation<Compiled> {
+  /** Returns that of `operation`; `undefined` is for requests without an operation in the rule book. */
+  of(operation: Operation | undefined): Compiled;
+}
+
+/** Compiles the changes that apply to the requests of each operation, on first use. */
+export function perOperation<Compiled>(
+  book: RuleBook,
+  compile: (changes: readonly Change[]) => Compiled,
+): PerOperation<Compiled> {
   const changes = new ChangeIndex(book.changes);
-  const plans = new Map<string | undefined, Plan>();
+  const compiled = new Map<string | undefined, Compiled>();
   return {
     of: (operation) => {
-      const known = plans.get(operation?.id);
+      const known = compiled.get(operation?.id);
       if (known !== undefined) return known;
       const isEvery = operation === undefined || isRewritten(operation.method);
-      const plan = new Plan(book, changes.of(operation?.id, isEvery));
-      plans.set(operation?.id, plan);
-      return plan;
+      const made = compile(changes.of(operation?.id, isEvery));
+      compiled.set(operation?.id, made);
+      return made;
     },
   };
+}
+
+/** Compiles the request rules of `book` into plans, each on first use. */
+export function compilePlans(book: RuleBook): Plans {
+  return perOperation(book, (changes) => new Plan(book, changes));
 }

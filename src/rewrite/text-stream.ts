@@ -1,3 +1,4 @@
+import { isSpace } from '../json/scanner.ts';
 import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { looksLikeJson, type TextFormat } from '../http/content.ts';
@@ -231,15 +232,8 @@ function endOfLine(part: Uint8Array, start: number): number {
   return at === -1 ? -1 : at + 1;
 }
 
-function isSpace(byte: number): boolean {
-  return byte !== RECORD_SEPARATOR && isBlank(byte);
-}
-
 function isBlank(byte: number): boolean {
-  return (
-    byte <= SPACE &&
-    (byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09 || byte === RECORD_SEPARATOR)
-  );
+  return isSpace(byte) || byte === RECORD_SEPARATOR;
 }
 
 interface Placed {

@@ -1,3 +1,4 @@
+import { isSameList } from '../../rewrite/caches.ts';
 import { JsonWalker, type WalkedNode } from '../../json/document.ts';
 import { NO_BYTES, stringText, textOfBytes } from '../../json/names.ts';
 import { pointerOf } from '../../json/pointer.ts';
@@ -39,7 +40,7 @@ export function compareResponses(
   const tree = new FieldTree(walker);
   const isRead = [v1, repeat, v2].every(({ body }, number) => tree.add(number, body));
   if (!isRead) {
-    const isSame = isSameBytes(v1.body, v2.body) && v1.status === v2.status;
+    const isSame = isSameList(v1.body, v2.body) && v1.status === v2.status;
     if (isSame) return { verdict: 'same', differences: [], noise: 0, extra: 0 };
     return unknownComparison(walker.hasTooMany ? 'too-large' : 'not-json', status);
   }
@@ -252,7 +253,7 @@ function elementsOf({ below }: Field, body: number): readonly Element[] {
 }
 
 function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean {
-  if (isSameBytes(bytes, against.bytes)) return true;
+  if (isSameList(bytes, against.bytes)) return true;
   return (kind === 'string' || kind === 'scalar') && normalized({ kind, bytes }) === normalized(against);
 }
 
@@ -263,14 +264,6 @@ function normalized({ kind, bytes }: FieldValue): string {
   if (kind === 'string') return stringText(text);
   const number = text.length <= 15 && /^[-\d]/.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(number) ? String(number) : text;
-}
-
-function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let at = 0; at < one.length; at += 1) {
-    if (one[at] !== other[at]) return false;
-  }
-  return true;
 }
 
 /** The value of a field in one body. */
