@@ -50,7 +50,8 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
   if (action === undefined) return [];
   const { title, request } = action;
   const share = request.share === undefined ? '' : ` ${request.share}`;
-  return [`${title}: capture-gateway rollout ${request.mode}${share} --operation ${request.operation}`];
+  const operation = request.operation === undefined ? '' : ` --operation ${request.operation}`;
+  return [`${title}: capture-gateway rollout ${request.mode}${share}${operation}`];
 }
 
 /** The verdict, and below it the conditions that cost requests or may do so. */

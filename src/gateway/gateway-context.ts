@@ -204,6 +204,7 @@ export class GatewayContext {
       now,
       onChange: (before, after) => this.notify(circuitNotice({ version, host }, before, after)),
     });
+    upstream.onReached = () => breaker.reached();
     return { version, host, upstream, breaker, retryBudget: new RetryBudget(now), path, hosts };
   }
 

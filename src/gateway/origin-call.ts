@@ -75,7 +75,7 @@ export class OriginCall implements UpstreamReceiver {
 
   /** The origin accepts no connections: as with an open circuit, the request was not tried. */
   notTried(): void {
-    this.owner.origin.breaker.away(this.owner.origin.upstream.recoveries);
+    this.owner.origin.breaker.away();
     if (this.attempts === 1) this.attempts = 0;
   }
 
@@ -85,9 +85,9 @@ export class OriginCall implements UpstreamReceiver {
    */
   count(fault: UpstreamFault): void {
     if (!isCounted(fault, this.request?.body ?? null)) return;
-    const { breaker, upstream, version, host } = this.owner.origin;
+    const { breaker, version, host } = this.owner.origin;
     this.owner.gateway.notify({ event: 'upstream-fault', origin: version, host, fault });
-    breaker.failed(fault.kind === 'closed' ? this.sentAt : undefined, upstream.recoveries);
+    breaker.failed(fault.kind === 'closed' ? this.sentAt : undefined);
   }
 
   /** Milliseconds since the request was sent last. */

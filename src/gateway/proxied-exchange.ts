@@ -314,8 +314,8 @@ export class ProxiedExchange
       this.disconnected();
       return;
     }
-    const { breaker, upstream, version } = this.origin;
-    if (this.attempts === 0 && !breaker.admit(upstream.recoveries)) {
+    const { breaker, version } = this.origin;
+    if (this.attempts === 0 && !breaker.admit()) {
       this.refuse(gatewayFailure('circuit-open', undefined, ['Retry-After', String(breaker.retryAfter())]));
       return;
     }

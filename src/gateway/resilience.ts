@@ -38,7 +38,6 @@ export class CircuitBreaker {
   /** Times of the first and the last probe since one failed. */
   private probedAt = 0;
   private lastProbeAt = 0;
-  private recoveries = 0;
   /** True while only the upstream tests whether the origin has recovered: each request is answered at once. */
   private isAwaited = false;
   private readonly options: BreakerOptions;
@@ -48,20 +47,15 @@ export class CircuitBreaker {
   }
 
   /**
-   * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over, or when the upstream
-   * reports by a changed number of `recoveries` that it can connect again; it is `probing` then, and `probeOver` has to be called.
+   * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over; it is `probing` then, and
+   * `probeOver` has to be called.
    */
-  admit(recoveries = 0): boolean {
+  admit(): boolean {
     if (this.state === 'closed') return true;
-    if (this.isAwaited && recoveries !== this.recoveries) {
-      this.succeeded();
-      return true;
-    }
     const now = this.options.now();
-    if (now < this.nextProbeAt && recoveries === this.recoveries) return false;
+    if (now < this.nextProbeAt) return false;
     if (this.state === 'open') this.probedAt = now;
     this.changeState('probing');
-    this.recoveries = recoveries;
     this.lastProbeAt = now;
     this.probes += 1;
     return true;
@@ -86,10 +80,9 @@ export class CircuitBreaker {
 
   /**
    * Counts a failed request that was sent at `sentAt`. Requests that were in flight at the first failure count once with it: a
-   * restart that ends a hundred of them is one event, not an origin that stays down. `recoveries` is the number passed to
-   * `admit`.
+   * restart that ends a hundred of them is one event, not an origin that stays down.
    */
-  failed(sentAt = this.options.now(), recoveries = 0): void {
+  failed(sentAt = this.options.now()): void {
     const { failures, openMs, now } = this.options;
     if (failures === 0) return;
     if (this.state === 'closed') {
@@ -97,7 +90,6 @@ export class CircuitBreaker {
       if (this.failureCount === 0) this.firstFailureAt = now();
       this.failureCount += 1;
       if (this.failureCount < failures) return;
-      this.recoveries = recoveries;
       this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
       // The first probe may be sent at once.
       this.open(0);
@@ -110,16 +102,25 @@ export class CircuitBreaker {
   }
 
   /**
-   * Opens the circuit for an origin that accepts no connections, however few requests found that out. The upstream connects by itself:
-   * the circuit closes for all requests once it reports another number of `recoveries`.
+   * Opens the circuit for an origin that accepts no connections, however few requests found that out. The upstream connects by itself,
+   * and `reached` closes the circuit.
    */
-  away(recoveries = 0): void {
+  away(): void {
     const { failures, openMs } = this.options;
     if (failures === 0) return;
     this.isAwaited = true;
-    this.recoveries = recoveries;
     this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
     if (this.state !== 'open') this.open(this.probeIntervalMs);
+  }
+
+  /**
+   * The upstream has connected again. That is all that an origin was awaited for, whether or not a request comes: V1 may serve them all by
+   * now. One that failed in another way has to respond as well, and may be probed at once.
+   */
+  reached(): void {
+    if (this.isAwaited) this.succeeded();
+    this.openUntil = 0;
+    this.lastProbeAt = Number.NEGATIVE_INFINITY;
   }
 
   private get nextProbeAt(): number {

@@ -38,7 +38,7 @@ export interface UpstreamFault {
    * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too long. `closed`: the
    * connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the request cannot be written.
    * `crowded`: too many others wait. `away`: the origin has been unreachable for so long that the upstream did not try; it keeps connecting
-   * by itself, and counts in `recoveries` how often the origin came back.
+   * by itself, and calls `onReached` when the origin is back.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
   /** True when a byte of the request may have reached the origin; the gateway cannot know whether it did. */
@@ -86,8 +86,8 @@ export interface UpstreamCall {
  * While it knows that it sent nothing, it keeps trying until the timeout, so that such a fault is final.
  */
 export interface Upstream {
-  /** Number of times that the origin became reachable again; undefined where that is not known, and no fault is `away`. */
-  readonly recoveries?: number;
+  /** Called each time that an unreachable origin accepts a connection again; to be set by the gateway. Without it no fault is `away`. */
+  onReached?: (() => void) | undefined;
   /** Called again and again while `count` requests have waited long for one of its `connections`; to be set by the gateway. */
   onShort?: ((connections: number, count: number) => void) | undefined;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;

@@ -4,8 +4,10 @@ import { printFilter } from '../rewrite-log/filter.ts';
 import type { HourOfV2, OriginFailures } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
+import { commandTitle, defaultTarget, modesOf } from './rollout-effect.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
@@ -109,6 +111,9 @@ const FAILING = 50;
 
 const MINUTE_MS = 60_000;
 
+/** Milliseconds without a request for a service after which nobody gets the failures of its open circuit. */
+const NOT_ASKED_MS = 60_000;
+
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
 const SILENT_MS = 3_600_000;
 
@@ -159,8 +164,9 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
 function serviceCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
-  { recent, fleet }: ConditionFacts,
+  facts: ConditionFacts,
 ): Condition {
+  const { recent, fleet, now } = facts;
   const name = about.toUpperCase();
   const { requests, failed, refused, inARow } = recent[about];
   const place = { view: 'traffic', part: 'problems' } as const;
@@ -170,7 +176,10 @@ function serviceCondition(
     requests === 0
       ? `No request went to ${name} in the last two minutes.`
       : `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
-  const failingSince = inARow.failed ? { since: new Date(inARow.since).toISOString() } : {};
+  const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
+  const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts.rollout) };
+  if (breaker !== 'closed' && now - inARow.last >= NOT_ASKED_MS)
+    return notAskedCondition(about, breaker, facts);
   if (breaker !== 'closed') {
     const where =
       fleet === undefined || fleet.broken[about] === fleet.replicas
@@ -180,7 +189,8 @@ function serviceCondition(
       breaker === 'open'
         ? `the circuit is open${where}: requests to it get 503 until it responds to a probe`
         : `a probe was sent${where}: other requests get 503 until it responds to the probe`;
-    const sentence = `${name} keeps failing, so ${meaning}. ${share}`;
+    const fails = since === undefined ? `${name} keeps failing` : `${name} has failed since ${since}`;
+    const sentence = `${fails}, so ${meaning}. ${share}`;
     return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place, ...failingSince };
   }
   if (requests === 0) {
@@ -197,13 +207,13 @@ function serviceCondition(
   const last =
     inARow.requests === 0
       ? ''
-      : ` The last ${inARow.requests} ${inARow.failed ? 'all failed' : 'did not fail'}.`;
-  const since = `${share}${last}`;
+      : ` The last ${inARow.requests} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
+  const lately = `${share}${last}`;
   // The last requests show sooner than a share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
-    return { about, level: 'bad', label: `${name} fails`, sentence: since, place, ...failingSince };
+    return { about, level: 'bad', label: `${name} fails`, sentence: lately, place, ...failingSince };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
-    return { about, level: 'note', label: `${name} failed lately`, sentence: since, place };
+    return { about, level: 'note', label: `${name} failed lately`, sentence: lately, place };
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH)) {
@@ -215,6 +225,30 @@ function serviceCondition(
   return { about, level: 'good', label: `${name} responds`, sentence: share };
 }
 
+/** Whether a service still fails that nobody asks is not known, and no client is told to wait for it. */
+function notAskedCondition(
+  about: 'v1' | 'v2',
+  breaker: GatewayStats['breaker'],
+  { recent }: ConditionFacts,
+): Condition {
+  const name = about.toUpperCase();
+  const other = about === 'v1' ? 'v2' : 'v1';
+  const { last } = recent[about].inARow;
+  const isServed = recent[other].requests > 0 && recent[other].inARow.last > last;
+  const asked = last === 0 ? '' : ` when it was asked last, at ${new Date(last).toISOString()}`;
+  const sentence = `${name} failed${asked}, so its circuit is still ${breaker}. No request has gone to it since${isServed ? `: ${other.toUpperCase()} serves the clients now` : ''}. The circuit closes once ${name} accepts a connection again, or responds to the next request.`;
+  const place = { view: 'traffic', part: 'problems' } as const;
+  return { about, level: 'note', label: `${name}: circuit ${breaker}, not asked`, sentence, place };
+}
+
+/** While V2 fails, V1 can serve the clients whose requests are migrated. */
+function retreatFrom(about: 'v1' | 'v2', rollout: RolloutView | undefined): Pick<Condition, 'action'> {
+  if (about === 'v1' || rollout?.v1Origin === undefined) return {};
+  if (rollout.default.mode === 'observe' || rollout.default.mode === 'shadow') return {};
+  const request = { mode: 'observe' } as const;
+  return { action: { title: commandTitle(request, defaultTarget(rollout)), request } };
+}
+
 function repeated(condition: Condition): Condition {
   if (condition.level !== 'bad' && condition.level !== 'note') return condition;
   return { ...condition, level: 'note', isRepeated: true };
@@ -223,16 +257,19 @@ function repeated(condition: Condition): Condition {
 /** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
 function operationCondition(
   trouble: OperationTrouble,
-  { names, now, modeBefore }: ConditionFacts,
+  { names, now, modeBefore, rollout }: ConditionFacts,
 ): Condition {
   const { operation, kind, requests, failed, isRefusal, client, since, last, until, before } = trouble;
-  const isSilent = now - last >= SILENT_MS;
+  // A request that V1 serves does not fail for V2, however few have shown it.
+  const isBack = until === undefined && rollout !== undefined && isOnV1(rollout, operation);
+  const isSilent = isBack || now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
   const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
   const verb = isRefusal ? 'is refused' : 'fails';
   const past = isRefusal ? 'was refused' : 'failed';
-  const times = kind === 'always' || until !== undefined ? '' : ' at times';
-  const words = until === undefined ? `${verb}${times}` : past;
+  const isOver = until !== undefined || isBack;
+  const times = kind === 'always' || isOver ? '' : ' at times';
+  const words = isOver ? past : `${verb}${times}`;
   const of = `${count(failed)} of ${counted(requests, 'request')}`;
   const from = new Date(since).toISOString();
   const period =
@@ -247,7 +284,7 @@ function operationCondition(
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
     label: `${operation} ${words}`,
-    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}. ${earlier}`,
+    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}. ${earlier}${isBack ? ' V1 serves it now.' : ''}`,
     place: {
       view: 'traffic',
       filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),
@@ -259,6 +296,13 @@ function operationCondition(
       ? backAction(operation, modeBefore?.(operation))
       : { until: new Date(until).toISOString() }),
   };
+}
+
+/** True where no client's requests of an operation are migrated. */
+function isOnV1(rollout: RolloutView, operation: string): boolean {
+  if (Object.keys(rollout.clients).length > 0) return false;
+  const { mode } = chooseMode(modesOf(rollout), { client: undefined, operation }).mode;
+  return mode === 'observe' || mode === 'shadow';
 }
 
 function backAction(operation: string, mode: Mode | undefined): Pick<Condition, 'action'> {

@@ -31,7 +31,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 }
 
 /** Version of the text: a replica of another version is not counted. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** Prints facts for other replicas; `now` is this one's clock. */
 export function printFacts(facts: ReplicaFacts, now: number): string {
@@ -56,7 +56,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
   const row = ({ inARow, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
     ...counts,
-    inARow: { ...inARow, since: inARow.since + ahead },
+    inARow: { ...inARow, since: inARow.since + ahead, last: inARow.last + ahead },
   });
   return {
     ...facts,
@@ -158,6 +158,7 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
 /** A service's requests of all; the latest ones in a row are known only where they went alike at all replicas. */
 function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailures['v1'] {
   const rows = all.map(({ recent }) => recent[about].inARow).filter(({ requests }) => requests > 0);
+  const last = Math.max(0, ...rows.map((row) => row.last));
   const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
   return {
     requests: sumOf(all, ({ recent }) => recent[about].requests),
@@ -165,11 +166,12 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
     refused: sumOf(all, ({ recent }) => recent[about].refused),
     inARow:
       rows.length === 0 || !isAlike
-        ? { failed: false, requests: 0, since: 0 }
+        ? { failed: false, requests: 0, since: 0, last }
         : {
             failed: rows[0]?.failed === true,
             requests: rows.reduce((sum, { requests }) => sum + requests, 0),
             since: Math.min(...rows.map(({ since }) => since)),
+            last,
           },
   };
 }

@@ -1,3 +1,5 @@
+import type { ClientReport } from '../report/client-report.ts';
+import type { Report } from '../report/report.ts';
 import {
   clientName,
   counted,
@@ -11,7 +13,6 @@ import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
-import type { ClientReport, Report } from './api.ts';
 
 /** The effect of a command, for the operator to confirm. */
 export interface RolloutEffect {
@@ -80,6 +81,7 @@ export function rolloutEffect(
 export function commandTitle(request: RolloutRequest, others: string): string {
   const { operation, client } = request;
   const target = operation ?? (client === undefined ? others : `the client ${client}`);
+  if (request.mode === 'observe') return `Send ${target} to V1`;
   return `${commandWords(request)} ${target}`;
 }
 

@@ -42,11 +42,12 @@ interface OriginCounts {
   refused: number;
 }
 
-/** The latest requests for a service that all failed, or all did not, and when the first of them ended: milliseconds since 1970. */
+/** The latest requests for a service that all failed, or all did not, and when the first and the last ended: milliseconds since 1970. */
 interface InARow {
   failed: boolean;
   requests: number;
   since: number;
+  last: number;
 }
 
 /** Requests since the start: from V1 clients by the service that got them, from V2 clients, and refused or failed ones by the side that did so. */
@@ -128,8 +129,8 @@ export class History {
     would: { ruleBook: '', ...NO_DRY_RUNS },
   };
   private readonly inARow: Record<'v1' | 'v2', InARow> = {
-    v1: { failed: false, requests: 0, since: 0 },
-    v2: { failed: false, requests: 0, since: 0 },
+    v1: { failed: false, requests: 0, since: 0, last: 0 },
+    v2: { failed: false, requests: 0, since: 0, last: 0 },
   };
   private second = 0;
   private countInSecond = 0;
@@ -162,6 +163,7 @@ export class History {
       if (row.failed !== failed || row.requests === 0) row.since = time;
       row.requests = row.failed === failed ? row.requests + 1 : 1;
       row.failed = failed;
+      row.last = time;
     }
     this.sumUp(entry, isFault ? from : undefined, answer);
     minute.total.add(entry.totalMs);

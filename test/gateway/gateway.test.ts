@@ -26,7 +26,6 @@ async function sendTo(parts: Pick<GatewayParts, 'clientOf'> & Partial<GatewayPar
       rules: () => rules,
       v2: {
         upstream: {
-          recoveries: 0,
           send: () => {
             throw new Error('nothing is sent');
           },

@@ -106,10 +106,28 @@ describe('the circuit breaker', () => {
 
   test('probes at once when the upstream has connected again', () => {
     const { circuit } = breaker();
-    circuit.failed(undefined, 7);
-    circuit.failed(undefined, 7);
-    const admitted = [7, 7, 8, 8].map((recoveries) => circuit.admit(recoveries));
-    expect(admitted).toEqual([true, false, true, false]);
+    circuit.failed();
+    circuit.failed();
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+    circuit.reached();
+    expect([circuit.admit(), circuit.admit()]).toEqual([true, false]);
+    expect(circuit.state).toBe('probing');
+  });
+
+  test('closes without a request, once an origin that accepted no connection accepts one', () => {
+    const { circuit } = breaker();
+    circuit.away();
+    expect([circuit.state, circuit.admit()]).toEqual(['open', false]);
+    circuit.reached();
+    expect([circuit.state, circuit.admit(), circuit.admit()]).toEqual(['closed', true, true]);
+  });
+
+  test('waits for a response of an origin that accepts connections, and failed in another way', () => {
+    const { circuit } = breaker();
+    circuit.failed();
+    circuit.failed();
+    circuit.reached();
+    expect(circuit.state).toBe('open');
   });
 
   test('probes at the interval while probes have no outcome, and every 5 s once five of them have none', () => {

@@ -21,7 +21,8 @@ const ROLLBACK = {
   migrated: { requests: 26, failures: 9 },
   v1: { requests: 12, failures: 0 },
 };
-const SERVED = { failed: false, requests: 9, since: 0 };
+const NOW = Date.UTC(2026, 10, 29, 12);
+const SERVED = { failed: false, requests: 9, since: 0, last: NOW };
 
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
@@ -31,7 +32,7 @@ const QUIET: ConditionFacts = {
   },
   operations: [],
   names: new Map(),
-  now: Date.UTC(2026, 10, 29, 12),
+  now: NOW,
   ruleBook: '0123456789abcdef',
   refusal: undefined,
   rollout: ROLLOUT,
@@ -85,21 +86,49 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ['V2 that fails half of its requests', v2(10, 5), 'bad: V2 fails'],
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
   ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
-  ['V2 that fails the only three', v2(3, 3, { failed: true, requests: 3, since: 0 }), 'note: V2 fails'],
+  [
+    'V2 that fails the only three',
+    v2(3, 3, { failed: true, requests: 3, since: 0, last: NOW }),
+    'note: V2 fails',
+  ],
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
   [
     'V2 that is gone since a moment ago',
-    v2(200, 9, { failed: true, requests: 9, since: 0 }),
+    v2(200, 9, { failed: true, requests: 9, since: 0, last: NOW }),
     'bad: V2 fails',
   ],
-  ['V2 that is back', v2(200, 180, { failed: false, requests: 20, since: 0 }), 'note: V2 failed lately'],
-  ['V2 that refuses all', v2(9, 9, { failed: true, requests: 9, since: 0 }, 9), 'note: V2 refuses requests'],
+  [
+    'V2 that is back',
+    v2(200, 180, { failed: false, requests: 20, since: 0, last: NOW }),
+    'note: V2 failed lately',
+  ],
+  [
+    'V2 that refuses all',
+    v2(9, 9, { failed: true, requests: 9, since: 0, last: NOW }, 9),
+    'note: V2 refuses requests',
+  ],
   ['V2 that refuses one in twenty', v2(100, 5, SERVED, 5), 'note: V2 refuses some requests'],
   ['V2 that refuses one of many', v2(100, 1, SERVED, 1), 'good: V2 responds'],
   [
     'V2 that refuses some, and then fails',
-    v2(50, 9, { failed: true, requests: 9, since: 0 }, 4),
+    v2(50, 9, { failed: true, requests: 9, since: 0, last: NOW }, 4),
     'bad: V2 fails',
+  ],
+  [
+    'an open circuit that nobody asks, because V1 serves the clients',
+    {
+      ...v2(0, 0, { failed: true, requests: 9, since: 0, last: NOW - 60_000 }),
+      stats: { breaker: 'open', droppedLogLines: 0 },
+    },
+    'note: V2: circuit open, not asked',
+  ],
+  [
+    'a probe whose outcome nobody waits for any more',
+    {
+      ...v2(9, 9, { failed: true, requests: 9, since: 0, last: NOW - 90_000 }),
+      stats: { breaker: 'probing', droppedLogLines: 0 },
+    },
+    'note: V2: circuit probing, not asked',
   ],
   ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],
@@ -260,8 +289,18 @@ test('only the last two minutes count, by the service that failed, as everything
   sent(3, { status: 503, failure: 'overloaded', sent: false });
   sent(3, { status: 0 });
   expect(history.recentFailures(3 * 60_000 + 2, RECENT_MINUTES)).toEqual({
-    v1: { requests: 3, failed: 1, refused: 0, inARow: { failed: false, requests: 2, since: 180_001 } },
-    v2: { requests: 4, failed: 3, refused: 1, inARow: { failed: true, requests: 1, since: 180_001 } },
+    v1: {
+      requests: 3,
+      failed: 1,
+      refused: 0,
+      inARow: { failed: false, requests: 2, since: 180_001, last: 180_001 },
+    },
+    v2: {
+      requests: 4,
+      failed: 3,
+      refused: 1,
+      inARow: { failed: true, requests: 1, since: 180_001, last: 180_001 },
+    },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
 });

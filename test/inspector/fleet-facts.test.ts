@@ -54,7 +54,7 @@ function told(...all: readonly ReplicaFacts[]): readonly string[] {
     fleet: { ...facts, silent: [] },
     names: new Map([[ACME, 'acme']]),
     now: START + 60_000,
-    rollout: { ...sampleRollout(), rollbacks: [], brownouts: [] },
+    rollout: sampleRollout({ default: { mode: 'migrate', from: 'operator' } }),
   }).flatMap(({ level, sentence, isRepeated }) =>
     (level === 'bad' || level === 'note') && isRepeated !== true ? [`${level}: ${sentence}`] : [],
   );
@@ -196,7 +196,7 @@ describe('the facts of replicas', () => {
     expect(readFacts(printFacts(facts, now), now)).toEqual(JSON.parse(JSON.stringify(facts)));
   });
 
-  test.each(['', '{', 'null', '[]', '{"format":2,"now":1,"facts":{}}'])(
+  test.each(['', '{', 'null', '[]', '{"format":0,"now":1,"facts":{}}'])(
     'in another form are none: %j',
     (text) => {
       expect(readFacts(text, 0)).toBeUndefined();

@@ -104,7 +104,7 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
       isBack
         ? [
             expect.stringMatching(
-              /^Observe create_client: chosen by the gateway \(\d+ of \d+ migrated requests failed, 0 of 100 before\)\.$/,
+              /^Send create_client to V1: chosen by the gateway \(\d+ of \d+ migrated requests failed, 0 of 100 before\)\.$/,
             ),
           ]
         : [],

@@ -144,7 +144,7 @@ test.each<[name: string, view: Parameters<typeof defaultTarget>[0], words: strin
   ['a client has', { operations: {}, clients: { [LOW]: { mode: 'observe' } } }, 'everything else'],
 ])('where %s, the default mode is for it: %o', (_, view, words) => {
   expect(defaultTarget(view)).toBe(words);
-  expect(commandTitle({ mode: 'observe' }, defaultTarget(view))).toBe(`Observe ${words}`);
+  expect(commandTitle({ mode: 'observe' }, defaultTarget(view))).toBe(`Send ${words} to V1`);
 });
 
 test('a mode of an operation keeps its requests from a change of everything else', () => {

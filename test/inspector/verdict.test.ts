@@ -81,9 +81,16 @@ class Watched extends WatchedTraffic {
 
 const FAILS: Partial<Entry> = { status: 500 };
 const REFUSED: Partial<Entry> = { status: 422 };
+const UNREACHABLE: Partial<Entry> = { status: 502, failure: 'upstream-unreachable', verdict: 'refused' };
 const ON_V1: Partial<Entry> = { origin: 'v1', mode: 'observe' };
 const rollout = (more: Partial<RolloutView>): Partial<ConditionFacts> => ({
   rollout: { ...sampleRollout(), ...more },
+});
+
+const MIGRATED = rollout({ default: { mode: 'migrate', from: 'operator' }, rollbacks: [], brownouts: [] });
+
+const { v1Origin: _v1Origin, ...WITHOUT_V1 } = sampleRollout({
+  default: { mode: 'migrate', from: 'operator' },
 });
 
 describe('the verdict', () => {
@@ -155,7 +162,29 @@ describe('the verdict', () => {
           .see(20)
           .see(10, { status: 502, failure: 'upstream-unreachable', verdict: 'refused' })
           .verdict({ stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'bad: V2 keeps failing, so the circuit is open: requests to it get 503 until it responds to a probe. 10 of 30 requests to V2 failed in the last two minutes.',
+      'bad: V2 has failed since 2026-11-29T08:00:21.000Z, so the circuit is open: requests to it get 503 until it responds to a probe. 10 of 30 requests to V2 failed in the last two minutes.',
+    ],
+    [
+      'V2 is gone, and V1 has served the clients for a minute',
+      (all) =>
+        all
+          .see(50)
+          .see(30, UNREACHABLE)
+          .see(60, ON_V1)
+          .pass(MINUTE)
+          .see(1, ON_V1)
+          .verdict({ ...MIGRATED, stats: { breaker: 'open', droppedLogLines: 0 } }),
+      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request. 1 more condition of this kind.',
+    ],
+    [
+      'an operation that failed, is on V1 since, and is hardly asked there',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .see(20, { operation: 'create_client' })
+          .verdict(rollout({ rollbacks: [], brownouts: [] })),
+      'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
       'V1 is gone in observe',
@@ -164,7 +193,7 @@ describe('the verdict', () => {
           .see(10, ON_V1)
           .see(10, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
           .verdict({ ...rollout({ rollbacks: [], brownouts: [] }) }),
-      'bad: 10 of 20 requests to V1 failed in the last two minutes. The last 10 all failed.',
+      'bad: 10 of 20 requests to V1 failed in the last two minutes. The last 10 all failed, since 2026-11-29T08:00:11.000Z.',
     ],
     [
       'a canary that was rolled back',
@@ -379,6 +408,26 @@ describe('the verdict', () => {
     const watched = new Watched();
     for (let round = 0; round < 50; round += 1) watched.see(19).see(1, { status: 404, client: OTHER });
     expect(watched.verdict()).toMatch(/^good/);
+  });
+
+  test.each<[what: string, more: Partial<ConditionFacts>, action: string | undefined]>([
+    ['all is migrated', MIGRATED, 'Send everything to V1'],
+    [
+      'an operation has a mode of its own',
+      rollout({
+        ...MIGRATED.rollout,
+        operations: { create_client: { mode: 'migrate', from: 'operator' } },
+      }),
+      'Send everything else to V1',
+    ],
+    ['V1 serves all', rollout({ rollbacks: [], brownouts: [] }), undefined],
+    ['there is no V1', { rollout: WITHOUT_V1 }, undefined],
+  ])('names the way out while V2 fails: %s', (_, more, title) => {
+    const watched = new Watched().see(20).see(10, UNREACHABLE);
+    const { action } = watched.judged({ ...more, stats: { breaker: 'open', droppedLogLines: 0 } });
+    expect(action?.title).toBe(title);
+    const lines = statusText(watched.told ?? expect.fail('told'), undefined).split('\n');
+    if (title !== undefined) expect(lines[1]).toBe(`${title}: capture-gateway rollout observe`);
   });
 
   test('names what ends the trouble of an operation: the mode before, where there is one', () => {

@@ -168,9 +168,9 @@ class LookupCall implements CallOwner, UpstreamReceiver {
 
   start({ target }: LookupRequest, headers: HeaderList): void {
     const { origin, isBackground, exchange } = this;
-    const { breaker, upstream } = origin;
+    const { breaker } = origin;
     // A background request is no probe: it is sent only if the circuit is closed.
-    const isAdmitted = isBackground ? breaker.state === 'closed' : breaker.admit(upstream.recoveries);
+    const isAdmitted = isBackground ? breaker.state === 'closed' : breaker.admit();
     if (!isAdmitted) {
       this.settle(undefined, 'circuit-open');
       return;

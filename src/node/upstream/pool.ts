@@ -71,6 +71,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   private readonly buffer = Buffer.allocUnsafeSlow(64 * 1024);
   private opens = 0;
   onShort: ((connections: number, count: number) => void) | undefined = undefined;
+  onReached: (() => void) | undefined = undefined;
   private shortTimer: NodeJS.Timeout | undefined = undefined;
   private timer: NodeJS.Timeout | undefined = undefined;
   private isClosed = false;
@@ -80,10 +81,6 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     this.options = options;
     this.origin = new Origin(options);
     this.idle = new IdleConnections(this.origin.addresses);
-  }
-
-  get recoveries(): number {
-    return this.reconnection.recoveries;
   }
 
   private get hasWaitingCalls(): boolean {
@@ -115,7 +112,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   opened(connection: UpstreamConnection): void {
     this.connecting.delete(connection);
     if (connection.address !== undefined) connection.address.failedUntil = 0;
-    this.reconnection.reached();
+    if (this.reconnection.reached()) this.onReached?.();
     // Now, and not in another turn: a V2 that closes at once differs from one that accepts no connections.
     const call = this.waiting.removeFirst();
     if (call === undefined) this.idle.add(connection);
@@ -827,8 +824,6 @@ const HANGING_MS = 200;
 class Reconnection {
   /** Set while V2 is unreachable. */
   outage: Outage | undefined = undefined;
-  /** Number of outages that ended. */
-  recoveries = 0;
   private readonly handler: ReconnectionHandler;
   /** When the first failed attempt since the last success began. */
   private failingSince: number | undefined = undefined;
@@ -845,14 +840,14 @@ class Reconnection {
     return this.outage !== undefined && connectTimeout > 0 && now >= this.outage.since + connectTimeout;
   }
 
-  /** Ends the outage, because a connection was made. */
-  reached(): void {
+  /** A connection was made: true where that ends an outage. */
+  reached(): boolean {
     this.failingSince = undefined;
-    if (this.outage === undefined) return;
+    if (this.outage === undefined) return false;
     this.outage = undefined;
     this.delay = FIRST_DELAY_MS;
-    this.recoveries += 1;
     this.stop();
+    return true;
   }
 
   /** Notes that an attempt failed: an outage unless another address may still accept. */

@@ -82,7 +82,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)/);
-    expect(await banner.textContent()).toContain('V2 keeps failing');
+    expect(await banner.textContent()).toContain('V2 has failed since');
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
     // No view says in green, or at all, that V2 responds.
     expect(await page.locator('.response.yes').count()).toBe(0);
@@ -138,7 +138,7 @@ test('an operation that fails since it is migrated stands with its failures then
   }
   expect(await barriers(page, '[role=alert]')).toEqual([]);
   await page.getByRole('button', { name: 'Roll back create_client' }).first().click();
-  await page.getByRole('dialog').getByText('Observe create_client').first().waitFor();
+  await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
   expect(complaints).toEqual([]);
 });
 

@@ -215,8 +215,8 @@ test('observe to migrate and back: one step each, and what would be refused or e
     .getByRole('heading', { name: 'Shadow: V1 responds, reads are compared, except create_client: migrate' })
     .waitFor();
   expect(await page.locator('.response.yes').count()).toBe(0);
-  await step('← Observe for create_client', 'Observe create_client');
-  await step('← Observe for everything else', 'Observe everything else');
+  await step('← Observe for create_client', 'Send create_client to V1');
+  await step('← Observe for everything else', 'Send everything else to V1');
   const after = await state();
   expect([after.default.mode, after.operations['create_client']?.mode]).toEqual(['observe', 'observe']);
   await page.getByRole('heading', { name: 'Observe: V1 responds', exact: true }).waitFor();
@@ -225,7 +225,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   await until(async () => (await state()).changes?.[0]?.kind === 'rule-book');
   const told = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await told(/Migrate create_client Ada why Migrate create_client$/);
-  await told(/Observe everything else not named –$/);
+  await told(/Send everything else to V1 not named –$/);
   await told(/Rule book refused the gateway .*nonsense/);
   expect(await barriers(page)).toEqual([]);
   await page.getByRole('link', { name: 'Overview' }).click();
@@ -572,7 +572,7 @@ test('the command line alone, with three replicas: one list of changes, and each
   await run('rollout', 'observe', '--why', 'a quiet night', '--admin', a.adminOrigin);
   for (const { adminOrigin } of [b, c])
     await until(async () =>
-      /change \S+ Observe everything, by .+, at .+: a quiet night/.test(
+      /change \S+ Send everything to V1, by .+, at .+: a quiet night/.test(
         await run('rollout', '--admin', adminOrigin),
       ),
     );
