@@ -63,6 +63,16 @@ export interface ExampleOperation {
   readonly v1: string;
 }
 
+/** What the descriptions still say against the rule book of a draft whose questions are answered. */
+export interface DraftRemainder {
+  /** The gaps that `check` counts between the descriptions. */
+  readonly gaps: number;
+  /** The first lines of what it says about them. */
+  readonly lines: readonly string[];
+  /** The example requests that V2's description refuses once they are migrated, with what it says. */
+  readonly refused: readonly { readonly operation: string; readonly faults: readonly string[] }[];
+}
+
 /** A draft while its questions are answered. */
 export interface DraftView {
   /** The folder that saving writes to. */
@@ -71,6 +81,8 @@ export interface DraftView {
   /** The question that was asked for, or else the first one without an answer; absent once all are answered. */
   readonly current?: AskedQuestion;
   readonly examples: readonly ExampleOperation[];
+  /** Absent while a question is open. */
+  readonly remainder?: DraftRemainder;
 }
 
 /** An answer: for each part of the question the key of one; without `chosen`, the question is open again. */

@@ -73,6 +73,24 @@ export class DescribedService {
     return [...missing, ...this.bodyFaults(operation, body)];
   }
 
+  /** Sentences about query parameters that V2 does not describe: most services ignore those, so that they are no reason to refuse. */
+  unknownQueries(method: string, target: string): readonly string[] {
+    const operation = this.operationOf(method, target);
+    if (operation === undefined) return [];
+    const described = new Set(
+      parametersOf(operation, this.components.description).flatMap((parameter) =>
+        memberOf(parameter, 'in') === 'query' ? [memberOf(parameter, 'name')] : [],
+      ),
+    );
+    // A list or an object is sent as filter[state]=open.
+    const isDescribed = (name: string): boolean =>
+      described.has(name) || described.has(name.replace(/\[.*$/s, '')) || described.has(`${name}[]`);
+    const names = [...new Set(new URLSearchParams(target.split('?')[1] ?? '').keys())];
+    return names
+      .filter((name) => !isDescribed(name))
+      .map((name) => `V2 does not describe the query parameter ${name}.`);
+  }
+
   private bodyFaults({ method, path, rest }: DescribedOperation, body: string): readonly string[] {
     try {
       const faults =

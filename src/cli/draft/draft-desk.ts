@@ -4,6 +4,7 @@ import type {
   AskedQuestion,
   DraftDesk,
   DraftFault,
+  DraftRemainder,
   DraftView,
   ExampleRun,
   ListedQuestion,
@@ -11,6 +12,7 @@ import type {
   SavedDraft,
   ShownMigration,
 } from '../../inspector/draft-desk.ts';
+import { createMigration } from '../../library/capture-gateway.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { Components } from '../../openapi/components.ts';
 import { operationsBelow, templateOf } from '../../openapi/description.ts';
@@ -32,9 +34,10 @@ import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { templateShape } from '../../rules/rule.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
+import { coverageOf, printCoverage } from './coverage.ts';
 import { exampleRequest } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
-import { draftFiles, type DraftPlace, nextCommands, writeFiles } from './init.ts';
+import { draftFiles, type DraftPlace, nextCommands, program, writeFiles } from './init.ts';
 import type { SampleRequest } from './samples.ts';
 import { messageText, requestText, shownMigration } from './shown-migration.ts';
 
@@ -49,6 +52,9 @@ export interface DeskParts extends DraftPlace {
   /** Where V1 clients connect. */
   readonly gatewayOrigin: () => string;
 }
+
+/** Lines of what is left that a person reads at the end: `check` has them all. */
+const MAX_LINES = 12;
 
 /** Operations on which an answer is tried until it changes something. */
 const MAX_TRIED = 6;
@@ -67,6 +73,8 @@ export class Desk implements DraftDesk {
   private ruleBook: RuleBook;
   private work: Promise<unknown> = Promise.resolve();
   private known: Described;
+  /** What is left, for the rule book that it was found for. */
+  private left: { readonly ruleBook: RuleBook; readonly remainder: DraftRemainder } | undefined;
 
   constructor(parts: DeskParts, proposed: ProposedRuleBook, ruleBook: RuleBook) {
     this.parts = parts;
@@ -97,7 +105,41 @@ export class Desk implements DraftDesk {
       questions: listed,
       ...(current && { current: await this.asked(current) }),
       examples,
+      ...(open === undefined && { remainder: this.remainder() }),
     };
+  }
+
+  /** What `check` would say of the rule book, and which examples V2's description refuses. */
+  private remainder(): DraftRemainder {
+    const { ruleBook } = this;
+    if (this.left?.ruleBook === ruleBook) return this.left.remainder;
+    const { v1, v2, wishes } = this.parts;
+    const text = printRuleBook(answeredDraft(this.proposed, this.answers));
+    const { isWanted } = wishes;
+    const coverage = coverageOf({ ruleBook, text, v1, v2, ...(isWanted && { isWanted }) });
+    // The file is not written yet, so that a line of it says nothing.
+    const gaps = coverage.gaps.map(({ kind, operation, text: sentence }) => ({
+      kind,
+      operation,
+      text: sentence,
+    }));
+    const [, ...lines] = printCoverage({ ...coverage, gaps }, '')
+      .trimEnd()
+      .split('\n');
+    const more = lines.length - MAX_LINES;
+    const migration = createMigration(ruleBook);
+    const refused = this.proposed.operations.flatMap((operation) => {
+      const example = this.exampleOf(operation);
+      const faults = example === undefined ? [] : shownMigration(migration, example, this.service).faults;
+      return faults.length === 0 ? [] : [{ operation: operation.id, faults }];
+    });
+    const remainder = {
+      gaps: gaps.length,
+      lines: more > 0 ? [...lines.slice(0, MAX_LINES), `  and ${more} more lines`] : lines,
+      refused,
+    };
+    this.left = { ruleBook, remainder };
+    return remainder;
   }
 
   answer({ question: id, chosen, value }: AnswerCommand): Promise<DraftFault | undefined> {
@@ -138,7 +180,10 @@ export class Desk implements DraftDesk {
       v2: parts.v2Source,
       ...(parts.only && { only: parts.only }),
     });
-    return { files: files.map(([path]) => path), next };
+    return {
+      files: files.map(([path]) => path),
+      next: next.map((line) => line.replace(/^capture-gateway/, () => program())),
+    };
   }
 
   /** All questions: those about operations that are answered, and those of the draft that follows from them. */
@@ -227,7 +272,7 @@ export class Desk implements DraftDesk {
       const faults = reading.faults.map(({ message }) => message);
       return { request: 'The rule book cannot have this answer.', faults, response: '' };
     }
-    return shownMigration(reading.ruleBook, example, this.service);
+    return shownMigration(createMigration(reading.ruleBook), example, this.service);
   }
 
   /** The draft that asks these questions: answered ones about operations are those of the first draft. */

@@ -263,10 +263,12 @@ ${texts.join('\n\n')}
 
 /** How to write `capture-gateway` if no program of that name is on the path; else empty. */
 export function spelling(): string {
-  const program = import.meta.url.endsWith('.ts')
-    ? 'npm run -s gateway --'
-    : process.env['npm_command'] === 'exec'
-      ? 'npx capture-gateway'
-      : undefined;
-  return program === undefined ? '' : `Here, write "${program}" for capture-gateway.\n`;
+  const own = program();
+  return own === 'capture-gateway' ? '' : `Here, write "${own}" for capture-gateway.\n`;
+}
+
+/** What starts this program again, as a person writes it. */
+export function program(): string {
+  if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
+  return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';
 }

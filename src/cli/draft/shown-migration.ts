@@ -1,7 +1,6 @@
-import { createMigration } from '../../library/capture-gateway.ts';
 import type { ShownMigration } from '../../inspector/draft-desk.ts';
+import type { Migration } from '../../library/migration.ts';
 import { printJsonText, readJsonText } from '../../openapi/description.ts';
-import type { RuleBook } from '../../rules/rule-book.ts';
 import { exampleResponse } from './described-examples.ts';
 import type { DescribedService } from './described-service.ts';
 import type { SampleRequest } from './samples.ts';
@@ -45,11 +44,10 @@ function laidOut(body: string): string {
 
 /** What a rule book makes of a request, and of the response that V2's description shows. */
 export function shownMigration(
-  ruleBook: RuleBook,
+  migration: Migration,
   { method, target, headers, body }: SampleRequest,
   service: DescribedService,
 ): ShownMigration {
-  const migration = createMigration(ruleBook);
   const sent = migration.request(method, target, headers, body);
   if (sent.verdict === 'passed') return { request: 'not a request of V1', faults: [], response: '' };
   if (sent.verdict === 'refused') {
@@ -59,12 +57,13 @@ export function shownMigration(
   const text = sent.body === null ? '' : decoder.decode(sent.body);
   const request = messageText(`${sent.method} ${sent.target}`, sent.headers, text);
   const fields = new Map(sent.headers.map(([name, value]) => [name.toLowerCase(), value]));
-  const faults = service.faultsOf({
+  const against = service.faultsOf({
     method: sent.method,
     target: sent.target,
     field: (name) => fields.get(name),
     body: text,
   });
+  const faults = [...against, ...service.unknownQueries(sent.method, sent.target)];
   const operation = service.operationOf(sent.method, sent.target);
   if (operation === undefined) return { request, faults, response: '' };
   const shown = exampleResponse(operation, service.components);

@@ -112,7 +112,7 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
     const text =
       word === undefined
         ? `V2 does not describe ${first?.method} ${first?.template}. Where is it?`
-        : `Is ${word.from} ${word.to} in V2?`;
+        : `Is "${word.from}" called "${word.to}" in V2?`;
     return {
       id: `operation ${key}`,
       about: 'operation',

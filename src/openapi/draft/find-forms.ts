@@ -158,7 +158,7 @@ function refusalKeys(
     {
       key: 'refusals',
       lines: ['refusals:', ...type, `  body: ${body}`],
-      question: "is this an error of V1, as the gateway's own are to be?",
+      question: "should the gateway's own errors have this form, which is that of V1's?",
     },
   ];
 }

@@ -86,7 +86,7 @@ const partsOf = ({ current }: DraftView): NonNullable<DraftView['current']>['par
 test('asks first where operations are, and asks no more what follows from the answer', async () => {
   const { desk, published } = await openDesk();
   const first = await desk.view();
-  expect(first.current).toMatchObject({ about: 'operation', text: 'Is bills invoices in V2?' });
+  expect(first.current).toMatchObject({ about: 'operation', text: 'Is "bills" called "invoices" in V2?' });
   expect(first.examples.map(({ id }) => id)).toContain('createBill');
   const [part] = partsOf(first);
   expect(part?.answers.map(({ key }) => key)).toEqual(['yes', 'no']);
@@ -152,6 +152,23 @@ test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: 
   const outcome = await desk.answer(command((await desk.view()).current?.id ?? ''));
   expect(outcome?.fault).toMatch(fault);
   expect(published).toEqual([]);
+});
+
+test('says at the end what check would say of the rule book, and which examples V2 refuses', async () => {
+  const { desk, dir, answerAll } = await openDesk();
+  expect(await desk.view()).not.toHaveProperty('remainder');
+  // Each bill is an invoice, and nothing else is said.
+  await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
+  await answerAll((answers) => answers.at(-1)?.key ?? 'no');
+  const { remainder } = await desk.view();
+  await desk.save();
+  const descriptions = ['--v1', V1, '--v2', V2];
+  const { out } = await commandRun(['check', '--rules', join(dir, 'rules.yaml'), ...descriptions]);
+  expect(out).toContain(`leaves ${remainder?.gaps} gaps between the descriptions`);
+  expect(remainder?.lines[0]).toMatch(/^Required by V2 and never sent/);
+  expect(remainder?.lines).toHaveLength(13);
+  const bill = remainder?.refused.find(({ operation }) => operation === 'createBill');
+  expect(bill?.faults).toContain('V2 refuses the body: Member "amount_cents" is missing.');
 });
 
 describe('the saved folder', () => {

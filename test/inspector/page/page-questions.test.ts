@@ -15,9 +15,10 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   const running = command(['try', ...descriptions, '--dir', dir, ...addresses]);
   const [, address = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+\/\?view=rules)/);
   const { page, complaints } = await browser.open(address);
-  await page.getByRole('heading', { name: 'Is bills invoices in V2?' }).waitFor();
+  await page.getByRole('heading', { name: 'Is "bills" called "invoices" in V2?' }).waitFor();
   const effect = page.locator('.draft-effect');
   await effect.getByText('GET /api/v2/invoices?').waitFor();
+  await effect.getByRole('heading', { name: 'What “Yes” does to listBills' }).waitFor();
   await page.getByText('GET /bills → GET /invoices', { exact: true }).waitFor();
   // Where an operation goes is for a person to say: nothing is chosen, and there is nothing to confirm.
   expect(await page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
@@ -26,6 +27,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByLabel(/^Yes/).check();
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText(/^\d+ questions followed from that answer, and are not asked any more\.$/).waitFor();
   const heading = page.getByRole('heading', { name: 'amount is called amount_cents' });
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
@@ -43,7 +45,8 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await example.getByRole('button', { name: 'Send it' }).click();
   await example.getByText('"status": 422').waitFor();
   await page.getByRole('button', { name: `Save to ${dir}` }).click();
-  await page.getByText('capture-gateway check --rules').waitFor();
+  await page.getByText('npm run -s gateway -- check --rules').waitFor();
+  await page.getByText(/answered; all is written$/).waitFor();
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
   await example.getByRole('button', { name: 'Open the exchange' }).click();
   await page.waitForURL(/entry=/);

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
   AnswerEffect,
   AskedQuestion,
+  DraftRemainder,
   DraftView,
   ExampleOperation,
   ExampleRun,
@@ -22,6 +23,10 @@ type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
 export function Questions({ go, announce }: QuestionsProps): VNode {
   const { response, failure } = useAsked<DraftView>('draft');
   const [later, setLater] = useState<DraftView | undefined>(undefined);
+  const [followed, setFollowed] = useState(0);
+  const [given, setGiven] = useState(0);
+  // The number of answers that were given before the draft was saved.
+  const [written, setWritten] = useState<number | undefined>(undefined);
   const [fault, attempt] = useAttempt();
   const last = useRef<Promise<unknown>>(Promise.resolve());
   const view = later ?? response;
@@ -42,6 +47,8 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
   const answer = async (command: object): Promise<void> => {
     const next = await show(() => postJson<DraftView>('draft/answer', command));
     const left = next.questions.filter(({ isAnswered }) => !isAnswered).length;
+    setGiven((before) => before + 1);
+    setFollowed(Math.max(0, view.questions.length - next.questions.length));
     announce(left === 0 ? 'All questions are answered.' : `Answered: ${counted(left, 'question')} left.`);
   };
   const done = view.questions.filter(({ isAnswered }) => isAnswered).length;
@@ -49,9 +56,14 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
     <section class="card draft">
       <h3>
         Draft
-        <small>{`${done} of ${counted(view.questions.length, 'question')} answered; nothing is written yet`}</small>
+        <small>{`${done} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
       </h3>
       <progress value={done} max={view.questions.length} aria-label="Answered questions" />
+      {followed > 0 && (
+        <p class="draft-followed" role="status">
+          {`${counted(followed, 'question')} followed from that answer, and ${followed === 1 ? 'is' : 'are'} not asked any more.`}
+        </p>
+      )}
       <div class="draft-work">
         <ol class="draft-list" aria-label="Questions">
           {view.questions.map(({ id, text, isAnswered }) => (
@@ -70,7 +82,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
           ))}
         </ol>
         {view.current === undefined ? (
-          <p class="empty">Every question is answered. Try the examples, then save.</p>
+          <Remainder remainder={view.remainder} />
         ) : (
           <Question key={view.current.id} question={view.current} give={answer} />
         )}
@@ -80,9 +92,47 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
           {fault}
         </p>
       )}
-      <Save view={view} />
+      <Save view={view} onSaved={() => setWritten(given)} />
       <Examples key={view.folder} examples={view.examples} go={go} />
     </section>
+  );
+}
+
+/** Whether the folder has the answers that were given. */
+function writtenWords(given: number, written: number | undefined): string {
+  if (written === undefined) return 'nothing is written yet';
+  return given === written ? 'all is written' : 'the last answers are not written yet';
+}
+
+/** What is left when every question is answered: what `check` says, and the examples that V2's description refuses. */
+function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefined }): VNode {
+  const { gaps = 0, lines = [], refused = [] } = remainder ?? {};
+  if (gaps === 0 && refused.length === 0)
+    return (
+      <p class="empty">Every question is answered, and check finds no gap. Try the examples, then save.</p>
+    );
+  return (
+    <div class="draft-question">
+      <h4>Every question is answered, but the rule book is not finished</h4>
+      {gaps > 0 && (
+        <>
+          <p>{`check leaves ${counted(gaps, 'gap')} between the descriptions. Save, then write rules for them:`}</p>
+          <pre class="file" tabIndex={0} aria-label="Gaps">
+            {visibleText(lines.join('\n'))}
+          </pre>
+        </>
+      )}
+      {refused.length > 0 && (
+        <>
+          <p>{`V2’s description refuses ${counted(refused.length, 'example')}:`}</p>
+          <ul>
+            {refused.map(({ operation, faults }) => (
+              <li key={operation}>{visibleText(`${operation}: ${faults.join(' ')}`)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
   );
 }
 
@@ -111,8 +161,9 @@ function Question({
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
-  const shown =
-    taken[last]?.effect ?? parts[last]?.answers.find(({ effect }) => effect !== undefined)?.effect;
+  // Before one is chosen: what the first one that does something would do.
+  const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
+  const shown = taken[last]?.effect ?? proposed?.effect;
   return (
     <Form
       class="draft-question"
@@ -162,7 +213,11 @@ function Question({
         </p>
       )}
       {shown !== undefined && (
-        <Effect effect={shown} isNone={taken[last] !== undefined && taken[last].effect === undefined} />
+        <Effect
+          effect={shown}
+          what={taken[last] === undefined ? `“${proposed?.words ?? ''}”` : 'it'}
+          isNone={taken[last] !== undefined && taken[last].effect === undefined}
+        />
       )}
     </Form>
   );
@@ -203,15 +258,18 @@ const MAX_LINES = 12;
 /** The example request, what V2 gets of it without a rule and with the answer, and what the client gets. */
 function Effect({
   effect: { operation, v1, before, after },
+  what,
   isNone,
 }: {
+  /** Which answer does it. */
+  readonly what: string;
   readonly effect: AnswerEffect;
   readonly isNone: boolean;
 }): VNode {
   const now = isNone ? before : after;
   return (
     <div class="draft-effect" aria-live="polite">
-      <h5>{`What it does to ${operation}`}</h5>
+      <h5>{`What ${what} does to ${operation}`}</h5>
       <div class="pair">
         <Text title="A V1 client sends" text={v1} />
         <Text title="V2 gets" text={now.request} against={before.request} />
@@ -268,12 +326,19 @@ function withoutComma(line: string): string {
   return line.endsWith(',') ? line.slice(0, -1) : line;
 }
 
-function Save({ view: { folder, questions } }: { readonly view: DraftView }): VNode {
+function Save({
+  view: { folder, questions },
+  onSaved,
+}: {
+  readonly view: DraftView;
+  readonly onSaved: () => void;
+}): VNode {
   const [saved, setSaved] = useState<SavedDraft | undefined>(undefined);
   const [fault, attempt] = useAttempt();
   const save = async (): Promise<void> => {
     const isDone = await attempt(async () => setSaved(await postJson<SavedDraft>('draft/save', {})));
-    if (!isDone) setSaved(undefined);
+    if (isDone) onSaved();
+    else setSaved(undefined);
   };
   const left = questions.filter(({ isAnswered }) => !isAnswered).length;
   return (
