@@ -14,7 +14,6 @@ import type { WorkMemory } from '../json/tape.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import { type BodyLinks, type LinkRewriting, type RequestFacts, restoredLink } from '../rewrite/links.ts';
 import type { RewrittenHeaders } from '../rewrite/header-plan.ts';
-import type { ListPieces } from '../rewrite/list-pieces.ts';
 import {
   type EditRecord,
   joinedPatch,
@@ -22,7 +21,7 @@ import {
   type Rewrite,
   withoutValues,
 } from '../rewrite/records.ts';
-import type { ResponsePlan } from '../rewrite/response-plan.ts';
+import type { ResponsePieces, ResponsePlan } from '../rewrite/response-plan.ts';
 import type { ResponseRewrite, RewrittenResponse } from '../rewrite/response-rules.ts';
 import type { ResponseContext } from '../rewrite/response-rules.ts';
 import { type BodyStream, ResponseTexts, type StreamFindings } from '../rewrite/text-stream.ts';
@@ -200,11 +199,11 @@ export const FEW_VALUES: PatchValues = {
   ofTransform: (patch) => patch.map(({ op, path }) => ({ op, path })),
 };
 
-const NO_BYTES: Uint8Array = new Uint8Array();
-
 const NO_PATCH: readonly PatchOperation[] = [];
 
 const NO_BODY: BodyDecision = { action: 'forward', note: undefined };
+
+const NO_BYTES: Uint8Array = new Uint8Array();
 
 const UNREAD: RuledBody = { verdict: 'unchanged', body: NO_BYTES, records: [] };
 
@@ -595,8 +594,8 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     };
   }
 
-  /** Returns what rewrites a long list while it arrives; undefined where all of the response is needed. */
-  pieces(emit: (part: Uint8Array) => void): ListPieces | undefined {
+  /** Returns what rewrites a long response while it arrives; undefined where all of it is needed. */
+  pieces(emit: (part: Uint8Array) => void): ResponsePieces | undefined {
     return this.isMade ? undefined : this.plan.pieces(this.context, emit);
   }
 

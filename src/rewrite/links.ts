@@ -1,13 +1,8 @@
 import type { FieldNames } from '../http/header-list.ts';
 import { bareHost } from '../http/request-head.ts';
 import { type ApiPrefix, type Prefixes, valuesInQuery, withValueInQuery } from '../http/target.ts';
-import { applyEdits, type Edit } from '../json/edit.ts';
-import { JsonWalker } from '../json/document.ts';
-import { bytesOfText, stringText, textOfBytes } from '../json/names.ts';
-import { pointerOf } from '../json/pointer.ts';
 import type { Operation } from '../rules/rule-book.ts';
 import type { Moves } from './moves.ts';
-import { MOVED } from './records.ts';
 import type { QueryPlan } from './query-plan.ts';
 
 /** A V1 request, as far as its response depends on it. */
@@ -209,72 +204,18 @@ export interface BodyLinks {
   readonly places: LinkRewriting;
 }
 
-/** A link that was turned back, by the pointer of its member. */
-interface LinkRecord {
-  readonly change: typeof MOVED;
-  readonly rule: 'map';
-  readonly from: string;
-  readonly path: string;
-}
-
-/** The body of a response with its links turned back. */
-interface LinkedBody {
-  readonly body: Uint8Array;
-  /** Each with the pointer of its member, never with a value. */
-  readonly records: readonly LinkRecord[];
-  /** Number of links that were turned back but are not in `records`. */
-  readonly omitted: number;
-}
-
-/** Maximum values of a body whose links are looked for: a larger one is a file, and costs more than its links are worth. */
-const MAX_VALUES = 500_000;
-
 /**
- * Turns back each string of a JSON text that is, as a whole, an address in the origin's API: absolute with one of its hosts, or a
- * path that begins with its prefix. Relative references stay, because any other member of a body may look like one. Undefined if
- * there are none.
+ * Returns what turns back each string of a body that is, as a whole, an address in the origin's API: absolute with one of its hosts, or
+ * a path that begins with its prefix. Relative references stay, because any other member of a body may look like one.
  */
-export function restoreBodyLinks(
-  body: Uint8Array,
-  { request, places }: BodyLinks,
-  rules: LinkRules,
-  room: number,
-): LinkedBody | undefined {
+export function linkTurner({ request, places }: BodyLinks, rules: LinkRules): (text: string) => string {
   const within: LinkRewriting = {
     ...places,
     base: undefined,
     restore: (link) => restoredLink(request, rules, link),
   };
-  const edits: Edit[] = [];
-  const records: LinkRecord[] = [];
-  new JsonWalker(MAX_VALUES).walk(body, {
-    enter: ({ kind, start, end, path }) => {
-      if (kind !== 'string' || !mayBeLink(body, start)) return undefined;
-      const text = stringText(textOfBytes(body.subarray(start + 1, end - 1)));
-      const turned = isAddress(text) && mayLead(text, places, rules) ? rewrittenLink(text, within) : text;
-      if (turned === text) return undefined;
-      edits.push({ start, end, insert: bytesOfText(JSON.stringify(turned)) });
-      if (records.length < room) {
-        const at = pointerOf(path);
-        records.push({ change: MOVED, rule: 'map', from: at, path: at });
-      }
-      return undefined;
-    },
-  });
-  if (edits.length === 0) return undefined;
-  return { body: applyEdits(body, edits), records, omitted: edits.length - records.length };
+  return (text) => (isAddress(text) && mayLead(text, places, rules) ? rewrittenLink(text, within) : text);
 }
-
-/** True for a string that begins as an address does: with a slash, escaped or not, or as `http`. */
-function mayBeLink(body: Uint8Array, start: number): boolean {
-  const first = body[start + 1];
-  return first === SLASH || first === BACKSLASH || first === LOWER_H || first === UPPER_H;
-}
-
-const SLASH = 0x2f;
-const BACKSLASH = 0x5c;
-const LOWER_H = 0x68;
-const UPPER_H = 0x48;
 
 /** Where V2 has the root, any text that begins with a slash would be a link: only one to a path of the rule book is. */
 function mayLead(text: string, { prefix }: LinkRewriting, rules: LinkRules): boolean {

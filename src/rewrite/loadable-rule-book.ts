@@ -29,7 +29,7 @@ import {
   type Secrets,
   secretsOf,
 } from './header-plan.ts';
-import { type BodyLinks, restoreBodyLinks } from './links.ts';
+import { type BodyLinks, linkTurner } from './links.ts';
 import type { JsonPatchPlans } from './json-patch.ts';
 import { Moves } from './moves.ts';
 import type { MultipartRules, MultipartStream } from './multipart.ts';
@@ -123,9 +123,7 @@ export class LoadableRuleBook {
     this.rulesEvery = ruleBook.changes.some(({ on, request }) => on === 'every' && request.length > 0);
     this.responsePlans = compileResponsePlans(
       ruleBook,
-      ruleBook.followsBodyLinks
-        ? (body, links, room) => restoreBodyLinks(body, links, this, room)
-        : undefined,
+      ruleBook.followsBodyLinks ? (links) => linkTurner(links, this) : undefined,
     );
   }
 

@@ -21,11 +21,12 @@ import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
 import { compileErrors } from './errors.ts';
 import { compileResponseRule } from '../rules/kinds/kinds.ts';
-import type { BodyLinks, restoreBodyLinks } from './links.ts';
+import { LinkStream } from './link-stream.ts';
+import type { BodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
 import type { Records } from '../edits/records.ts';
 import type { PatchOperation } from './records.ts';
-import { MAX_RECORDS, Recorder, RESPONSE_RECORDS } from '../edits/recorder.ts';
+import { Recorder, RESPONSE_RECORDS } from '../edits/recorder.ts';
 import { isAbout, type ResponseRecord, type ResponseRewrite } from './response-rules.ts';
 import {
   applyRule,
@@ -67,9 +68,17 @@ interface PlanParts {
   readonly sources: readonly RuleSource[];
   /** Names on the path to the resource; undefined where nothing is undone. */
   readonly resource: Path | undefined;
-  readonly restoreLinks: RestoreBodyLinks | undefined;
+  readonly turnerOf: LinkTurnerOf | undefined;
   /** Levels of nesting that a response may have. */
   readonly depth: number;
+}
+
+/** What rewrites a long response in pieces. */
+export interface ResponsePieces {
+  /** The list whose elements the rules are about; undefined where no rule applies. */
+  readonly list: ListPieces | undefined;
+  /** Gets what the list has made, or the response itself; undefined where links stay as they are. */
+  readonly links: LinkStream | undefined;
 }
 
 /** All response rules of one operation, compiled so that a response is read only once. */
@@ -79,7 +88,7 @@ export class ResponsePlan {
   /** Those for a response that is an array; any other rule names a member of an object. */
   private readonly listRules: readonly CompiledResponseRule[];
   /** Turns links back after the rules; undefined where links stay as they are. */
-  private readonly restoreLinks: RestoreBodyLinks | undefined;
+  private readonly turnerOf: LinkTurnerOf | undefined;
   /** A status is a number of three digits, so that this stays small. */
   private readonly byStatus = new Map<number, readonly CompiledResponseRule[]>();
   /** The same: the path to the list that all rules are about. */
@@ -96,8 +105,8 @@ export class ResponsePlan {
   /** The ids on the path to the resource; undefined where nothing is undone. */
   private readonly resource: readonly number[] | undefined;
 
-  constructor({ sources, resource, restoreLinks, depth }: PlanParts) {
-    this.restoreLinks = restoreLinks;
+  constructor({ sources, resource, turnerOf, depth }: PlanParts) {
+    this.turnerOf = turnerOf;
     this.rules = sources.flatMap((compileWith) => compileWith(this.names));
     this.listRules = this.rules.filter(isOfList);
     this.hasLookups = this.rules.some((rule) => rule.looksUp);
@@ -115,7 +124,7 @@ export class ResponsePlan {
 
   /** True if no rule applies to any response to the operation. */
   get isEmpty(): boolean {
-    return this.rules.length === 0 && this.restoreLinks === undefined;
+    return this.rules.length === 0 && this.turnerOf === undefined;
   }
 
   /** Ids of the changes whose rules it applies. */
@@ -125,7 +134,7 @@ export class ResponsePlan {
 
   /** True if a rule applies to responses with this status; `deprecated` says whether the request used deprecated attributes. */
   appliesTo(status: number, deprecated: boolean): boolean {
-    if (this.restoreLinks !== undefined) return true;
+    if (this.turnerOf !== undefined) return true;
     const applied = this.rulesFor(status);
     return deprecated ? applied.length > 0 : applied.some(({ readsDeprecated }) => readsDeprecated !== true);
   }
@@ -142,17 +151,21 @@ export class ResponsePlan {
   rewrite(body: Uint8Array, context: ResponseContext, memory?: WorkMemory): ResponseRewrite {
     const outcome = this.rewriteWithin(body, context, memory);
     if (body.length > LARGE_BYTES) this.scanner.tape.clear();
-    const { restoreLinks } = this;
-    return restoreLinks === undefined || context.links === undefined
-      ? outcome
-      : withLinks(outcome, context.links, restoreLinks);
+    const turn = this.turnerFor(context);
+    return turn === undefined ? outcome : withLinks(outcome, turn);
   }
 
   /**
-   * Returns a rewriter for a response with a list in it that works while it arrives, in pieces that take little memory; undefined
-   * if rules concern more than the elements of one list.
+   * Returns what rewrites a response while it arrives, in pieces that take little memory; undefined if rules concern more than the
+   * elements of one list. Links are turned back wherever they stand.
    */
-  pieces(
+  pieces(context: ResponseContext, emit: (part: Uint8Array) => void): ResponsePieces | undefined {
+    const [list, turn] = [this.listPieces(context, emit), this.turnerFor(context)];
+    const isPossible = list !== undefined || (turn && this.rulesFor(context.status).length === 0);
+    return isPossible ? { list, links: turn && new LinkStream(turn) } : undefined;
+  }
+
+  private listPieces(
     context: ResponseContext,
     emit: (part: Uint8Array) => void,
     outside?: (part: Uint8Array) => void,
@@ -167,6 +180,10 @@ export class ResponsePlan {
       return this.rewriteWhole(piece, context, again);
     };
     return new ListPieces(path, rewrite, emit, outside);
+  }
+
+  private turnerFor({ links }: ResponseContext): ReturnType<LinkTurnerOf> | undefined {
+    return links === undefined ? undefined : this.turnerOf?.(links);
   }
 
   private rewriteWithin(
@@ -186,7 +203,7 @@ export class ResponsePlan {
   ): ResponseRewrite | undefined {
     const outside: Uint8Array[] = [];
     const out = new Output(body.length, memory);
-    const pieces = this.pieces(
+    const pieces = this.listPieces(
       context,
       (part) => out.add(part),
       (part) => outside.push(part),
@@ -205,8 +222,7 @@ export class ResponsePlan {
   }
 
   /** The ids on the path to the list whose elements all rules are about that apply; undefined where there is no such list. */
-  private listFor({ status, deprecated, links }: ResponseContext): readonly number[] | undefined {
-    if (links !== undefined && this.restoreLinks !== undefined) return undefined;
+  private listFor({ status, deprecated }: ResponseContext): readonly number[] | undefined {
     const applied = this.rulesFor(status);
     const rules = applied.filter(({ readsDeprecated }) => readsDeprecated !== true);
     if (deprecated.length > 0 && rules.length < applied.length) return undefined;
@@ -443,33 +459,27 @@ function hasResource(draft: Draft, path: readonly number[]): boolean {
   return true;
 }
 
-/** Turns links in a body back, and records so many of them; undefined where there are none. */
-type RestoreBodyLinks = (
-  body: Uint8Array,
-  links: BodyLinks,
-  room: number,
-) => ReturnType<typeof restoreBodyLinks>;
+/** Returns what turns the text of a link of a response back, and leaves any other text as it is. */
+type LinkTurnerOf = (links: BodyLinks) => (text: string) => string;
 
-/** A response whose links were turned back as well; a patch would have values. */
-function withLinks(
-  outcome: ResponseRewrite,
-  links: BodyLinks,
-  restoreLinks: RestoreBodyLinks,
-): ResponseRewrite {
+/** A response whose links were turned back as well; a patch would have values. One that rules could not be applied to stays V2's. */
+function withLinks(outcome: ResponseRewrite, turn: (text: string) => string): ResponseRewrite {
+  if (outcome.verdict === 'unchanged' && (outcome.note ?? NO_RESOURCE) !== NO_RESOURCE) return outcome;
   const known = outcome.verdict === 'rewritten' ? outcome : { records: [], omitted: 0 };
-  const linked = restoreLinks(outcome.body, links, MAX_RECORDS - known.records.length);
-  if (linked === undefined) return outcome;
-  const { body, records, omitted } = linked;
+  const links = new LinkStream(turn);
+  const body = links.push(outcome.body);
+  if (links.count === 0) return outcome;
   return {
     verdict: 'rewritten',
     body,
     edits: [],
-    records: [...known.records, ...records],
-    omitted: known.omitted + omitted,
-    patch: [],
+    ...links.toldWith({ records: known.records, omitted: known.omitted, patch: [] }),
     ...(outcome.asked === undefined ? {} : { asked: outcome.asked }),
   };
 }
+
+/** The only note of a body to which rules could be applied. */
+const NO_RESOURCE = 'response-no-resource';
 
 /** The response plans of a rule book. */
 export interface ResponsePlans {
@@ -481,7 +491,7 @@ export interface ResponsePlans {
  * Compiles the response rules of `book`, each plan on first use. A change `on: every` applies to the responses to any POST or
  * PATCH; its `inverse` applies to all responses, and errors of reads get the names of the operations that write the resource.
  */
-export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyLinks): ResponsePlans {
+export function compileResponsePlans(book: RuleBook, turnerOf?: LinkTurnerOf): ResponsePlans {
   const changes = new ChangeIndex(book.changes);
   const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const unnamed = inverse.of(undefined);
@@ -494,7 +504,7 @@ export function compileResponsePlans(book: RuleBook, restoreLinks?: RestoreBodyL
     new ResponsePlan({
       sources: sourcesOf(applied, inverted, book.errors),
       resource: inverted.length > 0 ? resource : undefined,
-      restoreLinks,
+      turnerOf,
       depth: book.limits.depth,
     });
   let other: ResponsePlan | undefined;

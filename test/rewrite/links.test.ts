@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { type BodyLinks, restoreBodyLinks } from '../../src/rewrite/links.ts';
+import { LinkStream } from '../../src/rewrite/link-stream.ts';
+import { type BodyLinks, linkTurner } from '../../src/rewrite/links.ts';
 import { readDestination } from '../../src/rules/move.ts';
+import { responseRule } from '../support/response-plan-of.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { words } from '../support/rows.ts';
 
@@ -24,15 +27,22 @@ const LINKS: BodyLinks = {
   },
 };
 
-function turned(
-  text: string,
-  room = 64,
-): { readonly text: string; readonly at: readonly string[]; readonly omitted: number } {
-  const linked = restoreBodyLinks(new TextEncoder().encode(text), LINKS, new CompiledRuleBook(BOOK), room);
+function turned(text: string): {
+  readonly text: string;
+  readonly at: readonly string[];
+  readonly omitted: number;
+} {
+  return turnedIn([new TextEncoder().encode(text)]);
+}
+
+/** The links of a text that arrives in these parts. */
+function turnedIn(parts: readonly Uint8Array[]): ReturnType<typeof turned> {
+  const links = new LinkStream(linkTurner(LINKS, new CompiledRuleBook(BOOK)));
+  const out = [...parts.map((part) => links.push(part)), links.end()];
   return {
-    text: linked === undefined ? text : new TextDecoder().decode(linked.body),
-    at: linked?.records.map(({ from }) => from) ?? [],
-    omitted: linked?.omitted ?? 0,
+    text: Buffer.concat(out).toString(),
+    at: links.records.map(({ from = '' }) => from),
+    omitted: links.count - links.records.length,
   };
 }
 
@@ -57,17 +67,82 @@ test.each([
   '"https://v2.example@evil.test/api/v2/x"',
   '{"/api/v2/x":1}',
   '"\\ud800"',
-  'no JSON "/api/v2/x"',
+  '"/api/v2/x',
+  `"/api/v2/${'x'.repeat(17_000)}"`,
   '',
 ])('%s stays', (text) => {
   expect(turned(text)).toEqual({ text, at: [], omitted: 0 });
 });
 
-test('every link is turned back, and as many are recorded as there is room for', () => {
+const link = fc.constantFrom(
+  '/api/v2/x',
+  'http://v2.example/api/v2/invoices/inv_7',
+  '/other',
+  'h"\\',
+  '',
+  'é\u0000',
+);
+const name = fc.constantFrom('/api/v2/x', 'a', 'b/~', 'é"', '');
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    link,
+    fc.constantFrom(1, null, true),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+const spelled = fc
+  .tuple(json, fc.constantFrom(0, 1), fc.boolean())
+  .map(([value, indent, isEscaped]) =>
+    JSON.stringify(value, null, indent).replaceAll('/', isEscaped ? '\\/' : '/'),
+  );
+
+test('a link is turned wherever the text is cut, and its pointer names its place', () => {
+  fc.assert(
+    fc.property(spelled, fc.array(fc.nat(), { maxLength: 6 }), (text, places) => {
+      const bytes = Buffer.from(text);
+      const cuts = [
+        0,
+        ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b),
+        bytes.length,
+      ];
+      const whole = turned(text);
+      expect(turnedIn(cuts.slice(1).map((end, at) => bytes.subarray(cuts[at], end)))).toEqual(whole);
+      const [before, after]: unknown[] = [JSON.parse(text), JSON.parse(whole.text)];
+      expect(after).toEqual(inV1(before));
+      for (const pointer of whole.at)
+        expect(String(valueAt(before, pointer))).toMatch(/^(?:http:\/\/v2\.example)?\/api\/v2\//);
+    }),
+  );
+});
+
+function inV1(value: unknown): unknown {
+  if (typeof value === 'string') return JSON.parse(turned(JSON.stringify(value)).text);
+  if (Array.isArray(value)) return value.map(inV1);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inV1(member)]));
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  let at = value;
+  for (const token of pointer.split('/').slice(1))
+    at = Object.getOwnPropertyDescriptor(at, token.replaceAll('~1', '/').replaceAll('~0', '~'))?.value;
+  return at;
+}
+
+test('a string that is too long for a link goes on as it comes, wherever an escape is cut', () => {
+  const long = `"h${'\\\\'.repeat(9000)}\\"/api/v2/x"`;
+  const bytes = Buffer.from(`[${long},"/api/v2/x"]`);
+  for (const cut of [17_000, 17_001, 18_001, 18_002, 18_003, 18_004, 18_005, 18_006])
+    expect(turnedIn([bytes.subarray(0, cut), bytes.subarray(cut)]).text).toBe(`[${long},"/api/v1/x"]`);
+});
+
+test('every link is turned back, and 64 are recorded', () => {
   const list = (link: string): string => JSON.stringify(Array.from({ length: 100 }, () => link));
-  const { text, at, omitted } = turned(list('/api/v2/x'), 3);
+  const { text, at, omitted } = turned(list('/api/v2/x'));
   expect(text).toBe(list('/api/v1/x'));
-  expect([at, omitted]).toEqual([['/0', '/1', '/2'], 97]);
+  expect([at.length, at.at(-1), omitted]).toEqual([64, '/63', 36]);
 });
 
 test.each([
@@ -80,4 +155,28 @@ test.each([
   const body = new TextEncoder().encode('{"self":"http://v2.example/api/v2/invoices/inv_7"}');
   const outcome = plan.rewrite(body, rules.responseContext(200, [], LINKS));
   expect(JSON.parse(new TextDecoder().decode(outcome.body))).toEqual({ self: expected });
+});
+
+test.each([
+  ['no JSON', 'no JSON "/api/v2/x"', undefined],
+  ['no room for the rules', `[${'{"a":1},'.repeat(40_000)}"/api/v2/x"]`, { take: () => false }],
+])('a body to which rules cannot be applied keeps its links: %s', (_why, text, memory) => {
+  const change = {
+    id: 'a',
+    summary: 's',
+    on: ['read_bill'],
+    request: [],
+    response: [responseRule('rename *.a to b')],
+    policies: {},
+    assumed: false,
+  };
+  const rules = new CompiledRuleBook({ ...BOOK, changes: [change] });
+  const body = new TextEncoder().encode(text);
+  const context = rules.responseContext(200, [], LINKS);
+  const {
+    verdict,
+    body: kept,
+    ...more
+  } = rules.responsePlan(OPERATION, 'GET').rewrite(body, context, memory);
+  expect([verdict, kept === body, Object.keys(more)]).toEqual(['unchanged', true, ['note']]);
 });

@@ -52,7 +52,7 @@ function byPieces(parts: readonly Uint8Array[]): {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const pieces = responsePlanOf(RULES).pieces(OK, (part) => {
     text += decoder.decode(part, { stream: true });
-  });
+  })?.list;
   for (const part of parts) pieces?.push(part);
   return { text, note: pieces?.end().note };
 }
@@ -130,7 +130,7 @@ test('a list deep in a response is found by its whole path, and by no other with
   const decoder = new TextDecoder();
   const pieces = responsePlanOf([responseRule('rename of.items.*.a to b')]).pieces(OK, (part) => {
     text += decoder.decode(part, { stream: true });
-  });
+  })?.list;
   pieces?.push(bytesOf(around(list)));
   expect(pieces?.end()).toMatchObject({ omitted: 0, note: undefined });
   expect(text).toBe(around(list.replaceAll('"a"', '"b"')));

@@ -8,7 +8,8 @@ import { openWebDecoder, type StreamDecoder } from '../../migrate/decode-web-bod
 import { bufferFull } from '../../migrate/failure.ts';
 import { KeptBody, NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
 import { type ResponseOutcome, type ResponseStep, textsOutcome } from '../../migrate/migration.ts';
-import type { ListPieces } from '../../rewrite/list-pieces.ts';
+import type { ListOutcome } from '../../rewrite/list-pieces.ts';
+import type { ResponsePieces } from '../../rewrite/response-plan.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import type { UpstreamFault, UpstreamReceiver } from '../upstream.ts';
@@ -222,12 +223,12 @@ export class Intake implements UpstreamReceiver {
     if (body.length > 0) this.exchange.data(body, isLast);
   }
 
-  /** Reads a long list by its elements; undefined where rules need the whole response. */
+  /** Reads a long response by the elements of its list, or for its links alone; undefined where rules need the whole response. */
   openPieces(head: ResponseHead, isCoded: boolean, reason: NotWhole): Pieces | undefined {
     const opened: { pieces?: Pieces } = {};
-    const list = this.exchange.response?.pieces((part) => opened.pieces?.emit(part));
-    if (list === undefined) return undefined;
-    opened.pieces = new Pieces(this, head, list, isCoded, reason);
+    const work = this.exchange.response?.pieces((part) => opened.pieces?.emit(part));
+    if (work === undefined) return undefined;
+    opened.pieces = new Pieces(this, head, work, isCoded, reason);
     this.way = opened.pieces;
     return opened.pieces;
   }
@@ -491,18 +492,21 @@ function isWithoutMemory(outcome: ResponseOutcome): boolean {
   return outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full';
 }
 
+/** Those of a response without a list. */
+const NO_EDITS: ListOutcome = { records: [], omitted: 0, patch: [], note: undefined };
+
 /** Bytes of a response by pieces that are not counted: those of a usual piece. */
 const UNCOUNTED_BYTES = 128 * 1024;
 
 /** Bytes before a list, of which more are not waited for. */
 const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 
-/** Rewrites the elements of a long list while they arrive; forwards a response without a list as V2 sent it. */
+/** Rewrites the elements of a long list, and links, while they arrive; forwards a response without the list of its rules as V2 sent it. */
 class Pieces implements Way {
   readonly borrowsParts = true;
   private readonly intake: Intake;
   private readonly own: ResponseHead;
-  private readonly list: ListPieces;
+  private readonly work: ResponsePieces;
   /** Why it is not collected. */
   private readonly reason: NotWhole;
   /** Bytes to send behind the head, which waits for the first piece; undefined once the head is sent. */
@@ -512,10 +516,10 @@ class Pieces implements Way {
   /** Bytes reserved for a piece whose rest has not arrived. */
   private reserved = UNCOUNTED_BYTES;
 
-  constructor(intake: Intake, head: ResponseHead, list: ListPieces, isCoded: boolean, reason: NotWhole) {
+  constructor(intake: Intake, head: ResponseHead, work: ResponsePieces, isCoded: boolean, reason: NotWhole) {
     this.intake = intake;
     this.own = head;
-    this.list = list;
+    this.work = work;
     this.reason = reason;
     this.received = isCoded ? [] : undefined;
   }
@@ -526,6 +530,11 @@ class Pieces implements Way {
 
   /** Takes what the list has made of its parts. */
   emit(part: Uint8Array): void {
+    this.pass(this.work.links?.push(part) ?? part);
+  }
+
+  private pass(part: Uint8Array): void {
+    if (part.length === 0) return;
     if (this.waiting === undefined) this.intake.exchange.data(part);
     else this.waiting.push(part);
   }
@@ -546,33 +555,39 @@ class Pieces implements Way {
   }
 
   data(part: Uint8Array): void {
-    const { intake, list, waiting } = this;
-    list.push(part);
-    const held = list.held + byteLength(this.received);
-    if (list.held > Math.max(intake.limit, UNCOUNTED_BYTES)) this.giveUp('response-too-large');
+    const { intake, waiting } = this;
+    const { list } = this.work;
+    if (list === undefined) this.emit(part.slice());
+    else list.push(part);
+    const heldByList = list?.held ?? 0;
+    const held = heldByList + byteLength(this.received);
+    if (heldByList > Math.max(intake.limit, UNCOUNTED_BYTES)) this.giveUp('response-too-large');
     else if (held > this.reserved) {
       if (intake.exchange.memory.reserve(held - this.reserved)) this.reserved = held;
       else this.giveUp('response-buffer-full');
     }
     if (waiting === undefined || this.waiting === undefined) return;
-    if (list.pieces > 0) this.sendWaiting();
+    if (list === undefined || list.pieces > 0) this.sendWaiting();
     else if (list.lists === 0 && byteLength(waiting) > MAX_BYTES_BEFORE_LIST) this.giveUp(this.reason);
   }
 
   end(): void {
-    if (this.list.lists === 0 && this.isPassedAsReceived(this.reason)) return;
+    if (this.work.list?.lists === 0 && this.isPassedAsReceived(this.reason)) return;
     this.breakOff();
     this.intake.exchange.end([]);
   }
 
   breakOff(): void {
-    const { intake, list, reason } = this;
-    const { note, ...edits } = list.end();
+    const { intake, reason } = this;
+    const { list, links } = this.work;
+    const ended = list?.end() ?? NO_EDITS;
+    if (links !== undefined) this.pass(links.end());
+    const { note, ...edits } = links?.toldWith(ended) ?? ended;
     this.sendWaiting();
     intake.goOn(undefined);
     if (edits.records.length > 0)
       intake.exchange.noteResponseOutcome({ verdict: 'rewritten', body: NO_BYTES, ...edits });
-    const why = note ?? (list.lists === 0 ? reason : undefined);
+    const why = note ?? (list?.lists === 0 ? reason : undefined);
     if (why !== undefined) intake.exchange.noteResponse(why);
   }
 
@@ -590,7 +605,7 @@ class Pieces implements Way {
     if (this.waiting !== undefined && note === 'response-buffer-full' && intake.refuse()) {
       this.waiting = undefined;
     } else if (!this.isPassedAsReceived(note)) {
-      this.list.giveUp(note);
+      this.work.list?.giveUp(note);
       this.sendWaiting();
     }
   }

@@ -598,6 +598,34 @@ describe('a list that there is no room for, or that is longer than limits.respon
     expect(gateway.surprises).toEqual([]);
   });
 
+  const linked = (element: string, version: string): string =>
+    `{"self":"/api/${version}/a","data":[${Array.from({ length: 5000 }, () => element.replace('{', `{"next":"http://HOST/api/${version}/b",`)).join(',')}],"links":{"more":"/api/${version}/c"}}`;
+  const noRule = 'GET /api/v1/images HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n';
+
+  test.each([
+    ['the rules concern its elements', get, chunkedText, 10_000],
+    ['the rules concern its elements, in a content coding', get, inGzip, 10_000],
+    ['no rule concerns it', noRule, chunkedText, 0],
+    ['no rule concerns it, in a content coding', noRule, inGzip, 0],
+  ])('has its links turned as well: %s', async (_what, request, response, edits) => {
+    const { ruleBook } = await compiledShippedRuleBook();
+    const limits = { ...ruleBook.limits, response: 300_000 };
+    const sent = linked(one, 'v2').replaceAll('HOST', 'gw');
+    const { gateway, send } = await served(response(sent), {
+      ruleBook: { ...ruleBook, followsBodyLinks: true, limits },
+    });
+    const { text } = await send(request);
+    const body = bodyOf(text);
+    const isChunked = /\r\ntransfer-encoding: chunked\r\n/i.test(text);
+    const expected = linked(edits > 0 ? inV1 : one, 'v1').replaceAll('HOST', 'gw');
+    expect((isChunked ? unchunked(body) : body) === expected).toBe(true);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: edits + 5002 - 64 });
+    expect(entry.responseNote).toBeUndefined();
+    await until(() => gateway.gateway.budget.held === 0);
+    expect(gateway.surprises).toEqual([]);
+  });
+
   test.each([
     ['before anything was sent', `{"x":"","y":1${' '.repeat(40_000)}`, 200, 'response-undecodable'],
     ['behind the first pieces', listOf(one), 200, undefined],

@@ -1,0 +1,144 @@
+import { concatBytes } from '../http/byte-collector.ts';
+import { MAX_RECORDS } from '../edits/recorder.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { decodeString, NO_BYTES, printString } from '../json/names.ts';
+import { pointerOf } from '../json/pointer.ts';
+import { stringEnd } from '../json/scanner.ts';
+import { MOVED } from './records.ts';
+import type { ResponseRecord, RewrittenResponse } from './response-rules.ts';
+
+/** Longest spelling of a string that is read as a link or as a name, in bytes: longer addresses are refused by servers. */
+const MAX_STRING_BYTES = 16 * 1024;
+
+/** Levels of nesting in which links are looked for: a rule book can allow no more. */
+const MAX_LEVELS = 100_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const SLASH = 0x2f;
+const UPPER_H = 0x48;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const LOWER_H = 0x68;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** The edits of a response that are recorded, and the number of all others. */
+type Told = Pick<RewrittenResponse, 'records' | 'omitted' | 'patch'>;
+
+/**
+ * Turns the links of a JSON text while it arrives: every string that is a value, wherever it stands. It holds back no more than one
+ * string, and none that is too long for a link. The text is not checked: another reader does that, or nobody can before its end.
+ */
+export class LinkStream {
+  /** The first links that were turned, each with the pointer of its member, never with a value. */
+  readonly records: ResponseRecord[] = [];
+  /** Number of links that were turned. */
+  count = 0;
+  private readonly turn: (text: string) => string;
+  /** The beginning of a string whose end has not arrived. */
+  private rest: Uint8Array = NO_BYTES;
+  /** True within a string that is too long for a link. */
+  private isInLong = false;
+  /** The way to the next value: for each container an index, or a name as it is spelled. */
+  private readonly steps: (number | Uint8Array)[] = [];
+  /** True where the next string of an object is a name. */
+  private awaitsName = false;
+  /** True behind too many levels: the rest stays as it is. */
+  private isOver = false;
+
+  /** `turn` returns the text of a link for the client, and any other text as it is. */
+  constructor(turn: (text: string) => string) {
+    this.turn = turn;
+  }
+
+  /** Takes the next part, which must not change later; returns the bytes that are for the client by now. */
+  push(part: Uint8Array): Uint8Array {
+    const bytes = this.rest.length === 0 ? part : concatBytes([this.rest, part]);
+    const edits: Edit[] = [];
+    const end = this.read(bytes, edits);
+    this.rest = bytes.slice(end);
+    const read = bytes.subarray(0, end);
+    return edits.length === 0 ? read : applyEdits(read, edits);
+  }
+
+  /** The edits of a response with those of its links behind the ones of rules; a patch would have the values of links. */
+  toldWith<Edits extends Told>(known: Edits): Edits {
+    if (this.count === 0) return known;
+    const { records, omitted } = known;
+    const all = [...records, ...this.records].slice(0, MAX_RECORDS);
+    return { ...known, records: all, omitted: omitted + records.length + this.count - all.length, patch: [] };
+  }
+
+  /** Ends the text: returns what was held back of one that breaks off within a string. */
+  end(): Uint8Array {
+    return this.rest;
+  }
+
+  /** Reads on; returns the offset up to which all is known. */
+  private read(bytes: Uint8Array, edits: Edit[]): number {
+    const { steps } = this;
+    let at = 0;
+    while (at < bytes.length && !this.isOver) {
+      if (this.isInLong || bytes[at] === QUOTE) {
+        const end = stringEnd(bytes, this.isInLong ? at - 1 : at, bytes.length + 1);
+        if (end > bytes.length) return this.holdBack(bytes, at);
+        if (!this.isInLong) this.readString(bytes, at, end, edits);
+        this.isInLong = false;
+        this.awaitsName = false;
+        at = end;
+        continue;
+      }
+      const byte = bytes[at];
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        this.isOver = steps.length === MAX_LEVELS;
+        this.awaitsName = byte === OPEN_OBJECT;
+        steps.push(this.awaitsName ? NO_BYTES : 0);
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        steps.pop();
+        this.awaitsName = false;
+      } else if (byte === COMMA) {
+        const step = steps.pop() ?? 0;
+        this.awaitsName = typeof step !== 'number';
+        steps.push(typeof step === 'number' ? step + 1 : step);
+      }
+      at += 1;
+    }
+    return bytes.length;
+  }
+
+  /** Returns the offset up to which a string goes on whose end has not arrived: nothing of a short one, of a long one all but half an escape. */
+  private holdBack(bytes: Uint8Array, at: number): number {
+    if (!this.isInLong && bytes.length - at <= MAX_STRING_BYTES) return at;
+    this.isInLong = true;
+    let end = bytes.length;
+    while (bytes[end - 1] === BACKSLASH) end -= 1;
+    return bytes.length - ((bytes.length - end) % 2);
+  }
+
+  private readString(bytes: Uint8Array, start: number, end: number, edits: Edit[]): void {
+    const { steps, records } = this;
+    if (this.awaitsName) {
+      steps[steps.length - 1] = bytes.subarray(start, end);
+      return;
+    }
+    if (end - start > MAX_STRING_BYTES || !mayBeLink(bytes, start + 1)) return;
+    const text = decodeString(bytes, start, end);
+    const turned = this.turn(text);
+    if (turned === text) return;
+    edits.push({ start, end, insert: printString(turned) });
+    this.count += 1;
+    if (records.length === MAX_RECORDS) return;
+    const path = pointerOf(
+      steps.map((step) => (typeof step === 'number' ? step : decodeString(step, 0, step.length))),
+    );
+    records.push({ change: MOVED, rule: 'map', from: path, path });
+  }
+}
+
+/** True for a string that begins as an address does: with a slash, escaped or not, or as `http`. */
+function mayBeLink(bytes: Uint8Array, start: number): boolean {
+  const first = bytes[start];
+  return first === SLASH || first === BACKSLASH || first === LOWER_H || first === UPPER_H;
+}
