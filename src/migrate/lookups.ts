@@ -1,5 +1,6 @@
+import { kindOfName } from '../http/fields.ts';
 import { queryParts, valueOf } from '../http/target.ts';
-import { FieldNames, type HeaderList, withoutFields } from '../http/header-list.ts';
+import { type HeaderList, withoutFields } from '../http/header-list.ts';
 import { JsonDocument } from '../json/document.ts';
 import { stringText, textOfBytes } from '../json/names.ts';
 import { clientFieldAtV2 } from '../rewrite/client-key.ts';
@@ -71,15 +72,13 @@ export function askNobody({ requests }: LookupJob): readonly LookupResult[] {
 }
 
 /** Fields of a request that are about its body, or ask for less than a whole response in plain bytes. */
-const NOT_OF_LOOKUPS = new FieldNames(
-  'accept-encoding if-match if-modified-since if-none-match if-range if-unmodified-since range expect trailer idempotency-key content-type content-encoding content-language content-location content-length content-disposition content-md5 content-digest repr-digest digest want-digest want-content-digest want-repr-digest x-http-method-override'.split(
-    ' ',
-  ),
-);
+const NOT_OF_LOOKUPS =
+  /^(?:accept-encoding|(?:if|content|want)-.*|range|expect|trailer|idempotency-key|(?:repr-)?digest)$/i;
 
 /** The fields of a lookup: those that the migrated request had for V2, with the credentials of its client. */
 export function lookupFields(headers: HeaderList): string[] {
-  return [...withoutFields(headers, NOT_OF_LOOKUPS), 'Accept-Encoding', 'identity'];
+  const has = (name: string): boolean => NOT_OF_LOOKUPS.test(name) || kindOfName(name) === 'method-override';
+  return [...withoutFields(headers, { has }), 'Accept-Encoding', 'identity'];
 }
 
 /** The lookups of one response: makes requests from what its rules ask, and answers from V2's responses. */

@@ -283,17 +283,16 @@ describe('lookup', () => {
     const headers: HeaderFields = [
       ['authorization', 'Bearer k'],
       ['cookie', 'a=1'],
-      ['if-none-match', '"x"'],
-      ['range', 'bytes=0-1'],
       ['accept-encoding', 'br'],
+      ...'if-none-match if-match if-modified-since if-unmodified-since if-range range idempotency-key content-type content-encoding content-language content-location content-disposition content-md5 content-digest repr-digest digest want-digest want-content-digest want-repr-digest x-http-method-override x-http-method x-method-override'
+        .split(' ')
+        .map((name): [string, string] => [name, '"x"']),
     ];
     const target = '/api/v1/deals?api_token=s%2Fx&limit=5';
     const looked = await lookedUp(book, '{"data":[{"owner_id":7}]}', {}, target, headers);
     expect(looked.asked).toEqual(['/users/7?api_token=s%2Fx&v=7']);
     const names = looked.fields.flat().map(([name]) => name.toLowerCase());
-    expect(names).toEqual(expect.arrayContaining(['authorization', 'cookie']));
-    expect(names).not.toEqual(expect.arrayContaining(['if-none-match']));
-    expect(names).not.toEqual(expect.arrayContaining(['range']));
+    expect(names.sort()).toEqual(['accept-encoding', 'authorization', 'cookie']);
     expect(looked.fields.flat().find(([name]) => name.toLowerCase() === 'accept-encoding')?.[1]).toBe(
       'identity',
     );
