@@ -10,7 +10,7 @@ import type { ResponseRecord, RewrittenResponse } from './response-rules.ts';
 /** Longest spelling of a string that is read as a link or as a name, in bytes: longer addresses are refused by servers. */
 const MAX_STRING_BYTES = 16 * 1024;
 
-/** Levels of nesting in which links are looked for: a rule book can allow no more. */
+/** Levels of nesting whose names are known: a rule book can allow no more. */
 const MAX_LEVELS = 100_000;
 
 const QUOTE = 0x22;
@@ -45,8 +45,6 @@ export class LinkStream {
   private readonly steps: (number | Uint8Array)[] = [];
   /** True where the next string of an object is a name. */
   private awaitsName = false;
-  /** True behind too many levels: the rest stays as it is. */
-  private isOver = false;
 
   /** `turn` returns the text of a link for the client, and any other text as it is. */
   constructor(turn: (text: string) => string) {
@@ -58,7 +56,7 @@ export class LinkStream {
     const bytes = this.rest.length === 0 ? part : concatBytes([this.rest, part]);
     const edits: Edit[] = [];
     const end = this.read(bytes, edits);
-    this.rest = bytes.slice(end);
+    this.rest = bytes.subarray(end);
     const read = bytes.subarray(0, end);
     return edits.length === 0 ? read : applyEdits(read, edits);
   }
@@ -80,7 +78,7 @@ export class LinkStream {
   private read(bytes: Uint8Array, edits: Edit[]): number {
     const { steps } = this;
     let at = 0;
-    while (at < bytes.length && !this.isOver) {
+    while (at < bytes.length) {
       if (this.isInLong || bytes[at] === QUOTE) {
         const end = stringEnd(bytes, this.isInLong ? at - 1 : at, bytes.length + 1);
         if (end > bytes.length) return this.holdBack(bytes, at);
@@ -92,9 +90,8 @@ export class LinkStream {
       }
       const byte = bytes[at];
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        this.isOver = steps.length === MAX_LEVELS;
         this.awaitsName = byte === OPEN_OBJECT;
-        steps.push(this.awaitsName ? NO_BYTES : 0);
+        if (steps.length < MAX_LEVELS) steps.push(this.awaitsName ? NO_BYTES : 0);
       } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
         steps.pop();
         this.awaitsName = false;

@@ -557,7 +557,8 @@ class Pieces implements Way {
   data(part: Uint8Array): void {
     const { intake, waiting } = this;
     const { list } = this.work;
-    if (list === undefined) this.emit(part.slice());
+    // A slice of a Buffer would be the same memory, which the next part is read into.
+    if (list === undefined) this.emit(new Uint8Array(part));
     else list.push(part);
     const heldByList = list?.held ?? 0;
     const held = heldByList + byteLength(this.received);

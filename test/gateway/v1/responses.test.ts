@@ -602,6 +602,28 @@ describe('a list that there is no room for, or that is longer than limits.respon
     `{"self":"/api/${version}/a","data":[${Array.from({ length: 5000 }, () => element.replace('{', `{"next":"http://HOST/api/${version}/b",`)).join(',')}],"links":{"more":"/api/${version}/c"}}`;
   const noRule = 'GET /api/v1/images HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n';
 
+  test('has its links turned when no rule concerns it, and it arrives in many parts', async () => {
+    const { ruleBook } = await compiledShippedRuleBook();
+    const limits = { ...ruleBook.limits, response: 50_000 };
+    const bodyIn = (version: string): string =>
+      JSON.stringify(
+        Array.from({ length: 20_000 }, (_, at) => ({ at, self: `/api/${version}/images/${at}` })),
+      );
+    const { send } = await served(
+      (socket) => {
+        const text = ok(bodyIn('v2'));
+        const write = (at: number): void => {
+          socket.write(text.slice(at, at + 7001));
+          if (at + 7001 < text.length) setImmediate(write, at + 7001);
+        };
+        write(0);
+      },
+      { ruleBook: { ...ruleBook, followsBodyLinks: true, limits } },
+    );
+    const { text } = await send(noRule);
+    expect(unchunked(bodyOf(text)) === bodyIn('v1')).toBe(true);
+  });
+
   test.each([
     ['the rules concern its elements', get, chunkedText, 10_000],
     ['the rules concern its elements, in a content coding', get, inGzip, 10_000],
