@@ -319,8 +319,10 @@ export class Desk implements DraftDesk {
     const { v1, v2, wishes } = this.parts;
     const moves = new Map<string, NonNullable<ProposedOperation['moved']>>();
     for (const { id, moved, method, template } of answeredDraft(this.first, this.answers).operations) {
-      const asked = this.first.operations.find((one) => one.id === id)?.moved;
-      if (moved !== undefined && asked?.doubt !== undefined && moved.doubt === undefined)
+      const asked = this.first.operations.find((one) => one.id === id);
+      // One that V2 does not describe under a name like V1's is none of the first draft's until a person says where it is.
+      const isAnswer = asked === undefined || asked.moved?.doubt !== undefined;
+      if (moved !== undefined && isAnswer && moved.doubt === undefined)
         moves.set(`${method} ${templateShape(template)}`, moved);
     }
     if (moves.size === 0) return this.first;

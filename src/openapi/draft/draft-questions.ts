@@ -6,6 +6,7 @@ import {
   noteKey,
   openNotes,
   printRule,
+  type ProposedGone,
   type ProposedKey,
   type ProposedOperation,
   type ProposedRuleBook,
@@ -79,6 +80,7 @@ interface AskedRule {
 export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
   return [
     ...operationQuestions(book.operations),
+    ...placeQuestions(book),
     ...decisionsOf(book).map(({ question }) => question),
     ...book.keys.flatMap(keyQuestions),
     ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
@@ -95,9 +97,16 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
   ];
 }
 
-/** Operations whose path has the same other word in V2 are one question. */
-function moveKey({ id, moved }: ProposedOperation): string {
-  return moved?.word === undefined ? id : `${moved.word.from} ${moved.word.to}`;
+/** Operations whose path has the same other word in V2 are one question; those that have another method as well are another one. */
+function moveKey({ id, method, moved }: ProposedOperation): string {
+  if (moved?.word === undefined) return id;
+  const { from, to } = moved.word;
+  const young = methodOf(moved.to);
+  return young === method || from === method ? `${from} ${to}` : `${from} ${to} ${method} ${young}`;
+}
+
+function methodOf(to: string): string {
+  return to.split(' ', 1)[0] ?? '';
 }
 
 function operationQuestions(operations: readonly ProposedOperation[]): readonly DraftQuestion[] {
@@ -109,8 +118,11 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
       `${method} ${template} → ${to}`;
     const others = all.length === 1 ? (moved?.others ?? []) : [];
     const word = moved?.word;
-    const text =
-      word === undefined
+    const [old, young] = [first?.method ?? '', methodOf(moved?.to ?? '')];
+    const isOtherMethod = word !== undefined && old !== young && word.from !== old;
+    const text = isOtherMethod
+      ? `V2 has ${young} for "${word.to}" where "${word.from}" have ${old}. Is it the same?`
+      : word === undefined
         ? `V2 does not describe ${first?.method} ${first?.template}. Where is it?`
         : `Is "${word.from}" called "${word.to}" in V2?`;
     return {
@@ -153,9 +165,54 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
   ];
 }
 
+/** Operations that V2 does not describe of which each is a question; of more, only those that V2 may have elsewhere. */
+const MAX_GONE = 20;
+
+function isAskedAlone({ named, candidates }: ProposedGone, all: readonly ProposedGone[]): boolean {
+  return named !== undefined && (candidates.length > 0 || all.length <= MAX_GONE);
+}
+
+/** Where an operation is that V2 does not describe: one of V2's, gone with a sentence, or V2's answer as it is. */
+function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
+  return gone.flatMap((one): readonly DraftQuestion[] => {
+    const { named, candidates, hint } = one;
+    if (named === undefined || !isAskedAlone(one, gone)) return [];
+    const line = `${named.method} ${named.template}`;
+    const answers = [
+      ...candidates.map((to, at) => ({
+        key: String(at),
+        words: 'It is this one',
+        lines: [`${line} → ${to}`],
+      })),
+      {
+        key: 'gone',
+        words: 'It is gone: clients get 410 with a sentence',
+        lines: [`gone: ${BLANK}`],
+        lacksValue: true as const,
+      },
+      { key: 'yes', words: "Requests for it get V2's answer", lines: [] },
+    ];
+    const text = `V2 does not describe ${line}. ${candidates.length > 0 ? 'Where is it?' : 'Is it gone?'}`;
+    return [
+      {
+        id: goneId(named),
+        about: 'operation',
+        text,
+        operations: [named.id],
+        parts: [{ why: hint.replace(/^\((.*)\)$/s, '$1'), answers }],
+      },
+    ];
+  });
+}
+
+function goneId({ method, template }: Pick<ProposedOperation, 'method' | 'template'>): string {
+  return `operation ${method} ${template}`;
+}
+
 function goneQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
-  if (gone.length === 0) return [];
-  const lines = gone.map(({ operation: { method, rest }, hint }) => `${method} ${rest} ${hint}`.trim());
+  const rest = gone.filter((one) => !isAskedAlone(one, gone));
+  if (rest.length === 0) return [];
+  const lines = rest.map(({ operation: { method, rest: path }, hint }) => `${method} ${path} ${hint}`.trim());
   const answers = [{ key: 'yes', words: "Right: requests for them get V2's answer", lines }];
   const text = 'V2 does not describe these operations of V1.';
   return [{ id: 'gone', about: 'gone', text, operations: [], parts: [{ why: '', answers }] }];
@@ -264,18 +321,36 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
       moved !== undefined && operations[at]?.moved === undefined ? [id] : [],
     ),
   );
+  const { gone = [] } = book;
+  const placed = gone.flatMap(({ named, candidates }) => placedOperation(named, candidates, answers));
   const isOver = (key: string): boolean => answers.has(`note ${key}`);
   const questions = [...book.questions].map(
     ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
   );
   return {
     ...book,
-    operations,
+    operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
     changes: answeredChanges(book, answers).flatMap((change) => withoutDeclined(change, declined)),
     questions: new Map(questions),
-    ...(answers.has('gone') && { gone: [] }),
+    gone: gone.filter(
+      (one) => !answers.has(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone'),
+    ),
   };
+}
+
+/** An operation that V2 does not describe, where a person has said what becomes of it. */
+function placedOperation(
+  named: ProposedGone['named'],
+  candidates: readonly string[],
+  answers: GivenAnswers,
+): readonly ProposedOperation[] {
+  const given = named && answers.get(goneId(named));
+  if (named === undefined || given === undefined) return [];
+  const [key = 'yes'] = given.chosen;
+  if (key === 'gone') return [{ ...named, gone: textIn(given.value ?? '') }];
+  const to = candidates[Number(key)];
+  return to === undefined ? [] : [{ ...named, moved: { to, evidence: 'so it was answered' } }];
 }
 
 function answeredOperations(

@@ -12,7 +12,7 @@ import {
 import type { Shape } from '../shape.ts';
 import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
 import { patternPrefix } from './conversions.ts';
-import { singular, wordsOf } from './names.ts';
+import { isRelatedName, singular, wordsOf } from './names.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {
@@ -48,6 +48,8 @@ export interface GoneOperation {
   readonly operation: DescribedOperation;
   /** A sentence about it; empty where nothing is known. */
   readonly hint: string;
+  /** Method and path of operations of V2 that it may be, the likeliest first. */
+  readonly candidates: readonly string[];
 }
 
 /** The operations that both versions describe, those that only V1 does, and sentences about what was not read. */
@@ -108,7 +110,13 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
     }
   }
   const gone: GoneOperation[] = [];
-  const words = renamedWords(left(), free(), { v1, v2 });
+  // Moves that a person has confirmed tell of a word as those do that are still open.
+  const worded = [...found.values()].filter(({ moved }) => moved?.word !== undefined);
+  const words = renamedWords(
+    [...left(), ...worded.map((pair) => pair.v1)],
+    [...free(), ...worded.map((pair) => pair.v2)],
+    { v1, v2 },
+  );
   const candidates = free();
   for (const operation of left()) {
     const unread = unreadItems(v2.components.description).find(({ path }) => path.endsWith(operation.rest));
@@ -120,7 +128,12 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
       .flatMap((other) => likelyMove(operation, other, { v1, v2 }, words) ?? [])
       .toSorted((one, other) => other.likeness - one.likeness);
     const [best, ...others] = moves;
-    if (best === undefined) gone.push({ operation, hint: hintOf(operation, candidates, young) });
+    if (best === undefined)
+      gone.push({
+        operation,
+        hint: hintOf(operation, candidates, young),
+        candidates: possibleMoves(operation, candidates, { v1, v2 }, words),
+      });
     else {
       const further = others
         .filter(({ to }) => to !== best.to)
@@ -138,6 +151,51 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
   );
   const matched = old.flatMap((operation) => found.get(operation) ?? []);
   return { matched, gone, questions: [...questions, ...unread] };
+}
+
+/** The likeness from which an operation is offered to a person who is asked where one is. */
+const OFFERED_FROM = 1.5;
+
+/** Where an operation may be for which too little speaks to draft it: with a like resource, and like members in bodies and queries. */
+function possibleMoves(
+  v1: DescribedOperation,
+  candidates: readonly DescribedOperation[],
+  versions: Versions,
+  words: readonly RenamedWord[],
+): readonly string[] {
+  const shown = words.filter(isShown);
+  const found = candidates.flatMap((v2) => {
+    if (!isSameKind(v1.method, v2.method) || answersOther(v1, v2, versions)) return [];
+    const query = queryMove(v1, v2, versions);
+    const target = query ?? withParameters(v2, v1, versions);
+    if (target === undefined || ('left' in target && target.left.length > 0)) return [];
+    const [[from = ''], [to = '']] = [staticWords(v1), staticWords(v2)];
+    const isSameResource =
+      from === to || shown.some((word) => plain(word.from) === from && plain(word.to) === to);
+    const likeness =
+      2 * likeMembers(v1, v2, versions) +
+      (isSameResource ? 1 : 0) +
+      (v1.method === v2.method ? 0.5 : 0) +
+      wordShare(v1, v2);
+    return likeness < OFFERED_FROM ? [] : [{ to: target.text, likeness }];
+  });
+  const sorted = found.toSorted((one, other) => other.likeness - one.likeness);
+  return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
+}
+
+/** The share of the names in queries, bodies and responses of the version with fewer that the other one has too, as they are or in other words. */
+function likeMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
+  const [one, other] = [namesOf(v1, versions.v1), namesOf(v2, versions.v2)];
+  const fewest = Math.min(one.length, other.length);
+  const common = one.filter((name) => other.some((young) => isRelatedName(name, young))).length;
+  return fewest === 0 || common < 2 ? 0 : Math.min(1, common / fewest);
+}
+
+function namesOf(operation: DescribedOperation, { components }: Version): readonly string[] {
+  const shapes = [requestShape(operation, components), successShape(operation, components)];
+  const inner = shapes.flatMap((shape) => [...((shape?.element ?? shape)?.members.keys() ?? [])]);
+  const all = [...queryNames(operation, components.description, false), ...inner];
+  return [...new Set(all)].filter((name) => !ANY_NAMES.has(wordsOf(name).join('')));
 }
 
 /** Where V2 has the operation's id, although its path is none of V1's, or which other methods it has there. */
@@ -479,7 +537,7 @@ function likelyMove(
     ? left !== undefined
       ? `V2 does not have {${left}}`
       : undefined
-    : `${v2.method} is another method than ${v1.method}`;
+    : otherMethodDoubt(v1.method, v2.method);
   return {
     v2,
     to: target.text,
@@ -491,6 +549,11 @@ function likelyMove(
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
     ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
   };
+}
+
+function otherMethodDoubt(old: string, young: string): string {
+  const more = old === 'PUT' && young === 'PATCH' ? ', and keeps what a client leaves out' : '';
+  return `${young} is another method than ${old}${more}`;
 }
 
 /** True where one version answers a list, and the other one object. */

@@ -15,6 +15,8 @@ export interface ProposedOperation {
   readonly resource?: string | undefined;
   /** V2's status of success, and V1's other one. */
   readonly status?: readonly [v2: string, v1: string] | undefined;
+  /** What clients of one that V2 does not have are told. */
+  readonly gone?: string;
 }
 
 /** A proposed rule book, before it is text. */
@@ -28,7 +30,12 @@ export interface ProposedRuleBook {
   /** What could not be decided, by operation id; the empty id is for none. */
   readonly questions: ReadonlyMap<string, readonly Question[]>;
   /** The operations that only V1 describes, and for which V2 has none that may be it. */
-  readonly gone?: readonly GoneOperation[];
+  readonly gone?: readonly ProposedGone[];
+}
+
+/** An operation that only V1 describes, with the name and the path that a rule book would have for it; none where it can have none. */
+export interface ProposedGone extends GoneOperation {
+  readonly named?: Pick<ProposedOperation, 'id' | 'method' | 'template'> | undefined;
 }
 
 /** A key at the top of a rule book. */
@@ -99,11 +106,12 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
 }
 
 function printOperation(
-  { id, method, template, moved, resource, status }: ProposedOperation,
+  { id, method, template, moved, resource, status, gone }: ProposedOperation,
   marks: Marks,
   asked: Set<string>,
 ): readonly string[] {
   const match = scalar(`${method} ${template}`);
+  if (gone !== undefined) return [`  ${scalar(id)}: { match: ${match}, gone: ${scalar(gone)} }`];
   const more = [
     ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
     ...(status === undefined ? [] : [`status: { ${status.join(': ')} }`]),
@@ -527,10 +535,17 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
       `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; requests for the others get V2's answer.`,
       '',
     ),
-    ...gone.map(({ operation: { method, rest }, hint }) =>
-      comment(`# ${method} ${rest}${hint === '' ? '' : ` ${hint}`}`, ''),
+    ...gone.map(({ operation: { method, rest }, hint, candidates }) =>
+      comment(
+        `# ${[`${method} ${rest}`, hint, perhaps(candidates)].filter((part) => part !== '').join(' ')}`,
+        '',
+      ),
     ),
   ];
+}
+
+function perhaps(candidates: readonly string[]): string {
+  return candidates.length === 0 ? '' : `(perhaps ${candidates.join(' or ')})`;
 }
 
 /** A comment on one line: a line break in a name would end it. */

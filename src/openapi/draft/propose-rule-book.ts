@@ -46,13 +46,19 @@ import { errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
 import {
+  type GoneOperation,
   hasOtherWord,
   type MatchedOperation,
   matchOperations,
   type OtherWord,
   type SaidMoves,
 } from './match-operations.ts';
-import { type ProposedOperation, type ProposedRuleBook, scalar } from './print-rule-book.ts';
+import {
+  type ProposedGone,
+  type ProposedOperation,
+  type ProposedRuleBook,
+  scalar,
+} from './print-rule-book.ts';
 import {
   changeId,
   type OperationFindings,
@@ -181,8 +187,25 @@ export function proposeRuleBook(
       carried.questions,
       responses.questions,
     ]),
-    gone,
+    gone: namedGone(
+      gone,
+      matchedAll.map(({ operation }) => operation.id),
+    ),
   };
+}
+
+/** Operations that V2 does not describe, with the ids that they have in a rule book. */
+function namedGone(gone: readonly GoneOperation[], ids: readonly string[]): readonly ProposedGone[] {
+  const taken = new Set(ids);
+  return gone.map((one) => {
+    const { operation } = one;
+    const { method } = operation;
+    const template = templateOf(operation);
+    if (template === undefined || !NAMED_METHODS.has(method)) return one;
+    const id = operationId([operation], template, taken);
+    taken.add(id);
+    return { ...one, named: { id, method, template } };
+  });
 }
 
 /** Why nothing holds for an operation that may be another one. */
@@ -524,23 +547,25 @@ export function namedOperations(matched: readonly MatchedOperation[]): readonly 
     const template = templateOf(pair.v1);
     const { method } = pair.v1;
     if (template === undefined || !NAMED_METHODS.has(method)) return [];
-    const id = operationId(pair, template, taken);
+    const { v1, v2, moved } = pair;
+    const id = operationId(moved === undefined ? [v1, v2] : [v1], template, taken);
     taken.add(id);
-    const { moved } = pair;
     return [{ pair, operation: { id, method, template, ...(moved && { moved }) } }];
   });
 }
 
 /** V1's own name; V2's only for the same path: where an operation may be another one, its name would say that it is. */
 function operationId(
-  { v1, v2, moved }: MatchedOperation,
+  named: readonly [v1: DescribedOperation, v2?: DescribedOperation],
   template: string,
   taken: ReadonlySet<string>,
 ): string {
-  const given = (moved === undefined ? [v1, v2] : [v1])
+  const [{ method }] = named;
+  const given = named
+    .flatMap((one) => one ?? [])
     .map(({ operation }) => operation['operationId'])
     .find((id) => typeof id === 'string');
-  const made = `${v1.method.toLowerCase()}${template}`;
+  const made = `${method.toLowerCase()}${template}`;
   const plain = (typeof given === 'string' ? given : made)
     .replaceAll(/[^\w.-]+/g, '_')
     .replace(/^[^A-Za-z]+|(?<!_)_+$/g, '');

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
+import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { bookIn } from '../../rules/reading.ts';
+
+const text = { type: 'string' };
+const number = { type: 'number' };
+const objectOf = (properties: Record<string, unknown>): object => ({ type: 'object', properties });
+const contentOf = (schema: unknown): object => ({ content: { 'application/json': { schema } } });
+const answers = (schema: unknown): object => ({ responses: { 200: contentOf(schema) } });
+const query = (name: string): object => ({ name, in: 'query', schema: number });
+
+type Paths = Readonly<Record<string, Readonly<Record<string, object>>>>;
+
+function describe(prefix: string, paths: Paths): Record<string, unknown> {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Parcels', version: '1' },
+    paths: Object.fromEntries(
+      Object.entries(paths).map(([path, item]) => {
+        const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: text }));
+        return [`${prefix}${path}`, { parameters, ...item }];
+      }),
+    ),
+  };
+}
+
+function resource(path: string, name: string, edit: 'put' | 'patch'): Paths {
+  const shape = objectOf({ id: text, weight: number, recipient: text, sender: text });
+  const written = { requestBody: contentOf(shape), ...answers(shape) };
+  return {
+    [path]: {
+      get: { operationId: `list${name}s`, ...answers({ type: 'array', items: shape }) },
+      post: { operationId: `create${name}`, ...written },
+    },
+    [`${path}/{id}`]: {
+      get: { operationId: `get${name}`, ...answers(shape) },
+      [edit]: { operationId: `update${name}`, ...written },
+    },
+  };
+}
+
+const event = (at: string): object =>
+  answers({ type: 'array', items: objectOf({ [at]: text, place: text, remark: text }) });
+const V1 = describe('/api/v1', {
+  ...resource('/shipments', 'Shipment', 'put'),
+  '/shipments/{id}/events': { get: { operationId: 'listEvents', ...event('at') } },
+  '/shipments/{id}/fax': { post: { operationId: 'faxLabel', responses: { 202: {} } } },
+  '/rates': {
+    get: {
+      operationId: 'getRate',
+      parameters: [query('weight_kg'), query('service')],
+      ...answers(objectOf({ price: number, service: text })),
+    },
+  },
+});
+const V2 = describe('/api/v2', {
+  ...resource('/parcels', 'Parcel', 'patch'),
+  '/parcels/{id}/tracking': { get: { operationId: 'getTracking', ...event('scanned_at') } },
+  '/quotes': {
+    get: {
+      operationId: 'getQuote',
+      parameters: [query('weight_grams'), query('service')],
+      ...answers(objectOf({ price_cents: number, service: text })),
+    },
+  },
+  '/depots': {
+    get: { operationId: 'listDepots', ...answers({ type: 'array', items: objectOf({ city: text }) }) },
+  },
+});
+
+/** The questions where operations are, with the lines of their answers. */
+function placesAsked(book: ProposedRuleBook): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    draftQuestions(book)
+      .filter(({ about }) => about === 'operation')
+      .map(({ text: asked, parts: [part] }) => [
+        asked,
+        (part?.answers ?? []).map(({ key, lines }) => `${key}: ${lines.join(', ')}`.trim()),
+      ]),
+  );
+}
+
+const PLACES = {
+  'V2 does not describe GET /shipments/{id}/events. Where is it?': [
+    '0: GET /shipments/{id}/events → GET /parcels/{id}/tracking',
+    'gone: gone: "…"',
+    'yes:',
+  ],
+  'V2 does not describe POST /shipments/{id}/fax. Is it gone?': ['gone: gone: "…"', 'yes:'],
+  'V2 does not describe GET /rates. Where is it?': ['0: GET /rates → GET /quotes', 'gone: gone: "…"', 'yes:'],
+};
+const OTHER_METHOD = {
+  'V2 has PATCH for "parcels" where "shipments" have PUT. Is it the same?': [
+    'yes: PUT /shipments/{id} → PATCH /parcels/{id}',
+    'no:',
+  ],
+};
+
+test('a draft asks where each operation is that V2 does not describe, and about another method by itself', () => {
+  expect(placesAsked(proposeRuleBook(V1, V2))).toEqual({
+    'Is "shipments" called "parcels" in V2?': [
+      'yes: GET /shipments → GET /parcels, POST /shipments → POST /parcels, GET /shipments/{id} → GET /parcels/{id}',
+      'no:',
+    ],
+    ...OTHER_METHOD,
+    ...PLACES,
+  });
+  const said = new Map([
+    ['GET /shipments', 'GET /parcels'],
+    ['POST /shipments', 'POST /parcels'],
+    ['GET /shipments/{}', 'GET /parcels/{id}'],
+  ]);
+  expect(placesAsked(proposeRuleBook(V1, V2, { said }))).toEqual({ ...OTHER_METHOD, ...PLACES });
+});
+
+test('an answer puts an operation that V2 does not describe where it is, or says that it is gone', async () => {
+  const book = proposeRuleBook(V1, V2);
+  const answered = answeredDraft(
+    book,
+    new Map([
+      ['operation GET /shipments/{id}/events', { chosen: ['0'] }],
+      ['operation POST /shipments/{id}/fax', { chosen: ['gone'], value: 'Labels are no longer faxed.' }],
+      ['operation GET /rates', { chosen: ['yes'] }],
+    ]),
+  );
+  expect(answered.gone).toEqual([]);
+  const { operations } = await bookIn(printRuleBook(answered));
+  const placed = operations.filter(({ id }) => ['listEvents', 'faxLabel', 'getRate'].includes(id));
+  expect(placed.map(({ id, gone }) => [id, gone])).toEqual([
+    ['listEvents', undefined],
+    ['faxLabel', 'Labels are no longer faxed.'],
+  ]);
+  const todo = printRuleBook(book);
+  expect(todo).toContain('# # GET /shipments/{id}/events (perhaps GET /parcels/{id}/tracking)\n');
+  expect(todo).toContain('# # POST /shipments/{id}/fax\n');
+});
+
+test('of many operations that V2 does not describe, those that it has nowhere are one question', () => {
+  const old = Object.fromEntries(
+    Array.from({ length: 25 }, (_, at) => [`/old${at}`, { get: { operationId: `old${at}`, responses: {} } }]),
+  );
+  const more = describe('/api/v1', old);
+  const v1 = { ...V1, paths: { ...Object(V1['paths']), ...Object(more['paths']) } };
+  const book = proposeRuleBook(v1, V2);
+  const { 'V2 does not describe POST /shipments/{id}/fax. Is it gone?': _, ...rest } = PLACES;
+  expect(placesAsked(book)).toMatchObject(rest);
+  const gone = draftQuestions(book).find(({ about }) => about === 'gone');
+  expect(gone?.parts[0]?.answers[0]?.lines).toHaveLength(26);
+  expect(answeredDraft(book, new Map([['gone', { chosen: ['yes'] }]])).gone).toHaveLength(2);
+});
