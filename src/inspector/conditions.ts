@@ -114,6 +114,9 @@ const MINUTE_MS = 60_000;
 /** Milliseconds without a request for a service after which nobody gets the failures of its open circuit. */
 const NOT_ASKED_MS = 60_000;
 
+/** Milliseconds without the store after which choices of other replicas may be missed for long. */
+const LONG_ALONE_MS = 60_000;
+
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
 const SILENT_MS = 3_600_000;
 
@@ -138,15 +141,22 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     v2,
     ...(rollout?.v1Origin === undefined ? [] : [serviceCondition('v1', stats.v1Breaker ?? 'closed', facts)]),
   ];
-  const lasting = facts.operations.filter(({ until }) => until === undefined);
+  const { outage, own } = byCause(facts);
+  const lasting = own.filter(({ until }) => until === undefined);
   // One operation that fails, or a service that only refuses, is better told by its operations; several that fail, by their service.
-  const told = lasting.length === 0 ? facts.operations : lasting;
+  const told = lasting.length === 0 ? own : lasting;
   const isOfOperations =
     stats.breaker === 'closed' &&
+    outage.every(({ until }) => until !== undefined) &&
     (told.length === 1 || (told.length > 1 && told.every(({ isRefusal }) => isRefusal)));
-  const operations = facts.operations
-    .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
-    .map((trouble) => operationCondition(trouble, facts));
+  const operations = [
+    ...own
+      .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
+      .map((trouble) => operationCondition(trouble, facts)),
+    ...(outage.length === 0 || stats.breaker !== 'closed' || v2.level === 'bad'
+      ? []
+      : [outageCondition(outage)]),
+  ];
   const conditions = [
     ...(isOfOperations ? [...operations, ...services.map(repeated)] : [...services, ...operations]),
     ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
@@ -154,11 +164,51 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
     ...endConditions(rollout, now),
     ...certificateConditions(stats.certificates ?? [], now),
-    ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, facts.fleet)]),
+    ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, facts.fleet, now)]),
     ...fleetConditions(facts.fleet),
     ...(stats.droppedLogLines === 0 ? [] : [logCondition(stats.droppedLogLines)]),
   ];
-  return conditions.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
+  return conditions.toSorted(
+    (one, other) =>
+      ORDER.indexOf(one.level) - ORDER.indexOf(other.level) || Number(isOver(one)) - Number(isOver(other)),
+  );
+}
+
+function isOver({ until }: Condition): boolean {
+  return until !== undefined;
+}
+
+/** What troubles operations: a V2 that responds to none of several is to blame for it, and not the operations. */
+function byCause({
+  operations,
+  stats,
+}: ConditionFacts): Record<'outage' | 'own', readonly OperationTrouble[]> {
+  const outage = operations.filter(
+    ({ failed, unanswered }) => unanswered > 0 && failed - unanswered < ENOUGH,
+  );
+  return outage.length > 1 || stats.breaker !== 'closed'
+    ? { outage, own: operations.filter((one) => !outage.includes(one)) }
+    : { outage: [], own: operations };
+}
+
+/** V2 did not respond to several operations: told once, and not for each of them. */
+function outageCondition(operations: readonly OperationTrouble[]): Condition {
+  const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
+  const since = new Date(Math.min(...operations.map((one) => one.since))).toISOString();
+  const last = new Date(Math.max(...operations.map((one) => one.last))).toISOString();
+  const until = operations.every((one) => one.until !== undefined)
+    ? new Date(Math.max(...operations.map((one) => one.until ?? one.last))).toISOString()
+    : undefined;
+  const period = until === undefined ? `since ${since}, the last at ${last}` : `from ${since} until ${until}`;
+  return {
+    about: 'v2',
+    level: 'note',
+    label: 'V2 did not respond',
+    sentence: `V2 did not respond to ${counted(unanswered, 'request')} for ${counted(operations.length, 'operation')}, ${period}.`,
+    place: { view: 'traffic', part: 'problems' },
+    since,
+    ...(until === undefined ? {} : { until }),
+  };
 }
 
 function serviceCondition(
@@ -213,7 +263,14 @@ function serviceCondition(
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: lately, place, ...failingSince };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
-    return { about, level: 'note', label: `${name} failed lately`, sentence: lately, place };
+    return {
+      about,
+      level: 'note',
+      label: `${name} failed lately`,
+      sentence: lately,
+      place,
+      until: new Date(inARow.since).toISOString(),
+    };
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH)) {
@@ -259,7 +316,8 @@ function operationCondition(
   trouble: OperationTrouble,
   { names, now, modeBefore, rollout }: ConditionFacts,
 ): Condition {
-  const { operation, kind, requests, failed, isRefusal, client, since, last, until, before } = trouble;
+  const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
+    trouble;
   // A request that V1 serves does not fail for V2, however few have shown it.
   const isBack = until === undefined && rollout !== undefined && isOnV1(rollout, operation);
   const isSilent = isBack || now - last >= SILENT_MS;
@@ -267,15 +325,18 @@ function operationCondition(
   const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
   const verb = isRefusal ? 'is refused' : 'fails';
   const past = isRefusal ? 'was refused' : 'failed';
-  const isOver = until !== undefined || isBack;
-  const times = kind === 'always' || isOver ? '' : ' at times';
-  const words = isOver ? past : `${verb}${times}`;
+  const isPast = until !== undefined || isBack;
+  const times = kind === 'always' || isPast ? '' : ' at times';
+  const words = isPast ? past : `${verb}${times}`;
   const of = `${count(failed)} of ${counted(requests, 'request')}`;
   const from = new Date(since).toISOString();
   const period =
     until === undefined ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
   const lately = until === undefined && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
   const whose = client === undefined ? '' : `, all of ${nameIn(names, client)}`;
+  const toNone =
+    unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
+  const answers = unanswered === 0 ? '' : `; V2 did not respond to ${toNone}`;
   const earlier =
     before.requests < ENOUGH_BEFORE
       ? 'Too little is known of before.'
@@ -284,7 +345,7 @@ function operationCondition(
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
     label: `${operation} ${words}`,
-    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}. ${earlier}${isBack ? ' V1 serves it now.' : ''}`,
+    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ' V1 serves it now.' : ''}`,
     place: {
       view: 'traffic',
       filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),
@@ -292,6 +353,7 @@ function operationCondition(
     operation,
     evidence: trouble.evidence,
     since: from,
+    ...(isBack ? { until: new Date(last).toISOString() } : {}),
     ...(until === undefined
       ? backAction(operation, modeBefore?.(operation))
       : { until: new Date(until).toISOString() }),
@@ -386,7 +448,9 @@ export function verdictOf(
   const [worst] = notable;
   if (worst !== undefined) {
     const rest = notable.filter(({ level }) => level === worst.level).length - 1;
-    const more = rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`;
+    // A store out of reach fails no request, so it must not hide what does.
+    const hidden = worst.about === 'replicas' ? notable.find(isOfRequests) : undefined;
+    const more = `${rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}`;
     return {
       about: worst.about,
       level: worst.level,
@@ -407,12 +471,22 @@ export function verdictOf(
     lastHour.refused === 0
       ? ''
       : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
+  const { failed } = lastHour;
+  // Single failures are no trouble of an operation, and still no "all well".
+  const isAll = failed === 0;
+  const state = isAll
+    ? `All well for ${length}${whose}.`
+    : `For ${length} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
   return {
     level: 'good',
-    label: 'All well',
-    sentence: `${before}All well for ${length}${whose}.${refusals}`,
+    label: isAll ? 'All well' : `${count(failed)} failed in an hour`,
+    sentence: `${before}${state}${refusals}`,
     since: new Date(since).toISOString(),
   };
+}
+
+function isOfRequests({ about, until }: Condition): boolean {
+  return (about === 'v1' || about === 'v2' || about === 'operation') && until === undefined;
 }
 
 function rollbackConditions(
@@ -501,12 +575,15 @@ function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
 function replicaCondition(
   { name, aloneSince, aloneReason = 'no reason known', ...known }: NonNullable<RolloutView['replica']>,
   fleet: FleetOf | undefined,
+  now: number,
 ): Condition {
   const replicas = fleet?.replicas ?? known.replicas;
   const [about, place] = ['replicas', { view: 'rollout' }] as const;
   if (aloneSince !== undefined) {
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
-    return { about, level: 'bad', label: 'Store out of reach', sentence, place, since: aloneSince };
+    // A store that is slow for seconds costs nothing.
+    const level = now - Date.parse(aloneSince) < LONG_ALONE_MS ? 'note' : 'bad';
+    return { about, level, label: 'Store out of reach', sentence, place, since: aloneSince };
   }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
   const sentence =

@@ -92,6 +92,7 @@ export function addFacts(
     lastHour: {
       requests: sumOf(all, ({ lastHour }) => lastHour.requests),
       refused: sumOf(all, ({ lastHour }) => lastHour.refused),
+      failed: sumOf(all, ({ lastHour }) => lastHour.failed),
     },
     ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),
     operations: [
@@ -194,6 +195,7 @@ function troubleOf(
     [...told, ...watched].reduce((sum, one) => sum + number(one), 0);
   const requests = add((one) => one.requests);
   const failed = add((one) => one.failed);
+  const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
   const isOfOne =
     told.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
@@ -204,6 +206,7 @@ function troubleOf(
     requests,
     failed,
     isRefusal: told.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
+    unanswered,
     client: isOfOne ? first.client : undefined,
     since: Math.min(
       ...told.map(({ since }) => since),

@@ -86,10 +86,11 @@ export interface Quantiles {
   readonly p99: number;
 }
 
-/** V2's requests of the last hour, and those of them that it refused and that did not fail. */
+/** V2's requests of the last hour, those of them that it refused and that did not fail, and those that failed, whoever got them. */
 export interface HourOfV2 {
   readonly requests: number;
   readonly refused: number;
+  readonly failed: number;
 }
 
 interface Minute {
@@ -222,12 +223,13 @@ export class History {
 
   /** What V2 was asked within the minutes up to `time`. */
   hourOfV2(time: number): HourOfV2 {
-    let [requests, refused] = [0, 0];
-    for (const { outcomes, faults } of this.minutes(time)) {
+    let [requests, refused, failed] = [0, 0, 0];
+    for (const { outcomes, faults, failed: failures } of this.minutes(time)) {
       requests += outcomes.rewritten + outcomes.unchanged + outcomes.passed;
       refused += faults.v2;
+      failed += failures;
     }
-    return { requests, refused };
+    return { requests, refused, failed };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */

@@ -3,7 +3,7 @@ import type { FailedShare } from '../rollout/rollout-state.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { Answer } from './answers.ts';
-import { type Entry, statusFrom } from './entry.ts';
+import { type Entry, isOutage, statusFrom } from './entry.ts';
 
 /** How an operation of V1 fails since it is migrated, as judged by its own past. */
 export interface OperationTrouble {
@@ -15,7 +15,9 @@ export interface OperationTrouble {
   readonly failed: number;
   /** True where V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
   readonly isRefusal: boolean;
-  /** The hash of the only client that it hits; undefined where it hits several. */
+  /** Those of the failures to which V2 did not respond, such as with an open circuit: they are no fault of the operation. */
+  readonly unanswered: number;
+  /** The hash of the only client that it hits; undefined where it hits several, or requests without a key. */
   readonly client: string | undefined;
   /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
   readonly since: number;
@@ -43,6 +45,7 @@ export interface WatchedOperation {
   readonly failed: number;
   /** True where none failed but by a refusal. */
   readonly isRefusal: boolean;
+  readonly unanswered: number;
   readonly since: number;
   /** The last failure; absent without one. */
   readonly last?: number | undefined;
@@ -75,12 +78,51 @@ const PAST_REQUESTS = 10_000;
 /** Operations that are judged: a rule book has fewer. */
 const MAX_OPERATIONS = 2000;
 
+/** What requests that failed have in common. */
+class Failures {
+  count = 0;
+  unanswered = 0;
+  private refused = 0;
+  private clients: { readonly only: string | undefined } | undefined = undefined;
+
+  /** The failures of all of these. */
+  static of(all: readonly Failures[]): Failures {
+    const sum = new Failures();
+    for (const { count: times, unanswered, refused, clients } of all) {
+      if (clients === undefined) continue;
+      sum.count += times;
+      sum.unanswered += unanswered;
+      sum.refused += refused;
+      sum.addClient(clients.only);
+    }
+    return sum;
+  }
+
+  get isRefusal(): boolean {
+    return this.refused === this.count;
+  }
+
+  get client(): string | undefined {
+    return this.clients?.only;
+  }
+
+  add({ status, failure = '', client }: Entry): void {
+    this.count += 1;
+    if (status >= 400 && status < 500) this.refused += 1;
+    if (isOutage(failure)) this.unanswered += 1;
+    this.addClient(client);
+  }
+
+  private addClient(client: string | undefined): void {
+    if (this.clients === undefined) this.clients = { only: client };
+    else if (this.clients.only !== client) this.clients = { only: undefined };
+  }
+}
+
 interface Trouble {
   kind: OperationTrouble['kind'];
   requests: number;
-  failed: number;
-  isRefusal: boolean;
-  client: string | undefined;
+  readonly failures: Failures;
   since: number;
   last: number;
   until: number | undefined;
@@ -92,9 +134,9 @@ interface Trouble {
 
 interface Health {
   readonly past: { requests: number; failed: number };
-  readonly minutes: { start: number; requests: number; failed: number }[];
+  readonly minutes: { start: number; requests: number; failures: Failures }[];
   /** The successive requests that all failed, or all did not. */
-  row: { failed: boolean; requests: number; since: number; isRefusal: boolean; client: string | undefined };
+  row: { failed: boolean; requests: number; since: number; failures: Failures };
   trouble: Trouble | undefined;
 }
 
@@ -134,8 +176,8 @@ export class OperationHealth {
     watch(this.watching.get(operation), entry, failed, time);
     const { trouble } = health;
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
-    else if (failed) this.judge(health, time);
-    addToMinute(health, failed, time);
+    else if (failed) this.judge(health, entry, time);
+    addToMinute(health, entry, failed, time);
     if (failed) this.tell(operation, health);
   }
 
@@ -195,20 +237,25 @@ export class OperationHealth {
     this.onHarm(told);
   }
 
-  private told(operation: string, { row: _row, isTold: _isTold, ...trouble }: Trouble): OperationTrouble {
-    return { operation, ...trouble, evidence: evidenceOf(trouble.before, trouble, this.rule()) };
+  private told(
+    operation: string,
+    { row: _row, isTold: _isTold, failures, ...trouble }: Trouble,
+  ): OperationTrouble {
+    const { count: failed, isRefusal, unanswered, client } = failures;
+    const evidence = evidenceOf(trouble.before, { requests: trouble.requests, failed }, this.rule());
+    return { operation, ...trouble, failed, isRefusal, unanswered, client, evidence };
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
     const known = this.all.get(operation);
     if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
-    const row = { failed: false, requests: 0, since: time, isRefusal: true, client: undefined };
+    const row = { failed: false, requests: 0, since: time, failures: new Failures() };
     const health = { past: { requests: 0, failed: 0 }, minutes: [], row, trouble: undefined };
     this.all.set(operation, health);
     return health;
   }
 
-  private judge(health: Health, time: number): void {
+  private judge(health: Health, entry: Entry, time: number): void {
     const { past, row } = health;
     const recent = recentOf(health, time);
     // The requests that failed in a row are not the past that they are compared with.
@@ -217,21 +264,19 @@ export class OperationHealth {
       failed: past.failed + recent.failed - (row.requests - 1),
     };
     if (row.requests >= ENOUGH && !hasFailedSo(before)) {
-      const { requests, since, isRefusal, client } = row;
-      health.trouble = begun(
-        { kind: 'always', requests, failed: requests, isRefusal, client, since, before },
-        time,
-      );
+      const { requests, since } = row;
+      const failures = Failures.of([row.failures]);
+      health.trouble = begun({ kind: 'always', requests, failures, since, before }, time);
       return;
     }
-    const failures = recent.failed + 1;
     const requests = recent.requests + 1;
-    if (failures < ENOUGH) return;
-    if (!failsMoreThanBefore(sampleOf(past), { requests, failures }, this.rule())) return;
-    const since = health.minutes.find(({ failed }) => failed > 0)?.start ?? time;
-    const { isRefusal, client } = row;
-    const trouble = { kind: 'more', requests, failed: failures, isRefusal, client, since } as const;
-    health.trouble = begun({ ...trouble, before: { ...past } }, time);
+    if (recent.failed + 1 < ENOUGH) return;
+    if (!failsMoreThanBefore(sampleOf(past), { requests, failures: recent.failed + 1 }, this.rule())) return;
+    const minutes = recentMinutes(health, time);
+    const since = minutes.find((minute) => minute.failures.count > 0)?.start ?? time;
+    const failures = Failures.of(minutes.map((minute) => minute.failures));
+    failures.add(entry);
+    health.trouble = begun({ kind: 'more', requests, failures, since, before: { ...past } }, time);
   }
 }
 
@@ -250,6 +295,7 @@ interface Watch {
   requests: number;
   failed: number;
   isRefusal: boolean;
+  unanswered: number;
   since: number;
   last: number | undefined;
   readonly before: Counts;
@@ -257,14 +303,16 @@ interface Watch {
 
 function watchFrom(health: Health | undefined, time: number): Watch {
   const none = { requests: 0, failed: 0 };
-  if (health === undefined) return { ...none, isRefusal: true, since: time, last: undefined, before: none };
+  if (health === undefined)
+    return { ...none, isRefusal: true, unanswered: 0, since: time, last: undefined, before: none };
   const { past, row } = health;
   const recent = recentOf(health, time);
   const failed = row.failed ? row.requests : 0;
   return {
     requests: failed,
     failed,
-    isRefusal: failed === 0 || row.isRefusal,
+    isRefusal: failed === 0 || row.failures.isRefusal,
+    unanswered: failed === 0 ? 0 : row.failures.unanswered,
     since: failed === 0 ? time : row.since,
     last: failed === 0 ? undefined : row.since,
     before: {
@@ -274,7 +322,12 @@ function watchFrom(health: Health | undefined, time: number): Watch {
   };
 }
 
-function watch(counts: Watch | undefined, { status }: Entry, failed: boolean, time: number): void {
+function watch(
+  counts: Watch | undefined,
+  { status, failure = '' }: Entry,
+  failed: boolean,
+  time: number,
+): void {
   if (counts === undefined) return;
   counts.requests += 1;
   if (!failed) return;
@@ -282,6 +335,7 @@ function watch(counts: Watch | undefined, { status }: Entry, failed: boolean, ti
   counts.failed += 1;
   counts.last = time;
   counts.isRefusal &&= status >= 400 && status < 500;
+  if (isOutage(failure)) counts.unanswered += 1;
 }
 
 function begun(trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'isTold'>, last: number): Trouble {
@@ -309,41 +363,27 @@ function count(counts: { requests: number; failed: number }, failed: boolean): v
   counts.failed /= 2;
 }
 
-function addToRow(health: Health, { client, status }: Entry, failed: boolean, time: number): void {
-  const { row } = health;
-  const isRefusal = status >= 400 && status < 500;
-  if (row.requests === 0 || row.failed !== failed) {
-    health.row = { failed, requests: 1, since: time, isRefusal, client };
-    return;
-  }
-  row.requests += 1;
-  row.isRefusal &&= isRefusal;
-  if (row.client !== client) row.client = undefined;
+function addToRow(health: Health, entry: Entry, failed: boolean, time: number): void {
+  if (health.row.requests === 0 || health.row.failed !== failed)
+    health.row = { failed, requests: 0, since: time, failures: new Failures() };
+  health.row.requests += 1;
+  if (failed) health.row.failures.add(entry);
 }
 
-function goOn(
-  trouble: Trouble,
-  { row }: Health,
-  { client, status }: Entry,
-  failed: boolean,
-  time: number,
-): void {
+function goOn(trouble: Trouble, { row }: Health, entry: Entry, failed: boolean, time: number): void {
   trouble.row.requests = 0;
   if (failed) {
     trouble.last = time;
-    trouble.isRefusal &&= status >= 400 && status < 500;
-    if (trouble.client !== client) trouble.client = undefined;
-  }
+    trouble.failures.add(entry);
+  } else if (trouble.kind === 'always') trouble.kind = 'more';
   trouble.requests += 1;
-  if (failed) trouble.failed += 1;
-  else if (trouble.kind === 'always') trouble.kind = 'more';
   if (!row.failed && row.requests >= RECOVERED) {
     trouble.until = row.since;
     trouble.requests -= row.requests;
   }
 }
 
-function addToMinute(health: Health, failed: boolean, time: number): void {
+function addToMinute(health: Health, entry: Entry, failed: boolean, time: number): void {
   const { minutes, past } = health;
   const start = Math.floor(time / MINUTE_MS) * MINUTE_MS;
   for (;;) {
@@ -353,21 +393,24 @@ function addToMinute(health: Health, failed: boolean, time: number): void {
     // What fails now is not the past by which it is judged.
     if (health.trouble !== undefined && health.trouble.until === undefined) continue;
     past.requests += first.requests;
-    past.failed += first.failed;
+    past.failed += first.failures.count;
   }
   const last = minutes.at(-1);
-  const minute = last?.start === start ? last : { start, requests: 0, failed: 0 };
+  const minute = last?.start === start ? last : { start, requests: 0, failures: new Failures() };
   if (minute !== last) minutes.push(minute);
   minute.requests += 1;
-  if (failed) minute.failed += 1;
+  if (failed) minute.failures.add(entry);
 }
 
-function recentOf({ minutes }: Health, time: number): Counts {
+function recentMinutes({ minutes }: Health, time: number): Health['minutes'] {
+  return minutes.filter(({ start }) => start > time - RECENT_MINUTES * MINUTE_MS);
+}
+
+function recentOf(health: Health, time: number): Counts {
   let [requests, failed] = [0, 0];
-  for (const minute of minutes) {
-    if (minute.start <= time - RECENT_MINUTES * MINUTE_MS) continue;
+  for (const minute of recentMinutes(health, time)) {
     requests += minute.requests;
-    failed += minute.failed;
+    failed += minute.failures.count;
   }
   return { requests, failed };
 }

@@ -93,6 +93,15 @@ const { v1Origin: _v1Origin, ...WITHOUT_V1 } = sampleRollout({
   default: { mode: 'migrate', from: 'operator' },
 });
 
+const ALONE = {
+  name: 'b',
+  waiting: 0,
+  aloneSince: '2026-11-29T08:00:00.000Z',
+  aloneReason: 'ECONNREFUSED',
+};
+
+const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
+
 describe('the verdict', () => {
   test.each<[string, (watched: Watched) => string, string]>([
     ['nothing seen yet', (all) => all.verdict(), 'unknown: No request yet, so nothing is known.'],
@@ -174,7 +183,7 @@ describe('the verdict', () => {
           .pass(MINUTE)
           .see(1, ON_V1)
           .verdict({ ...MIGRATED, stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request. 1 more condition of this kind.',
+      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request.',
     ],
     [
       'an operation that failed, is on V1 since, and is hardly asked there',
@@ -185,6 +194,54 @@ describe('the verdict', () => {
           .see(20, { operation: 'create_client' })
           .verdict(rollout({ rollbacks: [], brownouts: [] })),
       'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+    ],
+    [
+      'refusals of several clients follow an outage',
+      (all) => {
+        all
+          .see(500)
+          .pass(20 * MINUTE)
+          .see(100)
+          .see(4, UNREACHABLE);
+        for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
+        return all.verdict();
+      },
+      'note: order_floor_plan fails at times: 18 of 146 requests since 2026-11-29T08:30:00.000Z; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
+    ],
+    [
+      'V2 was gone for all, and is back',
+      (all) => {
+        for (const operation of ['a', 'b', 'c']) all.see(100, { operation });
+        for (const operation of ['a', 'b', 'c']) all.see(10, { ...UNREACHABLE, operation });
+        for (const operation of ['a', 'b', 'c']) all.see(50, { operation });
+        return all.verdict();
+      },
+      'note: V2 did not respond to 30 requests for 3 operations, from 2026-11-29T08:05:01.000Z until 2026-11-29T08:07:11.000Z.',
+    ],
+    [
+      'some requests fail as ever',
+      (all) =>
+        all
+          .see(100)
+          .see(1, FAILS)
+          .see(100)
+          .pass(3 * MINUTE)
+          .see(1)
+          .verdict(),
+      'good: For 6 minutes no operation has failed more than before. In the last hour 1 request failed.',
+    ],
+    [
+      'one operation fails now, and another one did before',
+      (all) => {
+        all.see(100).see(25, FAILS).see(40);
+        all.see(500, { operation: 'create_client' }).pass(20 * MINUTE);
+        for (const client of CALLERS)
+          all
+            .see(3, { operation: 'create_client' })
+            .see(1, { ...REFUSED, operation: 'create_client', client });
+        return all.verdict();
+      },
+      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed. 1 more condition of this kind.',
     ],
     [
       'V1 is gone in observe',
@@ -278,9 +335,26 @@ describe('the verdict', () => {
       'good: V1 ended at 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. All well for less than a minute.',
     ],
     [
+      'the store is slow for some seconds',
+      (all) => all.see(9).verdict(rollout({ replica: ALONE })),
+      'note: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests.',
+    ],
+    [
+      'the store is lost while an operation fails at times',
+      (all) =>
+        all
+          .see(500)
+          .pass(20 * MINUTE)
+          .see(40)
+          .see(6, REFUSED)
+          .see(9)
+          .verdict(rollout({ default: { mode: 'migrate', from: 'operator' }, replica: ALONE })),
+      'bad: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests. order_floor_plan is refused at times: 6 of 15 requests since 2026-11-29T08:29:01.000Z. Before that, 0 of 540 failed.',
+    ],
+    [
       'the store is lost',
       (all) =>
-        all.see(20).verdict(
+        all.see(60).verdict(
           rollout({
             replica: {
               name: 'b',
