@@ -5,6 +5,7 @@ import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
+import { boundedShare } from '../rollout/canary-window.ts';
 import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
@@ -172,9 +173,16 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
       ...count,
     })),
     rollbacks: state.rollbacks.map((rollback) => {
-      const name = rollback.cause?.client === undefined ? undefined : names.get(rollback.cause.client);
-      if (rollback.cause === undefined || name === undefined) return rollback;
-      return { ...rollback, cause: { ...rollback.cause, name } };
+      const { cause, migrated, v1 } = rollback;
+      const name = names.get(cause?.client ?? '');
+      return {
+        ...rollback,
+        ...(cause === undefined || name === undefined ? {} : { cause: { ...cause, name } }),
+        failed: {
+          migrated: boundedShare(migrated, modes.rollback),
+          v1: boundedShare(v1, modes.rollback),
+        },
+      };
     }),
     changes: changesOf(parts, names),
     shadows: counts.comparisons.list,

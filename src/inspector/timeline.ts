@@ -146,7 +146,8 @@ function usedAfter(clients: Report['clients'], at: string): readonly NoticedClie
 }
 
 function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly TimelineMark[] {
-  if (proposal === undefined) return [];
+  // What is over is not planned any more.
+  if (proposal === undefined || Date.parse(rollout?.sunset ?? '') <= now) return [];
   const source = 'proposed';
   const state = (at: string): TimelineMark['state'] => (now < Date.parse(at) ? 'to-come' : 'past');
   const date = (

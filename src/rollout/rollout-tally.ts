@@ -73,6 +73,8 @@ interface CanaryView {
 export interface RollbackView extends Rollback {
   /** The most frequent failure; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };
+  /** The shares that failed in both groups, with their bounds by the rule in force. */
+  readonly failed?: CanaryEvidence['failed'];
 }
 
 /** A replica among those that share a store. */

@@ -116,6 +116,13 @@ describe('the timeline', () => {
     expect(timelineOf(factsOf({ rollout: past, proposal: PROPOSAL })).differences).toEqual([]);
   });
 
+  test('proposes nothing once V1 has ended as declared', () => {
+    const rollout = { sunset: '2026-11-28T00:00:00.000Z', brownouts: [] };
+    const { marks, differences } = timelineOf(factsOf({ rollout, proposal: PROPOSAL }));
+    expect(marks.map(({ kind, source }) => `${source} ${kind}`)).toEqual(['declared sunset']);
+    expect(differences).toEqual([]);
+  });
+
   test('says why nothing is proposed', () => {
     expect(timelineOf(factsOf({ noProposal: 'No plan: there is no log.' })).noProposal).toBe(
       'No plan: there is no log.',

@@ -26,6 +26,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
     ...rollbacks.map((one) => ({
       ...one,
       key: one.at,
+      evidence: one,
       state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
     })),
   ];
@@ -63,7 +64,7 @@ interface CanaryRow {
   readonly operation?: string | undefined;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
-  readonly evidence?: CanaryEvidence | undefined;
+  readonly evidence?: { readonly failed?: CanaryEvidence['failed'] | undefined } | undefined;
   readonly state: string;
   readonly cause?: RollbackView['cause'] | undefined;
 }
