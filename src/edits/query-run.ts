@@ -79,6 +79,23 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     return copies;
   }
 
+  /** Puts these parts, under another name, in the place of each parameter of a name; returns what is there then. */
+  regroup(from: string, to: string, groups: readonly (readonly QueryPart[])[]): readonly Parameter[] {
+    const made: Parameter[] = [];
+    let at = 0;
+    const all = this.parameters.splice(0).flatMap((parameter) => {
+      if (parameter.isRemoved || parameter.part.name !== from) return [parameter];
+      const own = (groups[at] ?? []).map((part) => ({ ...parameter, part }));
+      at += 1;
+      for (const one of own) made.push(one);
+      return own;
+    });
+    for (const parameter of all) this.parameters.push(parameter);
+    this.byName.delete(from);
+    this.byName.set(to, made);
+    return made;
+  }
+
   /** Adds a parameter to the end. */
   add(name: string, text: string): void {
     const raw = `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;

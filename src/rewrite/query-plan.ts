@@ -1,5 +1,5 @@
 import { joinedParts, QueryRun, UNMAPPED } from '../edits/query-run.ts';
-import { queryParts, valueOf, wordsIn } from '../http/target.ts';
+import { type QueryPart, queryParts, valueOf, wordsIn } from '../http/target.ts';
 import type { CompiledQueryRule, MovedMember } from '../rules/kinds/kind.ts';
 import { lensOf, queryKindOf } from '../rules/kinds/kinds.ts';
 import { type Change, ChangeIndex, isRewritten, type Operation, type RuleBook } from '../rules/rule-book.ts';
@@ -85,9 +85,11 @@ export class QueryPlan {
   /** Turns the raw query of a link of V2 back: to V1's names, and to V1's values where only one of them maps to V2's. */
   restore(query: string): string {
     if (query === '') return query;
-    let parts = queryParts(query.slice(1));
-    for (const { restore } of this.rules.toReversed())
+    let parts: readonly QueryPart[] = queryParts(query.slice(1));
+    for (const { restore, restoreAll } of this.rules.toReversed()) {
       if (restore !== undefined) parts = parts.flatMap((part) => restore(part) ?? []);
+      if (restoreAll !== undefined) parts = restoreAll(parts);
+    }
     return parts.length === 0 ? '' : `?${joinedParts(parts)}`;
   }
 

@@ -34,6 +34,10 @@ type QueryMap = Extract<QueryRule, { rule: 'map' }>;
 const RENAME: QueryRule = { rule: 'rename', parameter: 'old', to: 'new' };
 const BRACKETS: QueryRule = { rule: 'rename', parameter: 'filter[type]', to: 'filter[kind of]' };
 const COPY: QueryRule = { rule: 'copy', parameter: 'old', to: 'new one' };
+const SPLIT: QueryRule = { rule: 'list', parameter: 'tags', to: 'tags', with: ',' };
+const SPLIT_TO: QueryRule = { rule: 'list', parameter: 'tags', to: 'tag[]', with: '; ' };
+const JOIN: QueryRule = { rule: 'unlist', parameter: 'tags', to: 'tags', with: ',' };
+const JOIN_TO: QueryRule = { rule: 'unlist', parameter: 'tag[]', to: 'tags', with: '|' };
 const STRIP: QueryRule = { rule: 'strip', parameters: ['gone', 'é'] };
 const MAP: QueryRule = {
   rule: 'map',
@@ -68,6 +72,19 @@ describe('a raw query', () => {
     ['has a copy without a value', COPY, '?old', '?old&new%20one'],
     ['loses what is in the place of a copy', COPY, '?new+one=2&old=1', '?old=1&new%20one=1'],
     ['keeps the second name alone', COPY, '?new+one=2', '?new+one=2'],
+    ['has a parameter for each text in one', SPLIT, '?a&tags=x,%79,&b', '?a&tags=x&tags=%79&tags=&b'],
+    ['has them for a separator however it is spelled', SPLIT, '?tags=x%2cy%2Cz', '?tags=x&tags=y&tags=z'],
+    ['has them for each of a name', SPLIT, '?tags=x,y&a=1,2&tags=z', '?tags=x&tags=y&a=1,2&tags=z'],
+    ['keeps a list of one', SPLIT, '?tags=x&b', '?tags=x&b'],
+    ['keeps a list without a value', SPLIT, '?tags&tags=', '?tags&tags='],
+    ['has them by another name', SPLIT_TO, '?tags=x;+y%3B%20z;&t', '?tag%5B%5D=x&tag%5B%5D=y&tag%5B%5D=z;&t'],
+    ['loses what has that name', SPLIT_TO, '?tag[]=1&tags=x', '?tag%5B%5D=x'],
+    ['has one text of all', JOIN, '?tags=x&a&tags=%79', '?tags=x,%79&a'],
+    ['keeps one of a kind', JOIN, '?tags=x,y&a', '?tags=x,y&a'],
+    ['keeps texts with the separator in one', JOIN, '?tags=x&tags=y%2Cz', '?tags=x&tags=y%2Cz'],
+    ['has an empty text for what has no value', JOIN, '?tags=x&tags', '?tags=x,'],
+    ['has one text by another name', JOIN_TO, '?tag[]=x&tag%5B%5D=y', '?tags=x%7Cy'],
+    ['has another name for one as well', JOIN_TO, '?tag%5B%5D=x', '?tags=x'],
     ['loses a parameter with one ampersand', STRIP, '?a=1&gone=2&b=3', '?a=1&b=3'],
     ['loses all of a name', STRIP, '?gone&%C3%A9=1&a&gone=2', '?a'],
     ['that is emptied goes with its question mark', STRIP, '?gone=1', ''],
@@ -300,6 +317,8 @@ type QueryConversion = Extract<QueryRule, { conversion: unknown }>;
 const anyRule: fc.Arbitrary<QueryRule> = fc.oneof(
   ruleOf('rename', { parameter: name, to: name }).filter(({ parameter, to }) => parameter !== to),
   ruleOf('copy', { parameter: name, to: name }).filter(({ parameter, to }) => parameter !== to),
+  ruleOf('list', { parameter: name, to: name, with: fc.constantFrom(',', '; ') }),
+  ruleOf('unlist', { parameter: name, to: name, with: fc.constantFrom(',', '; ') }),
   ruleOf('strip', { parameters: fc.uniqueArray(name, { minLength: 1, maxLength: 2 }) }),
   ruleOf('map', {
     parameter: name,
@@ -352,6 +371,29 @@ function applied(
               ]
             : [[key, text]],
         );
+    case 'list': {
+      if (!pairs.some(([key]) => key === rule.parameter)) return [...pairs];
+      const isSplit = pairs.some(
+        ([key, text]) => key === rule.parameter && (text.includes(rule.with) || rule.to !== key),
+      );
+      return pairs
+        .filter(([key]) => !isSplit || key === rule.parameter || key !== rule.to)
+        .flatMap(([key, text]) =>
+          key === rule.parameter
+            ? text.split(rule.with).map((part): [string, string] => [rule.to, part])
+            : [[key, text]],
+        );
+    }
+    case 'unlist': {
+      const own = pairs.filter(([key]) => key === rule.parameter);
+      const isLeft = own.length > 1 && own.some(([, text]) => text.includes(rule.with));
+      if (own.length === 0 || isLeft) return [...pairs];
+      const at = pairs.findIndex(([key]) => key === rule.parameter);
+      return pairs.flatMap(([key, text], index): [string, string][] => {
+        if (index === at) return [[rule.to, own.map(([, one]) => one).join(rule.with)]];
+        return key === rule.parameter || (key === rule.to && rule.to !== rule.parameter) ? [] : [[key, text]];
+      });
+    }
     case 'map':
       return pairs.map(([key, text]) => [
         key,
@@ -367,6 +409,27 @@ function applied(
       ]);
   }
 }
+
+test.each<[rule: QueryRule, v2: string, v1: string]>([
+  [SPLIT, '?tags=x&a&tags=y', '?tags=x,y&a'],
+  [SPLIT, '?tags=x', '?tags=x'],
+  [SPLIT, '?tags=x&tags=y%2Cz', '?tags=x&tags=y%2Cz'],
+  [SPLIT_TO, '?tag[]=x&tag[]=y&tags=1', '?tags=x%3B%20y&tags=1'],
+  [JOIN, '?tags=x,y&a', '?tags=x&tags=y&a'],
+  [JOIN_TO, '?tags=x%7Cy', '?tag%5B%5D=x&tag%5B%5D=y'],
+])('a link has lists in the form of V1: %o', (rule, v2, v1) => {
+  expect(planOf([rule]).restore(v2)).toBe(v1);
+});
+
+test('a list is logged once for a name, and one that cannot be written stays with a note', () => {
+  expect(planOf([SPLIT]).rewrite('?tags=x,y&tags=z').records).toEqual([
+    { change: 'c', rule: 'list', from: '?tags', path: '?tags' },
+  ]);
+  expect(planOf([JOIN]).rewrite('?tags=x,y&tags=z').records).toEqual([
+    { change: 'c', rule: 'unlist', from: '?tags', path: '?tags', note: 'value' },
+  ]);
+  expect(planOf([SPLIT_TO]).v1Name('tag[]')).toBe('tags');
+});
 
 test('a copy is taken back from links, and logged by both names', () => {
   const plan = planOf([COPY]);

@@ -36,6 +36,7 @@ import {
   requestEdits,
   responseEdits,
 } from './schema-edits.ts';
+import { makesList } from '../../rules/kinds/elements.ts';
 import { headerKindOf, queryKindOf } from '../../rules/kinds/kinds.ts';
 import { parametersIn, shapeAtV2 } from '../../rules/move.ts';
 
@@ -528,7 +529,15 @@ function editParameters(
   return parameters.map((declared) => {
     const parameter = followed(description, declared);
     if (!isObject(parameter) || queryName(parameter) !== affected) return declared;
-    if (renamed !== undefined) return marked({ ...parameter, name: renamed.from }, change);
+    if (renamed !== undefined)
+      return marked(
+        {
+          ...parameter,
+          name: renamed.from,
+          ...('with' in rule && !('values' in rule) && listForm(parameter, rule)),
+        },
+        change,
+      );
     if ('values' in rule) return withValues(parameter, change, rule.values);
     if (!('conversion' in rule)) return declared;
     const follow = (part: unknown): unknown => followed(description, part);
@@ -539,6 +548,22 @@ function editParameters(
         : convertedSchema(parameter['schema'], back, follow);
     return marked({ ...parameter, schema }, change);
   });
+}
+
+/** The styles of lists in one parameter, by what separates their texts (OpenAPI 3.1 §4.8.12.2). */
+const STYLES: ReadonlyMap<string, string> = new Map([
+  [',', 'form'],
+  [' ', 'spaceDelimited'],
+  ['|', 'pipeDelimited'],
+]);
+
+/** How V1 writes a list that V2 has otherwise: in one parameter with separators, or in several. */
+function listForm({ schema }: JsonObject, rule: Extract<QueryRule, { with: string }>): JsonObject {
+  const isList = isObject(schema) && schema['type'] === 'array';
+  if (!makesList(rule))
+    return { style: 'form', explode: true, schema: isList ? schema : { type: 'array', items: schema ?? {} } };
+  const style = STYLES.get(rule.with);
+  return style === undefined || !isList ? { schema: { type: 'string' } } : { style, explode: false };
 }
 
 /** V1 had no parameter that is set, and need not send one that has a default. */

@@ -37,6 +37,7 @@ import * as move from './move.ts';
 import * as nest from './nest.ts';
 import { printPath, readPath } from './paths.ts';
 import * as query from './query.ts';
+import * as queryList from './query-list.ts';
 import * as rename from './rename.ts';
 import * as set from './set.ts';
 import * as split from './split.ts';
@@ -68,9 +69,9 @@ const BOOKS: ByName<Exclude<AnyRule, { readonly conversion: Conversion }>, AnyBo
   move: move.book,
   copy: copy.book,
   lookup: lookup.book,
-  list: elements.bookOf('list'),
+  list: { ...elements.bookOf('list'), ...queryList.bookOf('list') },
   entries: elements.bookOf('entries'),
-  unlist: elements.bookOf('unlist'),
+  unlist: { ...elements.bookOf('unlist'), ...queryList.bookOf('unlist') },
   first: first.book,
   join: join.book,
   split: split.book,

@@ -2,6 +2,7 @@ import { printScalar } from '../../json/names.ts';
 import type { QueryCopyRule } from './copy.ts';
 import type { HeaderMapRule, QueryMapRule } from './map.ts';
 import { type ByName, type HeaderRule, headerRuleName, type QueryRule } from './kinds.ts';
+import type { QueryListRule } from './query-list.ts';
 import type { HeaderQueryRule } from './query.ts';
 import type { HeaderRenameRule, QueryRenameRule } from './rename.ts';
 import type { HeaderSetRule, QuerySetRule } from './set.ts';
@@ -28,6 +29,16 @@ const COPY: QueryWords<QueryCopyRule> = {
   say: ({ parameter, to }) => `copy ?${parameter} to ?${to}`,
 };
 
+const LIST: QueryWords<QueryListRule> = {
+  say: ({ rule, parameter, to, with: separator }) => {
+    const [one, many] = [`one text with ${JSON.stringify(separator)}`, 'one for each text'];
+    const [from, into] = rule === 'list' ? [one, many] : [many, one];
+    return `make ?${parameter}, ${from}, ${into}${parameter === to ? '' : `, ?${to}`}`;
+  },
+  none: ({ rule, parameter }) =>
+    rule === 'list' ? `The query has no list in ${parameter}.` : `The query has no ${parameter} twice.`,
+};
+
 const STRIP: QueryWords<QueryStripRule> = {
   say: ({ parameters }) => `strip ${parameters.map((name) => `?${name}`).join(', ')}`,
 };
@@ -52,6 +63,8 @@ const MAP: QueryWords<QueryMapRule> = {
 const QUERY_WORDS: ByName<Exclude<QueryRule, { conversion: unknown }>, QueryWords<QueryRule>> = {
   rename: RENAME,
   copy: COPY,
+  list: LIST,
+  unlist: LIST,
   strip: STRIP,
   set: SET,
   default: DEFAULT,

@@ -45,6 +45,8 @@ export interface CompiledQueryRule {
   readonly apply: (run: QueryRun) => void;
   /** Turns a parameter of a link of V2 back; undefined for one that V1 has not. When absent, all stay. */
   readonly restore?: (part: QueryPart) => QueryPart | undefined;
+  /** Turns the parameters of such a link back together, where one of V1 is several of V2. */
+  readonly restoreAll?: (parts: readonly QueryPart[]) => readonly QueryPart[];
 }
 
 /** A kind of rules for header fields: its work on those of a request or of a response. */

@@ -32,6 +32,8 @@ import type { MoveRule, ResponseMoveRule } from './move.ts';
 import * as nest from './nest.ts';
 import type { NestRule } from './nest.ts';
 import * as query from './query.ts';
+import * as queryList from './query-list.ts';
+import type { QueryListRule } from './query-list.ts';
 import type { HeaderQueryRule } from './query.ts';
 import * as rename from './rename.ts';
 import type { HeaderRenameRule, QueryRenameRule, RenameBackRule, RenameRule } from './rename.ts';
@@ -82,6 +84,7 @@ export type RequestRule =
 export type QueryRule =
   | QueryRenameRule
   | QueryCopyRule
+  | QueryListRule
   | QueryStripRule
   | QueryMapRule
   | QuerySetRule
@@ -158,6 +161,8 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
 const QUERY_KINDS: ByName<Exclude<QueryRule, QueryConvertRule>, QueryKind<QueryRule>> = {
   rename: rename.query,
   copy: copy.query,
+  list: queryList.query,
+  unlist: queryList.query,
   strip: strip.query,
   map: map.query,
   set: set.query,

@@ -410,7 +410,7 @@ const MAX_AFFIXES = 6;
 const MAX_SPELLED = 36;
 
 /** A pattern for an ASCII text as queries spell it: percent-encoded or not, a space also as a plus sign. */
-function spellings(text: string): string {
+export function spellings(text: string): string {
   return text.replaceAll(/[^]/g, (character) => {
     const encoded = `%${character.charCodeAt(0).toString(16)}`;
     return `(?:${/\w/.test(character) ? '' : '\\'}${character}|${encoded}${character === ' ' ? '|\\+' : ''})`;

@@ -634,6 +634,23 @@ test('a rule for any depth is undone at every depth, and in what refers to itsel
   expect(tree.example).toEqual({ a: 'x', children: [{ a: 'y' }] });
 });
 
+test.each<[rule: string, v2: object, v1: object]>([
+  ["{ list: a, with: ',' }", { name: 'a', style: 'form', explode: true }, { explode: false }],
+  ["{ list: a, with: '|', to: 'a[]' }", { name: 'a[]' }, { style: 'pipeDelimited', explode: false }],
+  ["{ list: a, with: '; ' }", { name: 'a' }, { schema: text }],
+  ["{ unlist: a, with: ',' }", { name: 'a', explode: false }, { style: 'form', explode: true }],
+  ["{ unlist: a, with: ',', to: b }", { name: 'b', schema: text }, { style: 'form', explode: true }],
+])('a list in a query is written as V1 has it: %s', async (rule, young, old) => {
+  const description = v2({ type: 'object' });
+  const list = { in: 'query', schema: { type: 'array', items: text } };
+  description.paths['/api/v2/things'].post.parameters = [{ ...list, ...young }];
+  const book = `{ id: c, summary: s, on: [create], query: [${rule}] }`;
+  const { paths } = await derived(description, book);
+  expect(paths['/api/v1/things'].post.parameters).toEqual([
+    expect.objectContaining({ ...list, name: 'a', ...old }),
+  ]);
+});
+
 test('a copy of a query parameter is in V2 alone', async () => {
   const description = v2({ type: 'object' });
   const parameter = (name: string): object => ({ name, in: 'query', schema: text });
