@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { errorCode } from '../../node/files.ts';
+import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
@@ -12,7 +13,7 @@ import {
 } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
 import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
-import { matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
+import { matchOperations, parametersOf, type SaidMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
@@ -22,11 +23,13 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { casePlayer, readTextCases, updatedLines } from '../cases/text-cases.ts';
+import { casePlayer, readTextCases, type TextMessage, updatedLines } from '../cases/text-cases.ts';
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
+import { DescribedService } from './described-service.ts';
 import { readDescription } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
+import { saidMoves } from './merge-rule-book.ts';
 import { sampleOf } from './samples.ts';
 
 /** Options of `init`. */
@@ -134,7 +137,7 @@ export async function draftFiles(
   const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
-  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, isWanted) : '';
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, saidMoves(text), isWanted) : '';
   const files: readonly DraftFile[] = [
     [join(dir, 'gateway.yaml'), settingsText(v2, dir, v2Source)],
     [rules, text],
@@ -191,26 +194,31 @@ v2-openapi: ${JSON.stringify(description)}
 `;
 }
 
-/** The header fields that an operation requires, with lower-case names and sample values. */
-function headerParameters(
+/** The header fields or query parameters that an operation requires, with sample values; names of fields are in lower case. */
+function requiredParameters(
+  wanted: 'header' | 'query',
   described: DescribedOperation,
   description: Description,
   components: Components,
 ): readonly (readonly [name: string, value: string])[] {
   return parametersOf(described, description).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
-    if (typeof name !== 'string' || place !== 'header' || memberOf(parameter, 'required') !== true) return [];
+    if (typeof name !== 'string' || place !== wanted || memberOf(parameter, 'required') !== true) return [];
     return [
-      [name.toLowerCase(), String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components)))] as const,
+      [
+        wanted === 'header' ? name.toLowerCase() : name,
+        String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components))),
+      ] as const,
     ];
   });
 }
 
-/** Cases with the descriptions' values, one for each operation with a body, and the draft's results. */
+/** Cases with the descriptions' values, one for each operation of which both show a body, and the draft's results. */
 async function firstCases(
   v1: Description,
   v2: Description,
   ruleBook: RuleBook,
+  said: SaidMoves,
   isWanted: DraftWishes['isWanted'] = () => true,
 ): Promise<string> {
   const play = casePlayer(ruleBook);
@@ -218,16 +226,27 @@ async function firstCases(
   const { matched } = matchOperations(
     { components: old, operations: operationsBelow(v1, ruleBook.from, 'v1') },
     { components: young, operations: operationsBelow(v2, ruleBook.to, 'v2') },
+    said,
   );
+  const service = new DescribedService(young, ruleBook.to, new BodySchemas(v2));
+  let refused = 0;
   const texts: string[] = [];
   for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
     const body1 = requestBody(pair.v1, old);
     const shape = body1?.form === 'json' ? body1.shape : undefined;
     const resource = resourceIn(pair.v2, young);
     const isWrite = shape !== undefined && shape.members.size > 0;
-    if (!isWrite && !(operation.method === 'GET' && resource !== undefined)) continue;
-    const target = operation.template.replaceAll(/\{[^{}]*\}/g, '1');
-    const [sent, wanted] = [headerParameters(pair.v1, v1, old), headerParameters(pair.v2, v2, young)];
+    const isPlain = operation.method === 'DELETE' || (operation.method === 'GET' && resource !== undefined);
+    if (!isWrite && !isPlain) continue;
+    const path = operation.template.replaceAll(/\{[^{}]*\}/g, '1');
+    const query = requiredParameters('query', pair.v1, v1, old)
+      .map((named) => named.map((text) => encodeURIComponent(text)).join('='))
+      .join('&');
+    const target = query === '' ? path : `${path}?${query}`;
+    const [sent, wanted] = [
+      requiredParameters('header', pair.v1, v1, old),
+      requiredParameters('header', pair.v2, v2, young),
+    ];
     const request = [
       `> ${operation.method} ${ruleBook.from}${target}`,
       ...sent.map(([name, value]) => `> ${name}: ${value}`),
@@ -243,9 +262,13 @@ async function firstCases(
     const [textCase] = readTextCases([...head, ...response, '< 200'].join('\n'));
     if (textCase === undefined) continue;
     const played = await play(textCase);
+    const faults = played.sent === undefined ? [] : faultsOf(played.sent, service);
+    if (faults.length > 0) refused += 1;
     texts.push(
       [
-        ...head,
+        ...head.slice(0, 1),
+        ...faults.map((fault) => `## As it was drafted: ${fault}`),
+        ...request,
         ...(played.sent === undefined
           ? []
           : updatedLines('=', { line: '', headers: wanted, body: '' }, played.sent)),
@@ -256,9 +279,16 @@ async function firstCases(
   }
   return `Cases with the descriptions' own values, and the results of the drafted rule book. Read V2's request (=) and the client's response (<), and correct the rules
 until both are right; then add requests of your own. capture-gateway test plays them.
-
+${refused === 0 ? '' : `V2's description is against ${refused} of ${texts.length} requests that the draft makes (##): they pass as they are, and V2 would refuse them.\n`}
 ${texts.join('\n\n')}
 `;
+}
+
+/** What V2's description says against a request of a case. */
+function faultsOf({ line, headers, body }: TextMessage, service: DescribedService): readonly string[] {
+  const [method = '', target = ''] = line.split(' ');
+  const fields = new Map(headers);
+  return service.faultsOf({ method, target, body, field: (name) => fields.get(name) });
 }
 
 /** How to write `capture-gateway` if no program of that name is on the path; else empty. */

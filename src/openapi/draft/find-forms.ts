@@ -1,14 +1,16 @@
 import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } from '../description.ts';
-import { type Shape, shapeOf } from '../shape.ts';
+import { isCompatible, type Shape, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
 import { pathText } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
 import { wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
+import { changeId, type ProposedChange } from './propose-changes.ts';
 
 /** An error as a description has it: its media type and its shape. */
 interface DescribedError {
+  readonly status: string;
   readonly media: string;
   readonly shape: Shape;
 }
@@ -19,6 +21,7 @@ function errorsOf({ operation }: DescribedOperation, components: Components): re
   return Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
     /^(?:[45]..|default)$/i.test(status)
       ? Object.entries(objectIn(followed(description, declared), 'content')).map(([media, content]) => ({
+          status,
           media,
           shape: shapeOf(memberOf(content, 'schema'), components),
         }))
@@ -117,7 +120,7 @@ export function errorKeys({ named, v1, v2 }: Versions, hasRules: boolean): reado
   const wanted = onlyOne(young.map(formOf));
   const isSameMedia = media !== undefined && onlyOne(young.map((one) => one.media)) === media;
   return [
-    ...(hasRules && wanted !== undefined ? [errorsKey(wanted)] : []),
+    ...(hasRules && wanted !== undefined ? [errorsKey(wanted, isSameMedia ? undefined : media)] : []),
     ...refusalKeys(old, media, form),
     // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words.
     ...(isSameMedia ? [POLICIES] : []),
@@ -134,11 +137,122 @@ const POLICIES: ProposedKey = {
   question: 'does V2 refuse the same requests as V1, in the same words? Both describe errors in one form.',
 };
 
-function errorsKey(form: string): ProposedKey {
-  const lines = [`errors: ${form}`];
+/** The form of V2's errors; `media` is the other type that V1's clients know. */
+function errorsKey(form: string, media: string | undefined): ProposedKey {
+  const isOtherType = form === 'problem' && media !== undefined && isJsonMedia(media);
+  const lines = [
+    isOtherType ? `errors: { form: problem, as: { type: ${scalar(media)} } }` : `errors: ${form}`,
+  ];
   return form.startsWith('{')
     ? { key: 'errors', lines, question: "do V2's errors name members of a request in this form?" }
     : { key: 'errors', lines, evidence: "V2's description has its errors in this form." };
+}
+
+/** The changes that give V2's errors the members of V1's, each a question: what their texts and numbers say stays V2's. */
+export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChange[] {
+  const groups = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
+  for (const { pair, operation } of named) {
+    const [old, young] = [errorsOf(pair.v1, v1), errorsOf(pair.v2, v2)];
+    const [before, now] = [old, young].map(onlyShape);
+    const pairs = before === undefined || now === undefined ? [] : errorPairs(before, now);
+    if (before === undefined || now === undefined || pairs.length === 0) continue;
+    const kept = new Set([...pairs.map(({ from }) => from), ...before.members.keys()]);
+    const left = [...now.members.keys()].filter((name) => !kept.has(name));
+    const texts = classesOf([...old, ...young]).flatMap((status) => [
+      ...pairs.map(({ from, to }) => {
+        const word = to.length === 1 ? 'rename' : 'move';
+        return `{ ${word}: ${scalar(pathText([from]))}, to: ${scalar(pathText(to))}, status: ${status} }`;
+      }),
+      ...left.map((name) => `{ strip: ${scalar(pathText([name]))}, status: ${status} }`),
+    ]);
+    const words = pairs.map(({ from, to }) => `${pathText([from])} as ${pathText(to)}`).join(', ');
+    const on: string[] = [];
+    const names = [before, now].map(({ members }) => [...members.keys()].join(', '));
+    const change: ProposedChange = {
+      id: changeId('errors'),
+      summary: `Errors have ${words}.`,
+      on,
+      rules: [],
+      response: [
+        {
+          texts,
+          confidence: 0.5,
+          evidence: `V1's errors have ${names[0]}, and V2's ${names[1]}`,
+          doubt: 'what they say is in words and numbers of V2',
+        },
+      ],
+    };
+    const key = JSON.stringify(texts);
+    const known = groups.get(key) ?? { change, on };
+    groups.set(key, known);
+    known.on.push(operation.id);
+  }
+  return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
+}
+
+/** The shape of all errors of an operation; undefined where their members differ, or there are none. */
+function onlyShape(errors: readonly DescribedError[]): Shape | undefined {
+  const names = onlyOne(errors.map(({ shape }) => JSON.stringify([...shape.members.keys()])));
+  return names === undefined ? undefined : errors[0]?.shape;
+}
+
+/** The classes of statuses that errors have. */
+function classesOf(errors: readonly DescribedError[]): readonly string[] {
+  return ['4xx', '5xx'].filter((one) =>
+    errors.some(({ status }) => status.startsWith(one.slice(0, 1)) || status === 'default'),
+  );
+}
+
+/** A member of V2's errors, and where V1's have it. */
+interface ErrorPair {
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+/** The members of V2's errors that say what those of V1's do, as their names tell, or two numbers. */
+function errorPairs(old: Shape, young: Shape): readonly ErrorPair[] {
+  const wanted = [...old.members].flatMap(([name, { shape }]): readonly (readonly [string[], Shape])[] => {
+    if (young.members.has(name)) return [];
+    if (shape.members.size === 0) return [[[name], shape]];
+    return [...shape.members].map(([inner, member]) => [[name, inner], member.shape]);
+  });
+  const free = new Map([...young.members].filter(([name]) => !old.members.has(name)));
+  const pairs: ErrorPair[] = [];
+  // The text first, then what is the same by name, then a title for a text and a status for a code.
+  for (const isLoose of [false, true])
+    for (const [to, shape] of wanted) {
+      if (pairs.some((pair) => pair.to === to)) continue;
+      const holder = holderOf(to.at(-1) ?? '');
+      const same = isLoose ? LOOSE.get(holder ?? '') : holder;
+      const from = [...free].find(
+        ([name, { shape: other }]) =>
+          same !== undefined &&
+          holderOf(name) === same &&
+          isScalar(other) &&
+          isScalar(shape) &&
+          isCompatible(shape, other),
+      )?.[0];
+      if (from === undefined) continue;
+      free.delete(from);
+      pairs.push({ from, to });
+    }
+  return pairs;
+}
+
+/** What may stand for another thing, where its type is the same. */
+const LOOSE: ReadonlyMap<string, string> = new Map([
+  ['{detail}', '{title}'],
+  ['{title}', '{detail}'],
+  ['{code}', '{status}'],
+  ['{status}', '{code}'],
+]);
+
+function holderOf(name: string): string | undefined {
+  return PLACEHOLDERS.get(wordsOf(name).join(''));
+}
+
+function isScalar({ members, element, types }: Shape): boolean {
+  return members.size === 0 && element === undefined && types.size > 0 && !types.has('object');
 }
 
 function refusalKeys(

@@ -42,7 +42,7 @@ import {
   type Versions,
   withInverse,
 } from './find-inverse.ts';
-import { errorKeys, linkKeys } from './find-forms.ts';
+import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
 import {
@@ -147,7 +147,8 @@ export function proposeRuleBook(
     const keys = on.map((id) => resources.get(id));
     return withInverse(change, keys, shapes);
   });
-  const hasRules = [...requests, ...carried.changes].length > 0;
+  const errors = errorChanges(versions);
+  const hasRules = [...requests, ...carried.changes, ...errors].length > 0;
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
       ? `${name} leads nowhere, so nothing was compared for it.`
@@ -178,6 +179,7 @@ export function proposeRuleBook(
       ...headers,
       ...responseChanges(responses.found, requests, resources),
       ...carried.changes,
+      ...errors,
     ]),
     questions: joined([
       new Map([['', general]]),

@@ -41,6 +41,12 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   expect(cases).toContain(
     '> GET /api/v1/bills/1/lines\n> x-account: text\n= GET /api/v2/lines?invoice=inv_1\n= !x-tenant-id:\n',
   );
+  // What V2 would refuse is said there, and each operation has a case.
+  expect(cases).toContain("V2's description is against ");
+  expect(cases).toContain('\n# deleteBill\n');
+  expect(cases).toMatch(
+    /# createBill\n## As it was drafted: V2 [^\n]+\n(?:## [^\n]+\n)*> POST \/api\/v1\/bills\n/,
+  );
   const again = await commandRun(INIT);
   expect(again.code).toBe(2);
   expect(again.err).toContain('rules.yaml, ');

@@ -98,6 +98,49 @@ test.each<[what: string, one: unknown, media: string, expected: string]>([
   expect(await draftOf(reading('v1', OLD, error, media), reading('v2', YOUNG))).toContain(expected);
 });
 
+const integer = { type: 'integer' };
+const problem = objectOf({ title: text, detail: text, status: integer });
+
+test.each<[what: string, old: object, young: object, media: string, response: readonly string[]]>([
+  [
+    'a text and a code',
+    objectOf({ error: text, code: integer }),
+    problem,
+    PROBLEM,
+    ['{ rename: detail, to: error', '{ rename: status, to: code', '{ strip: title'],
+  ],
+  [
+    'a text in an object',
+    objectOf({ error: objectOf({ message: text }) }),
+    problem,
+    PROBLEM,
+    ['{ move: detail, to: error.message', '{ strip: title', '{ strip: status'],
+  ],
+  [
+    'only a title',
+    objectOf({ msg: text }),
+    objectOf({ title: text }),
+    'application/json',
+    ['{ rename: title, to: msg'],
+  ],
+  [
+    'the same names',
+    objectOf({ message: text }),
+    objectOf({ message: text, id: text }),
+    'application/json',
+    [],
+  ],
+  ['other types', objectOf({ message: integer }), objectOf({ detail: text }), 'application/json', []],
+])("V2's errors get the members of V1's: %s", async (_, old, young, media, response) => {
+  const draft = await draftOf(reading('v1', OLD, old), reading('v2', YOUNG, young, media));
+  const lines = draft.split('\n').flatMap((line) => /#\s+- (\{.*status: .*)$/.exec(line)?.[1] ?? []);
+  expect(lines).toEqual(
+    ['4xx', '5xx'].flatMap((status) => response.map((rule) => `${rule}, status: ${status} }`)),
+  );
+  const isOtherType = media === PROBLEM;
+  if (isOtherType) expect(draft).toContain('errors: { form: problem, as: { type: application/json } }\n');
+});
+
 test('errors without words, of several forms or of none are no form', async () => {
   const draft = await draftOf(
     reading('v1', OLD, objectOf({ number: { type: 'integer' } })),
