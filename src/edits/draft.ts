@@ -373,15 +373,9 @@ export function settle(object: DraftObject): void {
   markChanged(object);
 }
 
-/** Marks `value` and its containers as changed. */
-export function markChanged(value: DraftObject | DraftArray): void {
-  for (
-    let at: DraftObject | DraftArray | undefined = value;
-    at !== undefined && !at.isChanged;
-    at = containerOf(at)
-  ) {
-    at.isChanged = true;
-  }
+/** Marks `value`, if there is one, and its containers as changed. */
+export function markChanged(value: DraftObject | DraftArray | undefined): void {
+  for (let at = value; at !== undefined && !at.isChanged; at = containerOf(at)) at.isChanged = true;
 }
 
 function containerOf(value: DraftObject | DraftArray): DraftObject | DraftArray | undefined {
@@ -600,7 +594,7 @@ export type Template =
 export function write(member: DraftMember, template: Template): void {
   member.isReplaced = true;
   fill(member, template);
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
 }
 
 function fill(target: DraftMember | DraftElement, template: Template): void {

@@ -29,7 +29,7 @@ export interface RecorderLimits {
 
 /** For requests: a body of a million members beside the wrapper must not become a log line ten times its size. */
 export const REQUEST_RECORDS: RecorderLimits = {
-  records: Number.POSITIVE_INFINITY,
+  records: Infinity,
   characters: 32_768,
   saysValues: true,
 };
@@ -43,7 +43,7 @@ const MAX_STEPS = 256;
 /** For responses, whose patches have no value of V2. */
 export const RESPONSE_RECORDS: RecorderLimits = {
   records: MAX_RECORDS,
-  characters: Number.POSITIVE_INFINITY,
+  characters: Infinity,
   saysValues: false,
 };
 

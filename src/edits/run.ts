@@ -102,7 +102,7 @@ export interface MembersToOpen extends OpenedMembers {
 
 /** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
 export function levelsRead(rules: readonly RuleReads[], least = 0): number {
-  if (rules.some(goesAnywhere)) return Number.POSITIVE_INFINITY;
+  if (rules.some(goesAnywhere)) return Infinity;
   const deepest = rules.reduce((most, { reach, path }) => Math.max(most, reach ?? path.length + 1), least);
   return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
 }

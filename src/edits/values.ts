@@ -28,7 +28,7 @@ export function decoded(json: string): string | number | boolean | null {
 export function overwrite(member: DraftMember, json: string): void {
   member.literal = bytesOfText(json);
   member.value = undefined;
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
 }
 
 /** Gives a member the name with that id. */

@@ -175,9 +175,7 @@ function againDecodedFault(path: string, prefix: Prefix | undefined, prefixes: P
 function decodedPercents(path: string): string | undefined {
   let read = path;
   for (let round = 0; round < MAX_ENCODINGS; round += 1) {
-    const next = read
-      .replaceAll(HEXADECIMAL_DIGIT, (encoded) => String.fromCharCode(Number.parseInt(encoded.slice(1), 16)))
-      .replaceAll(/%(?:25)+(?=[0-9a-f]{2})/gi, '%');
+    const next = read.replaceAll(HEXADECIMAL_DIGIT, decodedByte).replaceAll(/%(?:25)+(?=[0-9a-f]{2})/gi, '%');
     if (next === read) return read;
     read = next;
   }
@@ -230,7 +228,12 @@ function looseReadings(path: string): readonly string[] {
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
 
 function withLetters(path: string): string {
-  return path.replaceAll(UNRESERVED, (encoded) => String.fromCharCode(Number.parseInt(encoded.slice(1), 16)));
+  return path.replaceAll(UNRESERVED, decodedByte);
+}
+
+/** The character of a byte that is percent-encoded. */
+export function decodedByte(encoded: string): string {
+  return String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
 }
 
 /** Replaces the parameters of each segment by `left` of them. */

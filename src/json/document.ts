@@ -90,8 +90,8 @@ export class JsonWalker {
   hasTooMany = false;
   private readonly maxValues: number;
 
-  /** Texts with more than `mostValues` values are not walked, and values deeper than `levels` are not visited. */
-  constructor(maxValues = Number.POSITIVE_INFINITY, levels = MAX_DEPTH) {
+  /** Values deeper than `levels` are not visited, and texts with more than `maxValues` values not walked. */
+  constructor(levels = MAX_DEPTH, maxValues = Infinity) {
     this.maxValues = maxValues;
     this.scanner = new Scanner({ depth: MAX_DEPTH, record: Math.min(levels, MAX_DEPTH) });
   }

@@ -415,7 +415,7 @@ function decideTarget(
 function queryAtV2(query: string, { releaseParameter, ruleBook }: CompiledRuleBook): string {
   if (releaseParameter === undefined) return query;
   const [requested] = valuesInQuery(query, releaseParameter);
-  const version = chooseApiVersion(requested, ruleBook, Number.POSITIVE_INFINITY);
+  const version = chooseApiVersion(requested, ruleBook, Infinity);
   return version === undefined || version.why === 'client'
     ? query
     : withValueInQuery(query, releaseParameter, version.sent);

@@ -1,3 +1,4 @@
+import { NO_BYTES } from '../json/names.ts';
 import { concatBytes } from '../http/byte-collector.ts';
 import {
   ALL_CODINGS,
@@ -202,8 +203,6 @@ export const FEW_VALUES: PatchValues = {
 const NO_PATCH: readonly PatchOperation[] = [];
 
 const NO_BODY: BodyDecision = { action: 'forward', note: undefined };
-
-const NO_BYTES: Uint8Array = new Uint8Array();
 
 const UNREAD: RuledBody = { verdict: 'unchanged', body: NO_BYTES, records: [] };
 
@@ -471,11 +470,11 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   private readonly values: PatchValues;
   private step = FORWARDED;
   /** V2's own body, and what a transform made of it. */
-  private own = NO_BYTES;
+  private own: Uint8Array = NO_BYTES;
   private made: TransformResult | undefined = undefined;
   private readonly lookups: Lookups | undefined;
   /** The body to which the rules are applied again, once V2 has answered. */
-  private asking = NO_BYTES;
+  private asking: Uint8Array = NO_BYTES;
 
   constructor(
     rules: CompiledRuleBook,
@@ -648,7 +647,7 @@ function unchanged(body: Uint8Array, note?: ResponseNote): ResponseOutcome {
 /** What has become of texts, as far as they have arrived. */
 export function textsOutcome(
   { isRewritten, note, ...findings }: ResponseTexts['findings'],
-  body = NO_BYTES,
+  body: Uint8Array = NO_BYTES,
 ): ResponseOutcome {
   return isRewritten ? { verdict: 'rewritten', body, ...findings, note } : unchanged(body, note);
 }

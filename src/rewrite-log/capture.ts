@@ -97,7 +97,7 @@ const scanner = /* @__PURE__ */ new Scanner({ depth: MAX_LEVELS, record: MAX_LEV
 export class Capture {
   readonly options: CaptureOptions;
   private readonly masks: ValueMasks;
-  private readonly walker = new JsonWalker(MAX_VALUES);
+  private readonly walker = new JsonWalker(undefined, MAX_VALUES);
   private readonly rate: CaptureRate;
   private readonly budget: ObservationBudget;
   private readonly ordinary = new Map<number, Held>();

@@ -93,7 +93,7 @@ function keyedErrors(rule: Errors, keyed: NonNullable<Errors['keyed']>, run: Run
 
 function replaceText(rule: Errors, run: Run, member: DraftMember, literal: Uint8Array): void {
   member.literal = literal;
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
   run.recorder?.reword(rule, member);
 }
 
@@ -128,7 +128,7 @@ function anyErrors(rule: Errors, any: AnyErrors, run: Run, body: DraftObject): v
 function isOfForm(list: Uint8Array, { pointer, texts }: AnyErrors): boolean {
   let isOf = false;
   let names = new Set<string>();
-  new JsonWalker(Number.POSITIVE_INFINITY, MAX_LEVELS).walk(list, {
+  new JsonWalker(MAX_LEVELS).walk(list, {
     enter: ({ kind, path: [index, name, ...deeper] }) => {
       if (index === undefined) return kind === 'array';
       if (name === undefined) names = new Set();
@@ -383,7 +383,7 @@ export class RailsErrors {
   /** V1's humanised names by V2's; undefined where V1 has two. */
   private readonly sentences = new Map<string, string | undefined>();
   private readonly longest: number;
-  private readonly walker = new JsonWalker(Number.POSITIVE_INFINITY, MAX_LEVELS);
+  private readonly walker = new JsonWalker(MAX_LEVELS);
 
   /** `rules` are the request rules of the operation, in order. */
   constructor(rules: readonly NamedRule[], v1: V1Names) {
@@ -571,7 +571,7 @@ function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string 
   const given: string[] = [];
   const indexes = new Set<string>();
   let isPath = true;
-  new JsonWalker(Number.POSITIVE_INFINITY, 1).walk(list, {
+  new JsonWalker(1).walk(list, {
     enter: ({ kind, path, start, end }) => {
       if (path.length === 0) return true;
       const text = textOfBytes(list.subarray(start, end));

@@ -1,3 +1,4 @@
+import { hasByteOrderMark } from '../json/document.ts';
 import { isSpace } from '../json/scanner.ts';
 import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
@@ -488,7 +489,7 @@ function dataOf(event: Uint8Array, isFirst: boolean): EventData {
   let length = 0;
   let lines = 0;
   // The stream may begin with a byte order mark.
-  const first = isFirst && event[0] === 0xef && event[1] === 0xbb && event[2] === 0xbf ? 3 : 0;
+  const first = isFirst && hasByteOrderMark(event) ? 3 : 0;
   for (let start = first, end = 0; start < event.length; start = end + 1) {
     end = start;
     while (end < event.length && event[end] !== LINE_FEED && event[end] !== CARRIAGE_RETURN) end += 1;

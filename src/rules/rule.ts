@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIXES, isUnder } from '../http/target.ts';
+import { DEFAULT_PREFIXES, decodedByte, isUnder } from '../http/target.ts';
 import type { StatusPattern } from './kinds/kind.ts';
 import type { ExplicitResponseRule, HeaderRule } from './kinds/kinds.ts';
 
@@ -109,7 +109,7 @@ export function literalFault(text: string): string | undefined {
 export function plainSpelling(path: string): string {
   if (!path.includes('%')) return path;
   return path.replace(/%[0-9a-f]{2}/gi, (encoded) => {
-    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    const character = decodedByte(encoded);
     return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
   });
 }

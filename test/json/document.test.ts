@@ -71,7 +71,7 @@ test('edits are carried out in order, and everything else is kept', () => {
 });
 
 test('a walker tells a text with too many values from one that is not JSON', () => {
-  const walker = new JsonWalker(3);
+  const walker = new JsonWalker(undefined, 3);
   const visited = (text: string): number | 'too many' | 'not JSON' => {
     let values = 0;
     const enter = (): boolean => {

@@ -69,7 +69,7 @@ function isAt(mask: string, pointed: string): boolean {
 
 // Attack: a body nested 500 deep again and again, so that each value costs a pointer of its depth.
 test('a body of 20,000 values is masked at any depth, one of more is withheld', () => {
-  const walker = new JsonWalker(20_000);
+  const walker = new JsonWalker(undefined, 20_000);
   const masks = new ValueMasks(['/data/*/a/secret', 'secret']);
   const nested = `${'{"a":'.repeat(500)}{"secret":1}${'}'.repeat(500)}`;
   const body = (count: number): Uint8Array =>

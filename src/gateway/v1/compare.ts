@@ -36,7 +36,7 @@ export function compareResponses(
   const status = v1.status === v2.status ? {} : { status: { v1: v1.status, v2: v2.status } };
   if ([v1, repeat, v2].some(({ body }) => body.length > MAX_BYTES))
     return unknownComparison('too-large', status);
-  const walker = new JsonWalker(MAX_VALUES);
+  const walker = new JsonWalker(undefined, MAX_VALUES);
   const tree = new FieldTree(walker);
   const isRead = [v1, repeat, v2].every(({ body }, number) => tree.add(number, body));
   if (!isRead) {

@@ -60,7 +60,7 @@ export function layOutJson(
   unfolded: ReadonlySet<string> = NO_POINTERS,
 ): JsonLayout | undefined {
   const printer = new LayoutPrinter(bytes, limits, unfolded);
-  const isJson = new JsonWalker(Number.POSITIVE_INFINITY, limits.levels).walk(bytes, {
+  const isJson = new JsonWalker(limits.levels).walk(bytes, {
     enter: (node) => printer.enter(node),
     leave: (node) => printer.leave(node),
   });

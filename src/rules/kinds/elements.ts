@@ -641,7 +641,7 @@ function replaceBy(member: DraftMember, value: DraftObject | DraftArray): void {
   member.literal = undefined;
   member.value = value;
   member.isReplaced = true;
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
 }
 
 /** The parts of a JSON string between separators, as they are spelled. */

@@ -95,6 +95,6 @@ function putFirst(rule: RuleBase, run: Run, member: DraftMember, array: DraftArr
   } else if (first?.literal !== undefined) member.literal = first.literal;
   else if (source > 0) member.literal = bytes.slice(tape.start(source), tape.end(source));
   else member.literal = bytesOfText(NULL);
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
   return first === undefined && node <= 0;
 }

@@ -113,5 +113,5 @@ function enlist(draft: Draft, member: DraftMember, isNull: boolean): void {
   member.literal = undefined;
   member.value = array;
   member.isReplaced = true;
-  if (member.holder !== undefined) markChanged(member.holder);
+  markChanged(member.holder);
 }
