@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import {
   httpSide,
   type SenderOptions,
@@ -11,7 +12,9 @@ import {
   type TwinServices,
 } from '../node/twin/twin-services.ts';
 import { decodeText, readText } from '../node/files.ts';
+import type { LoadedRuleBook } from '../node/rule-books.ts';
 import { count, counted, jsonText, terminalText } from '../report/text.ts';
+import { printMatch } from '../rules/move.ts';
 import type { ClientField } from '../rules/rule-book.ts';
 import type { Difference } from '../twin/compare.ts';
 import { type PlayedExchange, playScript, type Stage, type TwinReport, TwinTally } from '../twin/play.ts';
@@ -88,6 +91,8 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   if (typeof key !== 'string') return failWith(key);
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return fail([book.fault]);
+  const unfit = await scriptFault(options, book);
+  if (unfit !== undefined) return fail([unfit]);
   const stage = realStage({
     v1,
     gateway: v2,
@@ -111,6 +116,8 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
     return fail(['workerd needs a checkout of the repository, after `npm ci --prefix deploy/edge`.']);
   const book = await openRuleBook(rules);
   if (isFault(book)) return fail([book.fault]);
+  const unfit = await scriptFault(options, { rules: book.rules });
+  if (unfit !== undefined) return fail([unfit]);
   const services = await startTwinServices();
   const runtime = options.on;
   try {
@@ -128,6 +135,24 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
   } finally {
     services.close();
   }
+}
+
+/**
+ * Says that the scripts that ship do not fit: they are for the property-capture API. A service that runs is one of that API only if the rule
+ * book says so; nobody has said so where the book that ships stands in.
+ */
+async function scriptFault(
+  { script, rules: path }: TwinOptions,
+  { rules, shippedAt }: Pick<LoadedRuleBook, 'rules' | 'shippedAt'>,
+): Promise<string | undefined> {
+  if (script.length > 0) return undefined;
+  const shipped = await openRuleBook(fileURLToPath(SHIPPED_RULES));
+  if (isFault(shipped)) return shipped.fault;
+  const known = new Set(shipped.rules.ruleBook.operations.map((operation) => printMatch(operation)));
+  const isOfApi = rules.ruleBook.operations.some((operation) => known.has(printMatch(operation)));
+  if (shippedAt === undefined && isOfApi) return undefined;
+  const why = shippedAt === undefined ? `${path} has none of its operations` : '--rules names no rule book';
+  return `the scripts that ship are for the property-capture API, and ${why}. Give scripts of your own with --script: the requests of text cases are one (grep -h '^[#>]\\|^$' cases/*.txt > script.txt).`;
 }
 
 async function playAll(stage: TwinStage, scripts: readonly Script[]): Promise<TwinTally> {
@@ -290,6 +315,8 @@ export type ScriptFiles =
   | { readonly scripts: readonly Script[] }
   | { readonly faults: readonly string[]; readonly isMissing: boolean };
 
+/** The rule book of the scripts that ship. */
+const SHIPPED_RULES = new URL('../../config/rules.yaml', import.meta.url);
 /** Folder of the scripts that ship with the program; `tables.txt` has tables for all scripts. */
 const SHIPPED = new URL('../../config/twin/', import.meta.url);
 const TABLES = 'tables.txt';

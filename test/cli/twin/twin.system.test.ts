@@ -64,6 +64,19 @@ describe('two services that run', () => {
     expect(methodsOf(v1).has('POST')).toBe(true);
   });
 
+  test('get nothing of the scripts that ship where the rule book is for another API', async () => {
+    const [v1, v2] = [await service('{}'), await service('{}')];
+    const rules = file('rules.yaml', 'operations: { list: GET /shipments }\nchanges: []\n');
+    const services = ['--v1', v1.origin, '--v2', v2.origin, '--key-file', file('key', 'k')];
+    for (const given of [services, []]) {
+      const { code, out, err } = await twin(...given, '--rules', rules);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toContain(`for the property-capture API, and ${rules} has none of its operations.`);
+      expect(err).toContain('--script');
+    }
+    for (const { received } of [v1, v2]) expect(received).toEqual([]);
+  });
+
   test('on a path that neither has are not called alike, and a play of nothing else fails', async () => {
     const nowhere = (): Promise<RawServer> =>
       rawServer((socket) => socket.write(ok('{"errors":[]}').replace('200 OK', '404 Not Found')));
