@@ -22,6 +22,7 @@ import type { RefusalForm } from './refusal-form.ts';
 import { type SourceFault, type SourcePath, unknownOperation } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 import {
+  isRewritten,
   canBeRewritten,
   mayHaveRules,
   type Change,
@@ -487,6 +488,7 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
     ...changes.flatMap((change) => inexactInverses(change)),
     ...changes.flatMap((change) => partialJoins(change, operations)),
     ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
+    ...changes.flatMap((change) => unreachedResponses(change, operations)),
   ];
 }
 
@@ -620,6 +622,24 @@ function unreadResource(
   if (operations.some((other) => other.method === 'GET' && resourceOf(other) === resource)) return [];
   return [
     `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; declare GET ${resource}, for example`,
+  ];
+}
+
+/** Response rules that tell of the request, or of errors that quote it: other requests have nothing for them. */
+const OF_REQUEST: ReadonlySet<string> = new Set(['inverse', 'errors', 'deprecations']);
+const MAX_NAMED = 3;
+
+/** Response rules `on: every` of a book whose other operations have responses as well: these rules only reach those to POST and PATCH. */
+function unreachedResponses(
+  { id, on, response }: Change,
+  operations: readonly Operation[],
+): readonly string[] {
+  if (on !== 'every' || response.every(({ rule }) => OF_REQUEST.has(rule))) return [];
+  const left = operations.filter(({ method, gone }) => !isRewritten(method) && gone === undefined);
+  if (left.length === 0) return [];
+  const named = left.slice(0, MAX_NAMED).map((operation) => `"${operation.id}"`);
+  return [
+    `change "${id}": on: every means POST and PATCH for its response rules, so they do not reach the responses of ${named.join(', ')}${left.length > MAX_NAMED ? ' and others' : ''}; name the operations in on`,
   ];
 }
 

@@ -288,6 +288,28 @@ changes:
     expect(ruleBookWarnings(book)).toEqual([warning]);
   });
 
+  test.each([
+    ['GET /a', '[{ rename: x, to: y, status: 4xx }]', ['"a"']],
+    ['PUT /a', '[{ strip: x }]', ['"a"']],
+    ['DELETE /a', '[{ inverse: true }, { strip: x }]', ['"a"']],
+    ['POST /a', '[{ strip: x }]', []],
+    ['PATCH /a', '[{ strip: x }]', []],
+    ['{ match: GET /a, gone: No. }', '[{ strip: x }]', []],
+    ['GET /a', '[{ errors: true }]', []],
+  ])('response rules on: every in a book with %s: %s', async (operation, response, named) => {
+    const request = response.includes('inverse') ? 'request: [{ rename: old, to: new }], ' : '';
+    const book = await bookIn(
+      `operations: { a: ${operation}, b: POST /b }\nchanges: [{ id: e, summary: s, on: every, ${request}response: ${response} }]\n`,
+    );
+    const warnings = ruleBookWarnings(book).filter((text) => text.includes('on: every'));
+    expect(warnings).toEqual(
+      named.map(
+        (id) =>
+          `change "e": on: every means POST and PATCH for its response rules, so they do not reach the responses of ${id}; name the operations in on`,
+      ),
+    );
+  });
+
   test('moved operations that differ in more than the names of their parameters', async () => {
     const operations = "a: { match: 'GET /a', to: GET /n }, b: { match: 'GET /b/{id}', to: 'GET /n?x={id}' }";
     const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
