@@ -322,10 +322,17 @@ function escaped(bytes: Uint8Array): string {
   return text;
 }
 
-/** Returns the JSON text that means the same as a form; undefined for a form that cannot be read. */
-export function formModel(body: Uint8Array): Uint8Array | undefined {
+/** The JSON text that a body in the media type of a form is, as the rules read it; undefined for fields. */
+export function jsonInForm(body: Uint8Array): Uint8Array | undefined {
   for (const { text } of jsonTexts(body, undefined))
     if (JsonDocument.read(text) instanceof JsonDocument) return text;
+  return undefined;
+}
+
+/** Returns the JSON text that means the same as a form; undefined for a form that cannot be read. */
+export function formModel(body: Uint8Array): Uint8Array | undefined {
+  const json = jsonInForm(body);
+  if (json !== undefined) return json;
   const read = readFields(body, splitForm(body));
   return 'offset' in read ? undefined : modelOfFields(read.fields);
 }

@@ -59,6 +59,8 @@ export interface ExplainedBody {
   readonly read: Uint8Array;
   /** The content of a form as JSON text. */
   readonly model?: Uint8Array | undefined;
+  /** The JSON that was sent in the media type of a form. */
+  readonly json?: Uint8Array | undefined;
 }
 
 const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: readonly string[] }[] = [
@@ -94,9 +96,9 @@ interface Names {
 export function ruleOutcomes(
   ruleBook: RuleBook,
   request: RuledRequest,
-  { outcome, read: body, model }: ExplainedBody,
+  { outcome, read: body, model, json }: ExplainedBody,
 ): RuleOutcome[] {
-  const read = model ?? body;
+  const read = model ?? json ?? body;
   const hasEdits = 'records' in outcome && outcome.records.length > 0;
   const steps = hasEdits ? stepsOf(ruleBook, request.operation, model !== undefined) : undefined;
   const byRule = steps?.edits(read);

@@ -20,7 +20,7 @@ import type { Verdict } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { formModel } from '../../rewrite/form.ts';
+import { formModel, jsonInForm } from '../../rewrite/form.ts';
 import { multipartModel } from '../../rewrite/multipart.ts';
 import type { HashBody } from '../../migrate/judge-digests.ts';
 import { drive, type MigratedMessage, RequestMigration } from '../../migrate/migration.ts';
@@ -289,7 +289,8 @@ async function explainRequest(
         ? 'unread'
         : undefined;
   const bytes = given instanceof Uint8Array ? given : read;
-  const model = step.action === 'rewrite' ? modelOf(step.format, bytes) : undefined;
+  const json = step.action === 'rewrite' && isForm(step.format) ? jsonInForm(bytes) : undefined;
+  const model = step.action === 'rewrite' && json === undefined ? modelOf(step.format, bytes) : undefined;
   if (hasBody && given !== 'unread') await migration.judge(read, explainer.hash);
   let work = migration.finish(given);
   let ruled: BodyOutcome = { verdict: 'unread', why: whyUnread(received, step, decision.v2Method) };
@@ -304,11 +305,11 @@ async function explainRequest(
   if (end.verdict === 'refused') {
     const { failure, cause } = end;
     const outcome = refused(failure, cause?.detail);
-    return { decision, outcome, read: bytes, model };
+    return { decision, outcome, read: bytes, model, json };
   }
   const outcome =
     end.body === undefined || isBodyOf(ruled, end.body) ? ruled : madeBody(bytes, end.body, end);
-  return { decision, outcome, read: bytes, model, migrated: { migration, message: end } };
+  return { decision, outcome, read: bytes, model, json, migrated: { migration, message: end } };
 }
 
 /** What becomes of a message where transforms are not called. */

@@ -385,3 +385,26 @@ changes:
     expect(rules[3]).toEqual(['rename due to due_date', true, '1 edit.']);
   });
 });
+
+const FORM_TYPE = ['Content-Type', 'application/x-www-form-urlencoded'] as const;
+const SENT = '{"weight_kg":1.5,"left":1}';
+
+/** What `curl -d` sends without a type, in the spellings of its clients. */
+test.each([
+  ['as it is', SENT],
+  ['with an equals sign at its end', `${SENT}=`],
+  ['escaped', encodeURIComponent(SENT)],
+  ['partly escaped', SENT.replaceAll('"', '%22')],
+])('JSON in the media type of a form has the outcomes of JSON: %s', async (_, body) => {
+  const book = new CompiledRuleBook(
+    await bookIn(`operations: { ship: POST /shipments }
+changes: [{ id: grams, summary: s, on: [ship], request: [{ rename: weight_kg, to: weight_grams }, { scale: weight_grams, by: 1000 }, { strip: gone }] }]`),
+  );
+  const request = { method: 'POST', target: '/api/v1/shipments', body };
+  const [plain, form] = await Promise.all([
+    explained({ ...request, body: SENT, headers: [JSON_TYPE] }, book),
+    explained({ ...request, headers: [FORM_TYPE] }, book),
+  ]);
+  expect(plain.rules.map(({ applied }) => applied)).toEqual([true, true, false]);
+  expect(form.rules).toEqual(plain.rules);
+});
