@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { clientField, printClientField } from '../../rewrite/client-key.ts';
 import { printPrefix } from '../../rules/rule.ts';
 import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.ts';
-import { type LoadedRuleBook, shippedSentence } from '../../node/rule-books.ts';
+import { type LoadedRuleBook, loadRuleBook, shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination, printMatch } from '../../rules/move.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
 import { counted, jsonText } from '../../report/text.ts';
-import type { Settings } from '../../settings/read-settings.ts';
+import { readSetting, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
 import { type CommandFault, FAILURE, isFault, NOT_STARTED } from '../command-fault.ts';
 import type { Coverage } from '../draft/coverage.ts';
@@ -28,12 +30,23 @@ export async function runCheck(
   } = {},
   end?: { readonly log: readonly string[]; readonly zone: string | undefined },
 ): Promise<CommandFault | undefined> {
-  const sound = await preflight(await givenSettings(flags, process.env));
+  const given = await givenSettings(flags, process.env);
+  const sound = await preflight(given);
   const faults =
     'faults' in sound ? sound.faults : await startFaults(sound.settings, sound.ruleBook.rules.ruleBook);
   if ('faults' in sound || faults.length > 0) {
-    if (isJson) process.stdout.write(`${jsonText({ faults }, 2)}\n`);
-    else process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
+    const rules = readSetting(table.rules, given);
+    const hint = flags['config'] === undefined ? settingsHint(rules) : [];
+    // The gaps between two descriptions depend on no setting but the rule book.
+    const gaps = await gapsOf(descriptions, rules);
+    if (isJson) process.stdout.write(`${jsonText({ faults, ...(gaps && { coverage: gaps }) }, 2)}\n`);
+    else {
+      process.stderr.write([...faults, ...hint].map((fault) => `${fault}\n`).join(''));
+      if (gaps !== undefined)
+        process.stdout.write(
+          wrapLines(await coverageText(gaps, rules, descriptions), terminalOf(process.stdout).columns),
+        );
+    }
     process.exitCode = NOT_STARTED;
     return undefined;
   }
@@ -58,13 +71,35 @@ export async function runCheck(
     return undefined;
   }
   const covered =
-    coverage === undefined
-      ? ''
-      : `\n${(await import('../draft/coverage.ts')).printCoverage(coverage, sound.rulesPath, descriptions.isWhole)}`;
+    coverage === undefined ? '' : `\n${await coverageText(coverage, sound.rulesPath, descriptions)}`;
   const outcome = outcomeWords(questions.length, coverage?.gaps.length ?? 0);
   const text = `${shipped === undefined ? sound.rulesPath : `${shipped} It`} ${outcome}\n\n${describe(book, warnings)}${covered}`;
   process.stdout.write(wrapLines(text, terminalOf(process.stdout).columns));
   return undefined;
+}
+
+type Descriptions = NonNullable<Parameters<typeof runCheck>[2]>;
+
+/** The gaps that a valid rule book leaves between the descriptions, whatever the settings lack. */
+async function gapsOf(descriptions: Descriptions, rulesPath: string): Promise<Coverage | undefined> {
+  const loaded = await loadRuleBook(rulesPath);
+  if ('faults' in loaded) return undefined;
+  const coverage = await coverageBetween(descriptions, loaded.rules.ruleBook, loaded.text);
+  return coverage === undefined || isFault(coverage) ? undefined : coverage;
+}
+
+async function coverageText(
+  coverage: Coverage,
+  rulesPath: string,
+  { isWhole }: Descriptions,
+): Promise<string> {
+  return (await import('../draft/coverage.ts')).printCoverage(coverage, rulesPath, isWhole);
+}
+
+/** Names the settings that `init` and `try` write beside a rule book. */
+function settingsHint(rulesPath: string): readonly string[] {
+  const path = join(dirname(rulesPath), 'gateway.yaml');
+  return existsSync(path) ? [`${path} has settings, which were not read: give it with --config.`] : [];
 }
 
 /** The verdict on a rule book without faults, which is not called sound if it leaves something open. */
@@ -87,7 +122,7 @@ async function warningsOfEnd(
 
 /** The gaps that the rule book leaves between two descriptions; undefined if none are given. */
 async function coverageBetween(
-  { v1: old, v2: young, only }: NonNullable<Parameters<typeof runCheck>[2]>,
+  { v1: old, v2: young, only }: Descriptions,
   ruleBook: RuleBook,
   text: string,
 ): Promise<Coverage | CommandFault | undefined> {
