@@ -105,7 +105,7 @@ export async function runPlan(
   if (options.into === undefined) return write(options.format, shown, planJson(plan));
   const outcome = await writePlan(options.into, plan);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
-  const written = `${options.into} now has the plan: ${plan.brownouts.length} brownouts and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
+  const written = `${options.into} now has the plan: ${counted(plan.brownouts.length, 'brownout')} and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
   return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into: options.into });
 }
 

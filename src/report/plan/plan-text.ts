@@ -34,12 +34,13 @@ export interface PlanPart {
 /** The parts of a plan in reading order, with at most so many rows in a table. Times are those of its zone. */
 export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly PlanPart[] {
   const zone = new Zone(plan.zone);
-  const { brownouts, clients, endings, unknown } = plan;
+  const { brownouts, caveat, clients, endings, unknown } = plan;
   const left = clients.length - most;
   return [
     {
       title: 'The end of V1',
       sentences: [
+        ...(caveat === undefined ? [] : [caveat]),
         `Deprecation: ${zone.text(plan.deprecation)}. Sunset: ${zone.text(plan.sunset)}, ${plan.sunsetBecause}. All times are those of ${plan.zone}.`,
         ...reachSentences(plan),
       ],
@@ -50,7 +51,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
       sentences:
         brownouts.length > 0
           ? [
-              `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer.`,
+              `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer. It refuses V1 requests with 410, as the end does.`,
             ]
           : [
               'No brownout is planned: no day is left for one, or the log covers no time of the week at which a client was active.',

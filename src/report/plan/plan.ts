@@ -146,7 +146,9 @@ export interface Plan {
   readonly spared: readonly Pick<PlannedClient, 'client' | 'name'>[];
   /** Operations and changes that end before V1 does, by the rule book. */
   readonly endings: readonly Ending[];
-  /** What the log does not show, in sentences. */
+  /** What is to be known before all else: how little the log covers. Absent for a log of a quarter. */
+  readonly caveat?: string;
+  /** What the log does not show otherwise, in sentences. */
   readonly unknown: readonly string[];
 }
 
@@ -186,6 +188,7 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
       ),
     spared: groups.spared.map((client) => namedClient(client, names)),
     endings: endingsIn(groups, options),
+    ...caveatOf(tally),
     unknown: unknownParts(tally, brownouts, groups, options),
   };
 }
@@ -472,23 +475,26 @@ function usesOf(
     .map(([use, { count, last }]) => [use.slice(kind.length + 1), { count, lastSeen: last }]);
 }
 
+function caveatOf({ since, until }: PlanTally): Pick<Plan, 'caveat'> {
+  const days = Math.floor((until - since) / DAY_MS);
+  if (days >= 92) return {};
+  const covers = `The log covers ${days < 1 ? 'less than a day' : counted(days, 'day')}`;
+  return {
+    caveat:
+      days < 7
+        ? `${covers}: no count is of more than one week, and other times of the week have none.`
+        : `${covers}: a client that comes once in a ${days < 28 ? 'month' : 'quarter'} or more rarely may not be in it.`,
+  };
+}
+
 function unknownParts(
-  { keyless, omitted, since, until, zone }: PlanTally,
+  { keyless, omitted, until, zone }: PlanTally,
   brownouts: readonly PlannedBrownout[],
   { silent, spared }: ClientGroups,
   { now, gaps, goneAfterDays, names }: PlanOptions,
 ): readonly string[] {
-  const days = Math.floor((until - since) / DAY_MS);
-  const covers = `The log covers ${days < 1 ? 'less than a day' : counted(days, 'day')}`;
   const moved = brownouts.find(({ from }) => zone.local(from) - from !== zone.local(until) - until);
   return [
-    ...(days < 7
-      ? [`${covers}: no count is of more than one week, and other times of the week have none.`]
-      : days < 92
-        ? [
-            `${covers}: a client that comes once in a ${days < 28 ? 'month' : 'quarter'} or more rarely may not be in it.`,
-          ]
-        : []),
     ...(now - until < DAY_MS
       ? []
       : [`The log ends on ${zone.text(until)}, ${lengthWords(now - until)} before this plan.`]),
