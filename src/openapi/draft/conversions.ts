@@ -368,7 +368,7 @@ function isSeparated(plain: NamedShape, list: NamedShape): boolean {
 }
 
 /** The sign between the texts of one text, as descriptions or examples show it. */
-function separatorIn(plain: NamedShape, { shape: list }: NamedShape): string | undefined {
+export function separatorIn(plain: NamedShape, { shape: list }: NamedShape): string | undefined {
   const said = SEPARATED.find(([, pattern]) => pattern.test(plain.shape.text) || pattern.test(list.text));
   if (said !== undefined) return said[0];
   const shown = ['example', 'default'].map((word) => keywordIn(plain.shape.constraints, word));

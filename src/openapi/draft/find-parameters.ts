@@ -1,5 +1,5 @@
 import type { Components } from '../components.ts';
-import { type DescribedOperation, followed, objectIn } from '../description.ts';
+import { type DescribedOperation, followed, memberOf, objectIn } from '../description.ts';
 import type { Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import {
@@ -12,7 +12,9 @@ import {
   type Question,
 } from './compare-shapes.ts';
 import { conversions } from './conversions.ts';
+import { type NamedShape, separatorIn } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
+import { parametersOf } from './match-operations.ts';
 import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
@@ -75,8 +77,26 @@ export function findQueryRenames(
         if (candidate !== undefined) known.to.add(candidate.to);
       }
     }
+    const listOf = (version: 'v1' | 'v2', name: string): unknown =>
+      parametersOf(pair[version], (version === 'v1' ? v1 : v2).description).find(
+        (one) => memberOf(one, 'in') === 'query' && memberOf(one, 'name') === name,
+      );
     for (const [name, { shape }] of old.members) {
       const now = renamed.get(name) ?? name;
+      const partner = young.members.get(now)?.shape;
+      const list =
+        partner &&
+        listRule(now, [
+          { declared: listOf('v1', name), name, shape },
+          { declared: listOf('v2', now), name: now, shape: partner },
+        ]);
+      if (list !== undefined)
+        add(
+          operation.id,
+          `${now}-parameter-list`,
+          `The query parameter ${now} is a list in another form.`,
+          list,
+        );
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
       if (map === undefined) continue;
       const doubt = map.doubt ?? unsure;
@@ -100,6 +120,45 @@ function renameTexts(from: string, old: Shape, to: string, young: Shape): readon
   const converted = all.filter(({ word }) => word === 'scale' || word === 'date');
   const more = converted.length > 0 && { conversions: converted };
   return printRule({ rule: 'rename', in: [], member: from, to, ...more });
+}
+
+/** A query parameter as a description has it, and what it says of its value. */
+interface DescribedParameter extends NamedShape {
+  readonly declared: unknown;
+}
+
+/** Stands for lists of which each text has a parameter of its own. */
+const SEVERAL = 'several';
+
+/** What is between the texts of a list in one query parameter (OpenAPI 3.1 §4.8.12.2); undefined where it is no list, or nobody says. */
+function listForm(own: DescribedParameter, other: DescribedParameter): string | undefined {
+  const { shape, declared } = own;
+  if (!shape.types.has('array')) return separatorIn(own, other);
+  const style = memberOf(declared, 'style') ?? 'form';
+  if ((memberOf(declared, 'explode') ?? style === 'form') === true) return SEVERAL;
+  return new Map<unknown, string>([
+    ['form', ','],
+    ['spaceDelimited', ' '],
+    ['pipeDelimited', '|'],
+  ]).get(style);
+}
+
+/** The rule for a query parameter that has a list in both versions: in one, and each text in its own. */
+function listRule(
+  name: string,
+  [old, young]: readonly [old: DescribedParameter, young: DescribedParameter],
+): ProposedText | undefined {
+  const [from, to] = [listForm(old, young), listForm(young, old)];
+  const separator = [from, to].find((one) => one !== undefined && one !== SEVERAL);
+  if (separator === undefined || (from === SEVERAL) === (to === SEVERAL)) return undefined;
+  if (from === undefined || to === undefined) return undefined;
+  const word = to === SEVERAL ? 'list' : 'unlist';
+  return {
+    texts: [`{ ${word}: ${scalar(name)}, with: ${scalar(separator)} }`],
+    confidence: 0.8,
+    evidence: 'styles or descriptions tell how both versions write it',
+    doubt: 'a text that has the separator would become two, or none',
+  };
 }
 
 /** What no rule is proposed for, by the ids of operations: query parameters whose type differs, and cookies and fields of responses that are gone. */

@@ -958,6 +958,42 @@ test('an operation whose path is none of V1 is told where its id is in V2', () =
   expect(printRuleBook(others)).toContain('# # GET /things (V2 has DELETE there)');
 });
 
+test.each<[old: object, young: object, rule: string | undefined]>([
+  [{ explode: false, schema: listOf(text) }, { schema: listOf(text) }, '{ list: tags, with: "," }'],
+  [
+    { schema: listOf(text) },
+    { style: 'pipeDelimited', explode: false, schema: listOf(text) },
+    '{ unlist: tags, with: "|" }',
+  ],
+  [
+    { schema: text, description: 'Separated by commas.' },
+    { schema: listOf(text) },
+    '{ list: tags, with: "," }',
+  ],
+  [{ schema: listOf(text) }, { schema: { ...text, example: 'a;b' } }, '{ unlist: tags, with: ";" }'],
+  [{ schema: listOf(text) }, { schema: listOf(text) }, undefined],
+  [{ explode: false, schema: listOf(text) }, { schema: text, description: 'Comma-separated.' }, undefined],
+  [{ schema: text }, { schema: listOf(text) }, undefined],
+])(
+  'a list in a query is a question where both versions tell how they write it: %o, %o',
+  async (old, young, rule) => {
+    const of = (version: string, parameter: object): Record<string, unknown> =>
+      described(version, '/things', {
+        get: {
+          operationId: 'list',
+          parameters: [{ name: 'tags', in: 'query', ...parameter }],
+          responses: {},
+        },
+      });
+    const draft = await soundDraft(proposeRuleBook(of('v1', old), of('v2', young)));
+    const lines = printRuleBook(draft)
+      .split('\n')
+      .filter((line) => line.includes('list: tags'));
+    expect(lines.map((line) => line.replace(/^ +# +- /, ''))).toEqual(rule === undefined ? [] : [rule]);
+    await bookIn(printRuleBook(draft, undefined, 'unmarked'));
+  },
+);
+
 test('cookies and fields of responses that are gone are questions', () => {
   const get = (cookie: string, ...fields: string[]): object => ({
     get: {
