@@ -47,7 +47,7 @@ const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 /** The overall state in sentences, worst first, besides the conditions and the problems. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const items = [
-    ...errorItems(facts.errors),
+    ...errorItems(facts),
     ...responseItems(facts),
     ...modeItems(facts),
     ...comparisonItems(facts),
@@ -74,15 +74,20 @@ function stateSentence({ sums, origin }: OverviewFacts): string {
       [refusedByGateway, 'the gateway'],
     ] as const
   ).filter(([times]) => times > 0);
-  const parts = [
+  const toNeither = all - migrated - onV1 - passed - outside;
+  const sent = [
     `${count(migrated)} migrated`,
     ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),
     ...(passed > 0 ? [`${count(passed)} of V2 clients`] : []),
     ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
+    ...(toNeither > 0 ? [`${count(toNeither)} sent to neither service`] : []),
+  ];
+  // These are among the ones before.
+  const ended = [
     ...refused.map(([times, by], at) => `${count(times)} ${at === 0 ? 'refused ' : ''}by ${by}`),
     failed > 0 ? `${count(failed)} failed` : 'none failed',
   ];
-  return `${counted(all, 'request')}: ${parts.join(', ')}.`;
+  return `${counted(all, 'request')}: ${sent.join(', ')}; of all, ${ended.join(', ')}.`;
 }
 
 function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
@@ -105,9 +110,21 @@ function item(
   return { level, sentence, place: filter === undefined ? { view } : { view, filter } };
 }
 
+/** True where V1 serves requests of an operation to some client: what is migrated is past its dry runs. */
+function isOnV1(rollout: RolloutView | undefined, operation: string | undefined, client?: string): boolean {
+  if (rollout === undefined) return true;
+  const modes = modesOf(rollout);
+  const clients = client === undefined ? [undefined, ...Object.keys(rollout.clients)] : [client];
+  return clients.some((one) => chooseMode(modes, { client: one, operation }).origin === 'v1');
+}
+
 /** What dry runs found. */
-function errorItems({ groups }: ErrorGroups): readonly OverviewItem[] {
-  const notable = groups.filter(({ error: { by } }) => by === 'would' || by === 'schema');
+function errorItems({ errors: { groups }, rollout }: OverviewFacts): readonly OverviewItem[] {
+  const notable = groups.filter(
+    ({ error: { by }, operations }) =>
+      (by === 'would' || by === 'schema') &&
+      operations.some((operation) => isOnV1(rollout, operation === '-' ? undefined : operation)),
+  );
   const items = notable.slice(0, MOST).map((group) => {
     const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]);
     return item('note', dryRunSentence(group), 'traffic', filter);
@@ -202,8 +219,13 @@ function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
 }
 
 /** Clients for which a migration would fail, and members that no rule handles. */
-function clientItems({ report }: OverviewFacts): readonly OverviewItem[] {
+function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[] {
   const failing = report.clients
+    .filter(({ client, operations }) =>
+      operations.some((call) =>
+        isOnV1(rollout, operationOf(call.operation), client === NO_KEY ? undefined : client),
+      ),
+    )
     .map((client) => ({ client, share: shareOf(client) }))
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
@@ -230,7 +252,9 @@ function nameOf({ client, name }: ClientReport): string {
 }
 
 /** Dry runs under the rule book in force; those under another one say nothing about it. */
-function dryRunItems({ sums: { would }, rules }: OverviewFacts): readonly OverviewItem[] {
+function dryRunItems({ sums: { would }, rules, rollout }: OverviewFacts): readonly OverviewItem[] {
+  const names = [undefined, ...Object.keys(rollout?.operations ?? {})];
+  if (!names.some((operation) => isOnV1(rollout, operation))) return [];
   const { ruleBook, rewritten, unchanged, refused, refusedByBoth } = would;
   if (ruleBook !== rules.hash) return [];
   const all = rewritten + unchanged + refused;

@@ -1,6 +1,6 @@
 import type { Answer } from '../rewrite-log/answers.ts';
 import type { TallyEntry } from '../report/tally/tally-entry.ts';
-import { errorValue, isOfV1, statusFrom } from '../rewrite-log/entry.ts';
+import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 
 /** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
@@ -10,6 +10,9 @@ export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
 export interface Problem {
   /** Absent for requests that the rule book does not name, and for those of V2's own clients. */
   readonly operation?: string;
+  /** The service that was out of reach for requests of so many operations: one cause, and one problem. */
+  readonly service?: 'v1' | 'v2';
+  readonly operations?: number;
   /** Who chose the status. */
   readonly by: 'v1' | 'v2' | 'gateway';
   readonly status: number;
@@ -17,7 +20,7 @@ export interface Problem {
   readonly code?: string;
   /** The first place that the response names. */
   readonly pointer?: string;
-  /** The first text of the service's errors, with `#` for numbers that differ; absent where bodies are not captured. */
+  /** The first text of the service's errors, with `#` for numbers that differ; absent where bodies are not captured. Where it did not respond, why, such as `ECONNREFUSED`. */
   readonly message?: string;
   /** `severe`: a 5xx or no whole response; `refusal`: a refusal that clients did not get from V1. */
   readonly severity: 'severe' | 'refusal';
@@ -70,7 +73,10 @@ const LASTING_MS = 24 * HOUR_MS;
 /** Characters of a message. */
 const MAX_MESSAGE = 200;
 
-type Kind = Pick<Problem, 'operation' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'>;
+type Kind = Pick<
+  Problem,
+  'operation' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
+>;
 
 /** The problems of a log, to be added to those of a run that began after it. Times are milliseconds since 1970. */
 export interface ProblemsData {
@@ -89,6 +95,7 @@ export interface ProblemsData {
   > & {
     readonly name: string;
     readonly clients: readonly string[];
+    readonly operations: readonly string[];
     readonly minutes: readonly (readonly [minute: number, count: number])[];
   })[];
   /** Responses that did not fail, by operation. */
@@ -104,12 +111,13 @@ interface Wells {
 }
 
 interface Group {
-  readonly kind: Kind;
+  kind: Kind;
   readonly wells: Wells;
   count: number;
   /** Most responses between two of its failures since it began: one client among hundreds may fail always. */
   pause: number;
   readonly clients: Set<string>;
+  readonly operations: Set<string>;
   isKeyless: boolean;
   first: number;
   since: number;
@@ -130,10 +138,11 @@ export class ProblemTally {
   get data(): ProblemsData {
     const names = new Map([...this.wells].map(([name, wells]) => [wells, name]));
     return {
-      groups: [...this.groups.values()].map(({ wells, clients, minutes, ...group }) => ({
+      groups: [...this.groups.values()].map(({ wells, clients, operations, minutes, ...group }) => ({
         ...group,
         name: names.get(wells) ?? '',
         clients: [...clients],
+        operations: [...operations],
         minutes: [...minutes],
       })),
       wells: [...this.wells].map(([name, { count: times }]) => [name, times]),
@@ -152,10 +161,16 @@ export class ProblemTally {
       known.count += times;
       this.wells.set(name, known);
     }
-    for (const { name, clients, minutes, ...logged } of groups) {
+    for (const { name, clients, operations, minutes, ...logged } of groups) {
       const known = this.wells.get(name);
       if (known === undefined) continue;
-      const earlier = { ...logged, wells: known, clients: new Set(clients), minutes: new Map(minutes) };
+      const earlier = {
+        ...logged,
+        wells: known,
+        clients: new Set(clients),
+        operations: new Set(operations),
+        minutes: new Map(minutes),
+      };
       const later = this.groups.get(keyOf(name, logged.kind)) ?? this.withMessage(name, logged.kind);
       if (later !== undefined) goOn(earlier, later, before.get(name) ?? 0);
       else if (this.groups.size < MAX_PROBLEMS) {
@@ -190,16 +205,14 @@ export class ProblemTally {
     // Nothing failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
     const name = `${entry.route} ${entry.operation ?? ''}`;
+    const responded = statusFrom(entry);
+    if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
     if (answer !== 'failed') {
-      const wells = this.wells.get(name);
-      // Nothing failed in this operation.
-      if (wells === undefined) return;
-      wells.count += 1;
-      for (const group of wells.awaiting) group.firstWell = time;
-      wells.awaiting.clear();
+      this.addWell(name, time);
       return;
     }
-    const group = this.groupOf(kindOf(entry, messageOf()), name, time);
+    const kind = kindOf(entry, messageOf());
+    const group = this.groupOf(kind, kind.service === undefined ? name : serviceName(kind.service), time);
     if (group === undefined) this.omitted += 1;
     else count(group, entry, time);
   }
@@ -220,10 +233,22 @@ export class ProblemTally {
     };
   }
 
+  /** Counts a response of an operation or service; nothing where it never failed. */
+  private addWell(name: string, time: number): void {
+    const wells = this.wells.get(name);
+    if (wells === undefined) return;
+    wells.count += 1;
+    for (const group of wells.awaiting) group.firstWell = time;
+    wells.awaiting.clear();
+  }
+
   private groupOf(kind: Kind, name: string, time: number): Group | undefined {
     const key = keyOf(name, kind);
     const known = this.groups.get(key) ?? this.logged(key, name, kind);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.kind.message === undefined) known.kind = kind;
+      return known;
+    }
     if (this.groups.size >= MAX_PROBLEMS && !this.forget(time)) return undefined;
     const wells = this.wells.get(name) ?? { count: 0, awaiting: new Set() };
     this.wells.set(name, wells);
@@ -233,6 +258,7 @@ export class ProblemTally {
       count: 0,
       pause: 0,
       clients: new Set(),
+      operations: new Set(),
       isKeyless: false,
       first: time,
       since: time,
@@ -272,9 +298,20 @@ export class ProblemTally {
 
 function keyOf(
   name: string,
-  { by, status, code, pointer, message }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
+  {
+    by,
+    status,
+    code,
+    pointer,
+    service,
+    message,
+  }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
 ): string {
-  return JSON.stringify([name, by, status, code, pointer, message]);
+  return JSON.stringify([name, by, status, code, pointer, service === undefined ? message : undefined]);
+}
+
+function serviceName(service: 'v1' | 'v2'): string {
+  return `service ${service}`;
 }
 
 function nameOf(all: ReadonlyMap<string, Wells>, { wells }: Group): string {
@@ -294,19 +331,26 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
     later.isAgain ||= earlier.isAgain;
     later.pause = Math.max(later.pause, earlier.pause, wellsBefore - wellsAtLast);
   }
+  if (later.kind.message === undefined) later.kind = earlier.kind;
   later.first = earlier.first;
   later.count += earlier.count;
   later.isKeyless ||= earlier.isKeyless;
   for (const client of earlier.clients) if (later.clients.size < MAX_CLIENTS) later.clients.add(client);
+  for (const operation of earlier.operations) later.operations.add(operation);
   for (const [minute, times] of earlier.minutes)
     later.minutes.set(minute, (later.minutes.get(minute) ?? 0) + times);
 }
 
-function kindOf(entry: TallyEntry, message: string | undefined): Kind {
-  const { operation, status, failure, pointer, errorPointers } = entry;
+/** Failures that say nothing of the operation: the service got no request. */
+const OUT_OF_REACH: ReadonlySet<string> = new Set(['circuit-open', 'upstream-unreachable']);
+
+function kindOf(entry: TallyEntry, told: string | undefined): Kind {
+  const { operation, status, failure, cause, pointer, errorPointers } = entry;
   const place = pointer ?? errorPointers?.[0];
+  const isAway = failure !== undefined && OUT_OF_REACH.has(failure);
+  const message = told ?? (failure !== undefined && isOutage(failure) ? cause : undefined);
   return {
-    ...(operation === undefined ? {} : { operation }),
+    ...(isAway ? { service: entry.origin ?? 'v2' } : operation === undefined ? {} : { operation }),
     by: statusFrom(entry) ?? 'gateway',
     status,
     ...(failure === undefined ? {} : { code: failure }),
@@ -317,7 +361,7 @@ function kindOf(entry: TallyEntry, message: string | undefined): Kind {
   };
 }
 
-function count(group: Group, { client }: TallyEntry, time: number): void {
+function count(group: Group, { client, operation = '' }: TallyEntry, time: number): void {
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;
@@ -325,6 +369,7 @@ function count(group: Group, { client }: TallyEntry, time: number): void {
     group.pause = 0;
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
   group.count += 1;
+  group.operations.add(operation);
   group.last = time;
   group.firstWell = undefined;
   group.wellsAtLast = group.wells.count;
@@ -357,6 +402,7 @@ function problemOf(
     ...kind,
     state:
       until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
+    ...(kind.service === undefined ? {} : { operations: group.operations.size }),
     count: group.count,
     clients: clients.size,
     ...(client === undefined ? {} : { client }),

@@ -263,7 +263,12 @@ function remaining(clients: readonly ClientReport[]): string[] {
   add(ofClass('field-work'), 'has fields to change', 'have fields to change');
   add(ofClass('unwrap-only'), 'only has to drop the wrapper', 'only have to drop the wrapper');
   add(ofClass('url-only'), 'only has to change the address', 'only have to change the address');
-  add(ofClass('unknown'), 'has work that is not known yet', 'have work that is not known yet');
+  // Of those without a key the last sentence says so: no class counts them.
+  add(
+    ofClass('unknown').filter(({ client }) => client !== NO_KEY),
+    'has work that is not known yet',
+    'have work that is not known yet',
+  );
   const active = clients.filter((client) => client.class !== 'gone');
   add(
     active.filter((client) => client.invalidVersions > 0),
@@ -431,12 +436,13 @@ function missingDays(days: ReadonlySet<number>, from: string, now: string): stri
   return missing;
 }
 
-function completeness({ unreadable, omittedClients, days }: SwitchOffFacts): Condition {
+function completeness({ unreadable, omittedClients, days, clients }: SwitchOffFacts): Condition {
+  const every = clients.some(({ client }) => client === NO_KEY) ? 'every client with a key' : 'every client';
   if (unreadable === 0 && omittedClients === 0)
     return met(
       days === undefined
-        ? 'Every client is counted.'
-        : 'Every line was read, and every client in it is counted.',
+        ? `${capital(every)} is counted.`
+        : `Every line was read, and ${every} in it is counted.`,
     );
   const parts = [
     unreadable === 0 ? '' : `${counted(unreadable, 'line')} could not be read`,

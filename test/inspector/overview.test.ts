@@ -31,7 +31,7 @@ test('the overview counts what became of the requests, and says the worst first,
   await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
   await until(async () => (await gateway.readJson<Overview>('/overview')).state.startsWith('3 requests'));
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe('3 requests: 2 migrated, 3 failed.');
+  expect(state).toBe('3 requests: 2 migrated, 1 sent to neither service; of all, 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
   // What failed stands in a table of its own, and is not said again.
@@ -60,8 +60,8 @@ test('what is under neither prefix is no request of a client of V2, whether it i
     const { state } = await gateway.readJson<Overview>('/overview');
     expect(state).toBe(
       other === 'pass'
-        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix, none failed.'
-        : '9 requests: 0 migrated, 2 of V2 clients, 7 refused by the gateway, none failed.',
+        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix; of all, none failed.'
+        : '9 requests: 0 migrated, 2 of V2 clients, 7 sent to neither service; of all, 7 refused by the gateway, none failed.',
     );
     expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
     const read = new Tally();
@@ -118,6 +118,62 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
   const said = items.find(({ sentence }) => sentence.startsWith('V1 requests are'));
   if (words === undefined) expect(said).toBeUndefined();
   else expect(said?.sentence).toMatch(words);
+});
+
+test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
+  ['V1 serves all', {}, 2],
+  ['all is migrated', { default: { mode: 'migrate', from: 'operator' } }, 0],
+  [
+    'V1 serves one client',
+    {
+      default: { mode: 'migrate', from: 'operator' },
+      clients: { acme: { mode: 'observe', from: 'operator' } },
+    },
+    2,
+  ],
+  [
+    'V1 serves another operation',
+    {
+      default: { mode: 'migrate', from: 'operator' },
+      operations: { other: { mode: 'observe', from: 'operator' } },
+    },
+    1,
+  ],
+])('dry runs are told of what V1 still serves: where %s', (_, modes, told) => {
+  const history = new History();
+  const entry: Entry = {
+    ...sampleEntry(1, 0),
+    operation: 'create_client',
+    origin: 'v1',
+    ruleBook: 'h',
+    would: { verdict: 'refused', failure: 'malformed-json' },
+  };
+  history.add(entry, 1, 'well');
+  const { items } = overviewOf({
+    sums: history.sums,
+    startedAt: '1970-01-01T00:00:00Z',
+    now: NOW,
+    origin: 'http://g',
+    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
+    errors: {
+      exchanges: 1,
+      omitted: 0,
+      groups: [
+        {
+          error: { by: 'would', code: 'malformed-json' },
+          count: 1,
+          clients: 1,
+          operations: ['create_client'],
+          firstSeen: '1970-01-01T00:00:00Z',
+          lastSeen: '1970-01-01T00:00:00Z',
+        },
+      ],
+    },
+    report: makeReport(new Tally(), { now: '1970-01-01T00:00:00Z' }),
+    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+    rollout: sampleRollout(modes),
+  });
+  expect(items.filter(({ level }) => level === 'note')).toHaveLength(told);
 });
 
 test.each([

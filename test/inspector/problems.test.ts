@@ -159,6 +159,28 @@ describe('a problem', () => {
     expect(tally.view(4, 0, names).problems[0]).not.toHaveProperty('client');
   });
 
+  test('of a service out of reach is one for all operations, says why, and is over once the service responds', () => {
+    const away: Partial<Entry> = { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false };
+    const watched = new Watched();
+    for (const operation of ['a', 'b', 'c'])
+      watched.see(2, { ...away, operation, cause: 'ECONNREFUSED' }).see(1, { ...away, operation });
+    const told = { service: 'v2', operations: 3, message: 'ECONNREFUSED', count: 9, code: 'circuit-open' };
+    expect(watched.problems).toMatchObject([{ ...told, state: 'new' }]);
+    const filter = parseFilter(watched.problems[0]?.filter ?? '');
+    if (isFilterFault(filter)) throw new Error(JSON.stringify(filter));
+    expect(watched.entries.filter((entry) => filter.accepts(entry))).toHaveLength(9);
+    watched
+      .restart()
+      .see(1, { ...away, operation: 'd' })
+      .read();
+    expect(watched.problems).toMatchObject([{ ...told, operations: 4, count: 10 }]);
+    // Responses of V1 say nothing of V2; any operation's of V2 do.
+    watched.see(30, { operation: 'a', origin: 'v1' });
+    expect(watched.states).toEqual(['new: 10 of 503']);
+    watched.see(40, { operation: 'e' });
+    expect(watched.states).toEqual(['over: 10 of 503']);
+  });
+
   test('tells when it was over', () => {
     const [problem] = new Watched().see(1, { status: 500 }).pass(MINUTE).see(30).problems;
     expect(problem?.until).toBe('2026-11-29T08:01:02.000Z');
@@ -167,7 +189,7 @@ describe('a problem', () => {
   test.each<Partial<Entry>>([
     { status: 500 },
     { status: 422, errorPointers: ['/name'] },
-    { status: 502, failure: 'upstream-unreachable', verdict: 'refused' },
+    { status: 504, failure: 'upstream-timeout' },
     { status: 400, failure: 'wrapper-not-object', verdict: 'refused', pointer: '/data' },
     { status: 200, failure: 'upstream-broken', incomplete: true },
   ])('finds its exchanges, and no others: %j', (facts) => {

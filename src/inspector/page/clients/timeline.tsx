@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { metByBrownouts } from '../../../report/endings.ts';
+import { countedClients } from '../../../report/text.ts';
 import { Zone } from '../../../report/plan/zone.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
@@ -127,7 +128,7 @@ function clientsRow(clients: Report['clients']): readonly TimelineRow[] {
       until: Math.max(...seen),
       isOpen: false,
       isOver: false,
-      words: counted(marks.length, 'client'),
+      words: countedClients(clients.map(({ client }) => client)),
       marks,
     },
   ];

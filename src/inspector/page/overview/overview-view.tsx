@@ -8,7 +8,7 @@ import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page
 import { type Go, placeAddress } from '../page-state.ts';
 import { Card, classes, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
-import { Rail } from '../rollout/rail.tsx';
+import { Rail, type RailProps } from '../rollout/rail.tsx';
 import { BurnDown } from './burn-down.tsx';
 import { TrafficCharts } from './traffic-charts.tsx';
 
@@ -101,7 +101,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
       )}
       {failed !== undefined && failed.problems.length > 0 && (
         <Card
-          heading={isLasting ? 'What fails' : 'What failed'}
+          heading={isLasting && verdict.level !== 'good' ? 'What fails' : 'What failed'}
           note="severe and new first; what is over goes after an hour"
         >
           <ProblemTable view={failed} nameOf={nameOf} go={go} />
@@ -124,14 +124,16 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
 }
 
 /** V1 clients' requests lately, by who responded. */
-function answeredOf(history: HistoryView | undefined): { v1: number; v2: number; words: string } | undefined {
+function answeredOf(history: HistoryView | undefined): RailProps['answered'] {
   if (history === undefined) return undefined;
-  let [v1, v2] = [0, 0];
-  for (const { outcomes } of history.minutes.slice(-RAIL_MINUTES)) {
+  let [v1, v2, neither, failures] = [0, 0, 0, 0];
+  for (const { outcomes, failed } of history.minutes.slice(-RAIL_MINUTES)) {
     v1 += outcomes.v1;
     v2 += outcomes.rewritten + outcomes.unchanged;
+    neither += outcomes.refused;
+    failures += failed;
   }
-  return { v1, v2, words: `In the last ${RAIL_MINUTES} minutes` };
+  return { v1, v2, neither, failed: failures, words: `In the last ${RAIL_MINUTES} minutes` };
 }
 
 function conditionItem({ level, label, sentence: words, place }: Condition): OverviewItem[] {

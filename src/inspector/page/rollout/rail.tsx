@@ -22,10 +22,19 @@ export type Stage = (typeof STAGES)[number]['id'];
 const MAX_NAMES = 3;
 
 /** Properties of the rail. */
-interface RailProps {
+export interface RailProps {
   readonly rollout: Rollout;
   /** V1 clients' requests lately by the service that got them; undefined where that is not known. */
-  readonly answered?: { readonly v1: number; readonly v2: number; readonly words: string } | undefined;
+  readonly answered?:
+    | {
+        readonly v1: number;
+        readonly v2: number;
+        /** Those that neither got, and those that failed, where that is counted. */
+        readonly neither?: number;
+        readonly failed?: number;
+        readonly words: string;
+      }
+    | undefined;
   /** Chooses a stage for all that has no mode of its own; without it the rail is a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
@@ -95,21 +104,28 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
           );
         })}
       </ol>
-      {answered !== undefined && answered.v1 + answered.v2 > 0 && answeredBar(answered)}
+      {answered !== undefined &&
+        answered.v1 + answered.v2 + (answered.neither ?? 0) > 0 &&
+        answeredBar(answered)}
     </div>
   );
 }
 
 /** The share of V1 clients' requests that each service got. */
-function answeredBar({ v1, v2, words }: NonNullable<RailProps['answered']>): VNode {
-  const all = v1 + v2;
+function answeredBar({ v1, v2, neither = 0, failed = 0, words }: NonNullable<RailProps['answered']>): VNode {
+  const all = v1 + v2 + neither;
+  const to = (times: number, name: string): string =>
+    `${percentWords(times / all)} (${count(times)}) ${name}`;
+  const rest =
+    neither === 0 ? ` and ${to(v1, 'to V1')}` : `, ${to(v1, 'to V1')} and ${to(neither, 'to neither')}`;
   return (
     <p class="answered">
       <span class="answered-bar" aria-hidden>
         <i class="of-v1" style={{ flexGrow: v1 }} />
         <i class="of-v2" style={{ flexGrow: v2 }} />
+        <i style={{ flexGrow: neither }} />
       </span>
-      {`${words}, of ${counted(all, 'request')} of V1 clients ${percentWords(v2 / all)} (${count(v2)}) went to V2 and ${percentWords(v1 / all)} (${count(v1)}) to V1.`}
+      {`${words}, of ${counted(all, 'request')} of V1 clients ${to(v2, 'went to V2')}${rest}.${failed === 0 ? '' : ` ${count(failed)} failed.`}`}
     </p>
   );
 }

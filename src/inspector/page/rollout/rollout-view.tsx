@@ -108,13 +108,16 @@ function banner(
   choose: (stage: Stage) => void,
 ): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
+  // What is migrated already cannot be refused.
+  const isMigrated = rollout.default.mode === 'migrate' || rollout.default.mode === 'verify';
+  const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
   const sentences = [
     ...standing.map(rollbackSentence),
     ...aloneSentences(rollout),
-    ...(rollout.bodyChecks?.fault === undefined
+    ...(fault === undefined
       ? []
       : [
-          `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(rollout.bodyChecks.fault)}`,
+          `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`,
         ]),
     ...(rollout.isSticky
       ? []
@@ -123,10 +126,7 @@ function banner(
       ? ['No V1 service is configured, so V1 requests can only be migrated.']
       : []),
   ];
-  const isWarning =
-    standing.length > 0 ||
-    rollout.bodyChecks?.fault !== undefined ||
-    rollout.replica?.aloneSince !== undefined;
+  const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
   // A failing service must not be shown in green.
   const isFailing = conditions.some(({ about, level }) => level === 'bad' && /^v[12]$/.test(about));
   const heading = modeHeading(rollout);

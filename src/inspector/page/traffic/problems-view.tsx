@@ -165,7 +165,9 @@ function shortTimeOf(time: string): VNode {
   );
 }
 
-function problemWords({ operation, by, status, code, pointer }: Problem): string {
+function problemWords({ operation, service, operations = 0, by, status, code, pointer }: Problem): string {
+  if (service !== undefined)
+    return `${service.toUpperCase()} out of reach: ${counted(operations, 'operation')}, ${code ?? status}`;
   const who = by === 'gateway' ? 'the gateway' : by.toUpperCase();
   const what = code ?? (status === 0 ? 'no whole response' : String(status));
   return `${operation ?? 'other requests'}: ${what} from ${who}${pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`}`;
