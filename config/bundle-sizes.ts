@@ -33,18 +33,18 @@ export const BUNDLES: readonly Bundle[] = [
   {
     name: '`createMigration`: decision, header fields, requests and responses',
     source: MIGRATION,
-    limit: 91_500,
+    limit: 92_000,
   },
   {
     name: '`createMigration` and `migrateFetch`',
     source: `${MIGRATION}export { migrateFetch } from './library/fetch.ts';`,
-    limit: 93_700,
+    limit: 94_000,
   },
   {
     name: '`createMigration` and `migrateV1`, without Hono itself',
     source: `${MIGRATION}export { migrateV1 } from './library/hono.ts';`,
     external: ['hono/*'],
-    limit: 94_500,
+    limit: 95_000,
   },
   {
     name: '`createMigration` and `readRuleBook`, with YAML and zod',
@@ -65,7 +65,7 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 175_000,
+    limit: 176_000,
   },
 ];
 

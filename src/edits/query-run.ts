@@ -1,4 +1,4 @@
-import { type QueryPart, queryParts, withName } from '../http/target.ts';
+import { printedParameter, type QueryPart, queryParts, withName } from '../http/target.ts';
 
 /** The note on a parameter that reaches V2 with a name or value of V1 in it, because no rule says that it has a list. */
 export const UNMAPPED = 'unmapped';
@@ -98,7 +98,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
 
   /** Adds a parameter to the end. */
   add(name: string, text: string): void {
-    const raw = `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+    const raw = printedParameter(name, text);
     const added = { part: { raw, name }, origin: undefined, isRemoved: false };
     this.parameters.push(added);
     this.byName.set(name, [added]);

@@ -298,8 +298,13 @@ export function withValueInQuery(query: string, name: string, value: string | un
     if (part.name !== name) return [part.raw];
     return index === at && value !== undefined ? [withValue(part, value).raw] : [];
   });
-  if (at === -1 && value !== undefined) kept.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+  if (at === -1 && value !== undefined) kept.push(printedParameter(name, value));
   return kept.length === 0 ? '' : `?${kept.join('&')}`;
+}
+
+/** A parameter as a query has it, with all of its characters encoded. */
+export function printedParameter(name: string, value: string): string {
+  return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 }
 
 function nameLength(raw: string): number {

@@ -24,11 +24,11 @@ export function applyEdits(
   let length = bytes.length;
   let last = 0;
   for (const { start, end, insert } of edits) {
-    if (start < last || end < start) throw new Error(`An edit of ${start} to ${end} begins before ${last}.`);
+    if (start < last || end < start || end > bytes.length)
+      throw new Error(`An edit of ${start} to ${end} is not between ${last} and ${bytes.length}.`);
     last = end;
     length += insert.length - (end - start);
   }
-  if (last > bytes.length) throw new Error(`An edit ends at ${last}, behind ${bytes.length} bytes.`);
   const out = slab?.take(length, larger) ?? new Uint8Array(length);
   let from = 0;
   let at = 0;

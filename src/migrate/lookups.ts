@@ -1,5 +1,5 @@
 import { kindOfName } from '../http/fields.ts';
-import { queryParts, valueOf } from '../http/target.ts';
+import { printedParameter, queryParts, valueOf } from '../http/target.ts';
 import { type HeaderList, withoutFields } from '../http/header-list.ts';
 import { JsonDocument } from '../json/document.ts';
 import { stringText, textOfBytes } from '../json/names.ts';
@@ -271,10 +271,10 @@ function keyParameters({ ruleBook }: CompiledRuleBook, query: string): readonly 
   if (!('query' in place)) return [];
   return queryParts(query)
     .filter(({ name }) => name === client.query)
-    .map((part) => `${encodeURIComponent(place.query)}=${encodeURIComponent(valueOf(part) ?? '')}`);
+    .map((part) => printedParameter(place.query, valueOf(part) ?? ''));
 }
 
 function releaseParameters({ releaseParameter, ruleBook }: CompiledRuleBook): readonly string[] {
   if (releaseParameter === undefined || ruleBook.version === undefined) return [];
-  return [`${encodeURIComponent(releaseParameter)}=${encodeURIComponent(ruleBook.version)}`];
+  return [printedParameter(releaseParameter, ruleBook.version)];
 }

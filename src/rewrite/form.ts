@@ -1,5 +1,6 @@
 import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts';
+import { UTF8 } from '../http/charset.ts';
 import { hexValue } from '../http/chunk-size.ts';
 import { looksLikeJson } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
@@ -40,8 +41,6 @@ const PLUS = 0x2b;
 const EQUALS = 0x3d;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The field that some frameworks read as the method of a POST. */
 const METHOD_FIELD = '_method';
@@ -449,11 +448,7 @@ function unescapedBytes(
 function decodePart(body: Uint8Array, start: number, end: number): string | FormFault {
   const bytes = unescapedBytes(body, start, end);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return { offset: start, reason: 'the text is not UTF-8' };
-  }
+  return UTF8.decode(bytes) ?? { offset: start, reason: 'the text is not UTF-8' };
 }
 
 /**

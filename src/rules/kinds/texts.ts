@@ -1,5 +1,5 @@
 import { JsonDocument } from '../../json/document.ts';
-import { bytesOfText, decodeString, type JsonScalar, scalarOf } from '../../json/names.ts';
+import { bytesOfText, decodeString, type JsonScalar, scalarOf, textOfBytes } from '../../json/names.ts';
 import type { RequestRule } from './kinds.ts';
 import type { MapRule } from './map.ts';
 import type { SetRule } from './set.ts';
@@ -11,8 +11,6 @@ import type { SplitRule } from './split.ts';
  */
 
 const QUOTE = 0x22;
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The rule for texts. */
 type TextRule<Rule> = { inText(rule: Rule): RequestRule }['inText'];
@@ -71,7 +69,7 @@ function inTexts(document: JsonDocument, node: number): { readonly json: string;
 /** The text of a form for the JSON text of a string or a scalar. */
 export function formText(json: Uint8Array): string {
   if (json[0] === QUOTE) return decodeString(json, 0, json.length);
-  return textOfScalar({ isString: false, text: decoder.decode(json) });
+  return textOfScalar({ isString: false, text: textOfBytes(json) });
 }
 
 /** A form says null by an empty value. */
