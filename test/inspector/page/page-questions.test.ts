@@ -20,6 +20,8 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await effect.getByText('GET /api/v2/invoices?').waitFor();
   await effect.getByRole('heading', { name: 'What “Yes” does to listBills' }).waitFor();
   await page.getByText('GET /bills → GET /invoices', { exact: true }).waitFor();
+  // The example of the shipped rule book says nothing to this one.
+  expect(await page.getByLabel('V1 body').inputValue()).toBe('');
   // Where an operation goes is for a person to say: nothing is chosen, and there is nothing to confirm.
   expect(await page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
   await page.getByLabel('No: V2 has none of these').check();

@@ -29,6 +29,8 @@ interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'anno
   readonly onFaults: (faults: TrialOutcome['faults']) => void;
 }
 
+/** An operation of the shipped rule book, and a body for it: another book has other members. */
+const EXAMPLE_OPERATION = 'order_floor_plan';
 const EXAMPLE = `{
   "data": {
     "property": {
@@ -49,9 +51,11 @@ const OMITTED: ReadonlySet<string> = new Set([
 
 /** Explains a request by the plan that serves live traffic; nothing is sent. */
 export function ExplainForm(props: ExplainFormProps): VNode {
-  const [operation, setOperation] = useState('order_floor_plan');
+  const [operation, setOperation] = useState(EXAMPLE_OPERATION);
   const [query, setQuery] = useState('');
-  const [body, setBody] = useState(EXAMPLE);
+  const [body, setBody] = useState(
+    props.rules.operations.some(({ id }) => id === EXAMPLE_OPERATION) ? EXAMPLE : '',
+  );
   const [source, setSource] = useState<ExplainRequest | undefined>(undefined);
   const { response: detail, failure } = useAsked<EntryDetail>(props.link && findAddress(props.link));
   useEffect(() => {
