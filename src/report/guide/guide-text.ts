@@ -150,7 +150,9 @@ function partsOf(guide: GuideDocument, format: Format): readonly string[] {
           `Send ${code(`${version.field}: ${version.value}`)}, so that later releases of V2 do not affect you unexpectedly.`,
         ]),
   ];
-  const refused = mistakes.map((mistake) => [
+  const gone = mistakes.filter(({ code }) => code === GONE);
+  const others = mistakes.filter(({ code }) => code !== GONE);
+  const refused = others.map((mistake) => [
     text(mistake.call),
     text(mistake.code),
     mistake.pointers.map(pointer).join(', '),
@@ -162,18 +164,31 @@ function partsOf(guide: GuideDocument, format: Format): readonly string[] {
     paragraph(made),
     ...when(dryRuns !== '', paragraph(text(dryRuns))),
     ...when(end.length > 0, heading('When V1 ends'), list(end.map(format.step))),
+    ...when(
+      gone.length > 0,
+      heading('Calls that V2 does not have'),
+      list(
+        gone.map(
+          (call) =>
+            `${text(call.call)}: ${counted(call.count, 'request')}, the last at ${text(call.last)}. ${text(call.remedy)}`,
+        ),
+      ),
+    ),
     heading('For every call'),
     list(everywhere),
     ...when(changes.length > 0, heading('What changed'), list(changes.map(({ summary }) => text(summary)))),
     ...calls.flatMap((call) => callParts(call, format)),
     ...when(
-      mistakes.length > 0,
+      others.length > 0,
       heading('Mistakes'),
       format.table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], refused),
     ),
     ...when(omitted > 0, paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)),
   ];
 }
+
+/** The refusal of an operation that ends with V1: no correction of the request helps. */
+const GONE = 'operation-gone';
 
 function when(isThere: boolean, ...parts: readonly string[]): readonly string[] {
   return isThere ? parts : [];

@@ -324,3 +324,19 @@ test('requests with other parameters are shown apart', async () => {
     ]),
   );
 });
+
+test('a call that V2 does not have comes first, and is no mistake', async () => {
+  const book = await bookIn(
+    '{ operations: { make: { match: POST /things, gone: Nobody faxes. } }, changes: [] }',
+  );
+  const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
+  const guide = new Guide('3fa9');
+  const would = { verdict: 'refused' as const, failure: 'operation-gone' };
+  const sent = { ...entry, client: '3fa90000', operation: 'make', origin: 'v1' as const, would, edits: [] };
+  guide.add({ ...sent, verdict: 'passed' });
+  const text = guideMarkdown(guide.document(book));
+  expect(text).toContain(
+    '## Calls that V2 does not have\n\n- make: 1 request, the last at 2026-11-21T00:00:00.000Z. Nobody faxes.\n\n## For every call',
+  );
+  expect(text).not.toContain('Mistakes');
+});
