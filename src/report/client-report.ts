@@ -32,6 +32,16 @@ export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   gone: 'gone',
 };
 
+/** Members of responses that a cell of a table names; other formats have all. */
+export const CELL_MEMBERS = 3;
+
+/** What each class has to do before V2 can be used, for whoever reads a table. */
+export const CLASS_MEANINGS: Readonly<Record<Exclude<ClientClass, 'unknown' | 'gone'>, string>> = {
+  'field-work': 'members of requests or responses have to change',
+  'unwrap-only': "only the wrapper around the requests' parameters has to go",
+  'url-only': 'only the address has to change',
+};
+
 /** Number of uses by a client, with first and last time in RFC 3339. */
 export interface Usage {
   readonly count: number;
@@ -384,18 +394,26 @@ export function reasonsOf({
   return kind === 'unknown' ? [...refusals, ...unknown] : refusals;
 }
 
-/** Describes the members of responses that differ in V2, such as `/data/transition_type is /data/highlight_type 3×`. */
-export function responseWords({ responses }: ClientReport): string {
-  return responses
-    .map((member) => {
-      const { v1, v2, hasOtherValues, count: times } = member;
-      const what =
-        hasOtherValues === true
-          ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
-          : v2 === undefined
-            ? 'is gone'
-            : `is ${v2}`;
-      return `${v1} ${what} ${count(times)}×`;
-    })
-    .join(', ');
+/**
+ * Describes the members of responses that differ in V2, such as `/data/transition_type is /data/highlight_type 3×`: each once, however many
+ * changes it has, and at most so many.
+ */
+export function responseWords(
+  { responses }: Pick<ClientReport, 'responses'>,
+  most = Number.POSITIVE_INFINITY,
+): string {
+  const words = new Map<string, number>();
+  for (const { v1, v2, hasOtherValues, count: times } of responses) {
+    const what =
+      hasOtherValues === true
+        ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
+        : v2 === undefined
+          ? 'is gone'
+          : `is ${v2}`;
+    // The changes of one member met the same responses, but for those that the rules of one left as they were.
+    words.set(`${v1} ${what}`, Math.max(times, words.get(`${v1} ${what}`) ?? 0));
+  }
+  const shown = [...words].slice(0, most).map(([member, times]) => `${member} ${count(times)}×`);
+  const left = words.size - shown.length;
+  return [...shown, ...(left === 0 ? [] : [`and ${count(left)} more`])].join(', ');
 }

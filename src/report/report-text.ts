@@ -1,5 +1,7 @@
 import type { Census } from './census.ts';
 import {
+  CELL_MEMBERS,
+  CLASS_MEANINGS,
   CLASS_WORDS,
   bodyCheckWords,
   type ClientReport,
@@ -126,9 +128,9 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     tableLines(
       ['class', 'clients'],
       [
-        [CLASS_WORDS['field-work'], count(classes['field-work'])],
-        [CLASS_WORDS['unwrap-only'], count(classes['unwrap-only'])],
-        [CLASS_WORDS['url-only'], count(classes['url-only'])],
+        [`${CLASS_WORDS['field-work']} (${CLASS_MEANINGS['field-work']})`, count(classes['field-work'])],
+        [`${CLASS_WORDS['unwrap-only']} (${CLASS_MEANINGS['unwrap-only']})`, count(classes['unwrap-only'])],
+        [`${CLASS_WORDS['url-only']} (${CLASS_MEANINGS['url-only']})`, count(classes['url-only'])],
         [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
         [
           `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; longer for a client that has paused for longer before)`,
@@ -205,7 +207,7 @@ function clientRow(client: ClientReport, usualDays: number): string[] {
       .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
       .join(', '),
     client.changes.map(({ change, count: seen }) => `${markdownText(change)} ${count(seen)}`).join(', '),
-    markdownText(responseWords(client)),
+    markdownText(responseWords(client, CELL_MEMBERS)),
     markdownText(outcomeWords(client.outcomes)),
     markdownText(mistakeWords(client)),
     markdownText(bodyCheckWords(client)),

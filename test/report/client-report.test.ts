@@ -8,6 +8,8 @@ import {
   clientWouldFail,
   outcomesOf,
   outcomeWords,
+  type ResponseMember,
+  responseWords,
 } from '../../src/report/client-report.ts';
 import { FieldReader, packClient, readClient } from '../../src/report/fleet/client-shard.ts';
 import { digests, guideMarkdown } from '../../src/report/guide/guide-text.ts';
@@ -189,3 +191,22 @@ test.each<
     expect(renewed.clients.map((one) => clientWouldFail(one))).toEqual(['']);
   },
 );
+
+test('a member of responses that two changes move is named once, and a cell names a few', () => {
+  const used = { firstSeen: '', lastSeen: '' };
+  const moved = (v1: string, v2: string, count: number): ResponseMember => ({
+    change: `c${count}`,
+    v1,
+    v2,
+    count,
+    ...used,
+  });
+  const responses = [
+    moved('/a', '/x/a', 18),
+    moved('/a', '/x/a', 17),
+    moved('/b', '/y', 9),
+    moved('/c', '/z', 2),
+  ];
+  expect(responseWords({ responses })).toBe('/a is /x/a 18×, /b is /y 9×, /c is /z 2×');
+  expect(responseWords({ responses }, 2)).toBe('/a is /x/a 18×, /b is /y 9×, and 1 more');
+});

@@ -13,6 +13,8 @@ import {
   OpenApiNames,
 } from '../../report/census.ts';
 import {
+  CELL_MEMBERS,
+  CLASS_MEANINGS,
   CLASS_WORDS,
   bodyCheckWords,
   type ClientClass,
@@ -477,6 +479,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
       { right: [2, 3, 4], columns },
     ),
     more(report.clients.length, 'client'),
+    fitted(classLines(report.clients)),
     printColumns(
       ['day (UTC)', 'V1', 'V2', 'clients', ''],
       report.days
@@ -501,6 +504,16 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
+/** Says what the classes in the table mean. */
+function classLines(clients: readonly ClientReport[]): string {
+  const classes = new Set(clients.slice(0, MAX_ROWS).map((client) => client.class));
+  return [...classes]
+    .flatMap((name) =>
+      name === 'unknown' || name === 'gone' ? [] : [`${CLASS_WORDS[name]}: ${CLASS_MEANINGS[name]}`],
+    )
+    .join('\n');
+}
+
 /** Lines about the logs that were read, with a limit. */
 function logLines(logs: NonNullable<Report['logs']>): string {
   const lines = logs
@@ -521,7 +534,7 @@ function gapLines(gaps: NonNullable<Report['gaps']>): string {
 /** A client's changes in both directions, and its mistakes. */
 function workWords(client: ClientReport): string {
   const requests = client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', ');
-  const responses = responseWords(client);
+  const responses = responseWords(client, CELL_MEMBERS);
   const mistakes = mistakeWords(client);
   const checks = bodyCheckWords(client);
   const parts = [
