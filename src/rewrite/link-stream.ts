@@ -27,20 +27,13 @@ const CLOSE_OBJECT = 0x7d;
 /** The edits of a response that are recorded, and the number of all others. */
 type Told = Pick<RewrittenResponse, 'records' | 'omitted' | 'patch'>;
 
-/**
- * Turns the links of a JSON text while it arrives: every string that is a value, wherever it stands. It holds back no more than one
- * string, and none that is too long for a link. The text is not checked: another reader does that, or nobody can before its end.
- */
-export class LinkStream {
+/** Turns the links of a JSON text: every string that is a value, wherever it stands. The text itself is not checked. */
+export class LinkReader {
   /** The first links that were turned, each with the pointer of its member, never with a value. */
   readonly records: ResponseRecord[] = [];
   /** Number of links that were turned. */
   count = 0;
   private readonly turn: (text: string) => string;
-  /** The beginning of a string whose end has not arrived. */
-  private rest: Uint8Array = NO_BYTES;
-  /** True within a string that is too long for a link. */
-  private isInLong = false;
   /** The way to the next value: for each container an index, or a name as it is spelled. */
   private readonly steps: (number | Uint8Array)[] = [];
   /** True where the next string of an object is a name. */
@@ -51,16 +44,6 @@ export class LinkStream {
     this.turn = turn;
   }
 
-  /** Takes the next part, which must not change later; returns the bytes that are for the client by now. */
-  push(part: Uint8Array): Uint8Array {
-    const bytes = this.rest.length === 0 ? part : concatBytes([this.rest, part]);
-    const edits: Edit[] = [];
-    const end = this.read(bytes, edits);
-    this.rest = bytes.subarray(end);
-    const read = bytes.subarray(0, end);
-    return edits.length === 0 ? read : applyEdits(read, edits);
-  }
-
   /** The edits of a response with those of its links behind the ones of rules; a patch would have the values of links. */
   toldWith<Edits extends Told>(known: Edits): Edits {
     if (this.count === 0) return known;
@@ -69,26 +52,20 @@ export class LinkStream {
     return { ...known, records: all, omitted: omitted + records.length + this.count - all.length, patch: [] };
   }
 
-  /** Ends the text: returns what was held back of one that breaks off within a string. */
-  end(): Uint8Array {
-    return this.rest;
-  }
-
   /** Reads on; returns the offset up to which all is known. */
-  private read(bytes: Uint8Array, edits: Edit[]): number {
+  read(bytes: Uint8Array, edits: Edit[]): number {
     const { steps } = this;
     let at = 0;
     while (at < bytes.length) {
-      if (this.isInLong || bytes[at] === QUOTE) {
-        const end = stringEnd(bytes, this.isInLong ? at - 1 : at, bytes.length + 1);
-        if (end > bytes.length) return this.holdBack(bytes, at);
-        if (!this.isInLong) this.readString(bytes, at, end, edits);
-        this.isInLong = false;
+      const byte = bytes[at];
+      if (byte === QUOTE) {
+        const end = stringEnd(bytes, at, bytes.length + 1);
+        if (end > bytes.length) return this.unfinished(bytes, at);
+        this.readString(bytes, at, end, edits);
         this.awaitsName = false;
         at = end;
         continue;
       }
-      const byte = bytes[at];
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
         this.awaitsName = byte === OPEN_OBJECT;
         if (steps.length < MAX_LEVELS) steps.push(this.awaitsName ? NO_BYTES : 0);
@@ -102,19 +79,15 @@ export class LinkStream {
       }
       at += 1;
     }
+    return at;
+  }
+
+  /** Returns the offset up to which bytes are known where a string has no end. */
+  protected unfinished(bytes: Uint8Array, _at: number): number {
     return bytes.length;
   }
 
-  /** Returns the offset up to which a string goes on whose end has not arrived: nothing of a short one, of a long one all but half an escape. */
-  private holdBack(bytes: Uint8Array, at: number): number {
-    if (!this.isInLong && bytes.length - at <= MAX_STRING_BYTES) return at;
-    this.isInLong = true;
-    let end = bytes.length;
-    while (bytes[end - 1] === BACKSLASH) end -= 1;
-    return bytes.length - ((bytes.length - end) % 2);
-  }
-
-  private readString(bytes: Uint8Array, start: number, end: number, edits: Edit[]): void {
+  protected readString(bytes: Uint8Array, start: number, end: number, edits: Edit[]): void {
     const { steps, records } = this;
     if (this.awaitsName) {
       steps[steps.length - 1] = bytes.subarray(start, end);
@@ -133,6 +106,47 @@ export class LinkStream {
     records.push({ change: MOVED, rule: 'map', from: path, path });
   }
 }
+
+/** Turns links while their text arrives. It holds back no more than one string, and none that is too long for a link. */
+export class LinkStream extends LinkReader {
+  /** The beginning of a string whose end has not arrived. */
+  private rest: Uint8Array = NO_BYTES;
+  /** True within a string that is too long for a link. */
+  private isInLong = false;
+
+  /** Takes the next part, which must not change later; returns the bytes that are for the client by now. */
+  push(part: Uint8Array): Uint8Array {
+    // The rest of a long string is read as one that begins here.
+    const lead = this.isInLong ? QUOTES : NO_BYTES;
+    const bytes = lead.length + this.rest.length === 0 ? part : concatBytes([lead, this.rest, part]);
+    const edits: Edit[] = [];
+    const end = this.read(bytes, edits);
+    this.rest = bytes.subarray(end);
+    const read = bytes.subarray(0, end);
+    return (edits.length === 0 ? read : applyEdits(read, edits)).subarray(lead.length);
+  }
+
+  /** Ends the text: returns what was held back of one that breaks off within a string. */
+  end(): Uint8Array {
+    return this.rest;
+  }
+
+  /** Of a short string nothing is known, of a long one all but half an escape. */
+  protected override unfinished(bytes: Uint8Array, at: number): number {
+    if (!this.isInLong && bytes.length - at <= MAX_STRING_BYTES) return at;
+    this.isInLong = true;
+    let end = bytes.length;
+    while (bytes[end - 1] === BACKSLASH) end -= 1;
+    return bytes.length - ((bytes.length - end) % 2);
+  }
+
+  protected override readString(bytes: Uint8Array, start: number, end: number, edits: Edit[]): void {
+    if (!this.isInLong) super.readString(bytes, start, end, edits);
+    this.isInLong = false;
+  }
+}
+
+const QUOTES = Uint8Array.of(QUOTE);
 
 /** True for a string that begins as an address does: with a slash, escaped or not, or as `http`. */
 function mayBeLink(bytes: Uint8Array, start: number): boolean {

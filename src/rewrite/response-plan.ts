@@ -1,6 +1,6 @@
 import { concatBytes } from '../http/byte-collector.ts';
 import { hasByteOrderMark } from '../json/document.ts';
-import { applyEdits } from '../json/edit.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
 import { NameTable } from '../json/names.ts';
 import { Scanner } from '../json/scanner.ts';
 import { ARRAY, OBJECT, Slab, unlimitedMemory, type WorkMemory } from '../json/tape.ts';
@@ -21,7 +21,7 @@ import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
 import { compileErrors } from './errors.ts';
 import { compileResponseRule } from '../rules/kinds/kinds.ts';
-import { LinkStream } from './link-stream.ts';
+import { LinkReader } from './link-stream.ts';
 import type { BodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
 import type { Records } from '../edits/records.ts';
@@ -77,8 +77,8 @@ interface PlanParts {
 export interface ResponsePieces {
   /** The list whose elements the rules are about; undefined where no rule applies. */
   readonly list: ListPieces | undefined;
-  /** Gets what the list has made, or the response itself; undefined where links stay as they are. */
-  readonly links: LinkStream | undefined;
+  /** Returns the text of a link for the client, and any other as it is; undefined where links stay as they are. */
+  readonly turn: ReturnType<LinkTurnerOf> | undefined;
 }
 
 /** All response rules of one operation, compiled so that a response is read only once. */
@@ -162,7 +162,7 @@ export class ResponsePlan {
   pieces(context: ResponseContext, emit: (part: Uint8Array) => void): ResponsePieces | undefined {
     const [list, turn] = [this.listPieces(context, emit), this.turnerFor(context)];
     const isPossible = list !== undefined || (turn && this.rulesFor(context.status).length === 0);
-    return isPossible ? { list, links: turn && new LinkStream(turn) } : undefined;
+    return isPossible ? { list, turn } : undefined;
   }
 
   private listPieces(
@@ -466,12 +466,13 @@ type LinkTurnerOf = (links: BodyLinks) => (text: string) => string;
 function withLinks(outcome: ResponseRewrite, turn: (text: string) => string): ResponseRewrite {
   if (outcome.verdict === 'unchanged' && (outcome.note ?? NO_RESOURCE) !== NO_RESOURCE) return outcome;
   const known = outcome.verdict === 'rewritten' ? outcome : { records: [], omitted: 0 };
-  const links = new LinkStream(turn);
-  const body = links.push(outcome.body);
+  const links = new LinkReader(turn);
+  const edits: Edit[] = [];
+  links.read(outcome.body, edits);
   if (links.count === 0) return outcome;
   return {
     verdict: 'rewritten',
-    body,
+    body: applyEdits(outcome.body, edits),
     edits: [],
     ...links.toldWith({ records: known.records, omitted: known.omitted, patch: [] }),
     ...(outcome.asked === undefined ? {} : { asked: outcome.asked }),

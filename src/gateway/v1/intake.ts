@@ -8,6 +8,7 @@ import { openWebDecoder, type StreamDecoder } from '../../migrate/decode-web-bod
 import { bufferFull } from '../../migrate/failure.ts';
 import { KeptBody, NOTE_OF_UNDECODED, type ResponseNote } from '../../migrate/migrated.ts';
 import { type ResponseOutcome, type ResponseStep, textsOutcome } from '../../migrate/migration.ts';
+import { LinkStream } from '../../rewrite/link-stream.ts';
 import type { ListOutcome } from '../../rewrite/list-pieces.ts';
 import type { ResponsePieces } from '../../rewrite/response-plan.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
@@ -506,7 +507,9 @@ class Pieces implements Way {
   readonly borrowsParts = true;
   private readonly intake: Intake;
   private readonly own: ResponseHead;
-  private readonly work: ResponsePieces;
+  private readonly list: ResponsePieces['list'];
+  /** Gets what the list has made, or the response itself. */
+  private readonly links: LinkStream | undefined;
   /** Why it is not collected. */
   private readonly reason: NotWhole;
   /** Bytes to send behind the head, which waits for the first piece; undefined once the head is sent. */
@@ -516,10 +519,17 @@ class Pieces implements Way {
   /** Bytes reserved for a piece whose rest has not arrived. */
   private reserved = UNCOUNTED_BYTES;
 
-  constructor(intake: Intake, head: ResponseHead, work: ResponsePieces, isCoded: boolean, reason: NotWhole) {
+  constructor(
+    intake: Intake,
+    head: ResponseHead,
+    { list, turn }: ResponsePieces,
+    isCoded: boolean,
+    reason: NotWhole,
+  ) {
     this.intake = intake;
     this.own = head;
-    this.work = work;
+    this.list = list;
+    this.links = turn && new LinkStream(turn);
     this.reason = reason;
     this.received = isCoded ? [] : undefined;
   }
@@ -530,7 +540,7 @@ class Pieces implements Way {
 
   /** Takes what the list has made of its parts. */
   emit(part: Uint8Array): void {
-    this.pass(this.work.links?.push(part) ?? part);
+    this.pass(this.links?.push(part) ?? part);
   }
 
   private pass(part: Uint8Array): void {
@@ -555,8 +565,7 @@ class Pieces implements Way {
   }
 
   data(part: Uint8Array): void {
-    const { intake, waiting } = this;
-    const { list } = this.work;
+    const { intake, list, waiting } = this;
     // A slice of a Buffer would be the same memory, which the next part is read into.
     if (list === undefined) this.emit(new Uint8Array(part));
     else list.push(part);
@@ -573,14 +582,13 @@ class Pieces implements Way {
   }
 
   end(): void {
-    if (this.work.list?.lists === 0 && this.isPassedAsReceived(this.reason)) return;
+    if (this.list?.lists === 0 && this.isPassedAsReceived(this.reason)) return;
     this.breakOff();
     this.intake.exchange.end([]);
   }
 
   breakOff(): void {
-    const { intake, reason } = this;
-    const { list, links } = this.work;
+    const { intake, list, links, reason } = this;
     const ended = list?.end() ?? NO_EDITS;
     if (links !== undefined) this.pass(links.end());
     const { note, ...edits } = links?.toldWith(ended) ?? ended;
@@ -606,7 +614,7 @@ class Pieces implements Way {
     if (this.waiting !== undefined && note === 'response-buffer-full' && intake.refuse()) {
       this.waiting = undefined;
     } else if (!this.isPassedAsReceived(note)) {
-      this.work.list?.giveUp(note);
+      this.list?.giveUp(note);
       this.sendWaiting();
     }
   }
