@@ -390,7 +390,7 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
     const code = /^\d+$/.test(status) ? Number(status) : 400;
     const isNear = (path: string): boolean => path.split('/').length <= MAX_ERROR_LEVELS;
     const texts = Array.from({ length: MAX_ERROR_PICKS }, (_, pick) => {
-      const value = migratedBody(migration, sent, code, sampleOf(given, pick));
+      const value = migratedBody(migration, sent, code, errorSample(given, pick));
       return [
         ...missingMembers(expected, value, '', false, 'sent')
           .filter(isNear)
@@ -423,6 +423,15 @@ function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides
       ? []
       : [`V1's error ${status.toLowerCase()} is ${types.join(' or ')}, and clients get ${first}`];
   });
+}
+
+/** Samples of errors: operations share them, and they may refer to all that a service has. */
+const errorSamples = new WeakMap<Shape, unknown[]>();
+
+function errorSample(shape: Shape, pick: number): unknown {
+  const known = errorSamples.get(shape) ?? [];
+  errorSamples.set(shape, known);
+  return (known[pick] ??= sampleOf(shape, pick));
 }
 
 /** Values of each enumeration in an error that are tried. */
