@@ -38,7 +38,15 @@ import {
   schemeDifferences,
   valueDifferences,
 } from './described-differences.ts';
-import { type Extent, isMatch, parameterShapeOf, pathOf, sampleOf, sampleRequest } from './samples.ts';
+import {
+  type Extent,
+  isMatch,
+  longestEnumeration,
+  parameterShapeOf,
+  pathOf,
+  sampleOf,
+  sampleRequest,
+} from './samples.ts';
 
 /** The gaps that a rule book leaves between two descriptions. */
 export interface Coverage {
@@ -137,13 +145,15 @@ export function coverageOf(sources: CoverageSources): Coverage {
       if (!told.has(text)) add(kind, text);
       told.add(text);
     };
-    for (let pick = 0; pick < picksOf(sides); pick += 1) {
+    const answers = answersOf(sides, status);
+    const picks = picksOf(sides);
+    for (let pick = 0; pick < picks; pick += 1) {
       const again = sampleRequest(described, rest, components.v1, ruleBook, pick);
       const outcome =
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
       for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
-      for (const missing of missingInResponse(migration, outcome, answersOf(sides, status), pick, lookedUp))
+      for (const missing of missingInResponse(migration, outcome, answers, pick, lookedUp))
         addOnce('response', missing);
     }
     for (const extent of ['required', 'objects'] as const)
@@ -195,17 +205,8 @@ function picksOf(sides: Sides): number {
     ),
     successShape(v2.operation, v2.components),
   ];
-  let most = 1;
-  const seen = new Set<object>();
-  const visit = (shape: Shape, level: number): void => {
-    most = Math.max(most, shape.values.length);
-    if (level > 8 || (shape.members.size > 0 && seen.has(shape.members))) return;
-    seen.add(shape.members);
-    for (const member of shape.members.values()) visit(member.shape, level + 1);
-    if (shape.element !== undefined) visit(shape.element, level + 1);
-  };
-  for (const shape of shapes) if (shape !== undefined) visit(shape, 0);
-  return Math.min(most, MAX_PICKS);
+  const lengths = shapes.flatMap((shape) => (shape === undefined ? [] : [longestEnumeration(shape)]));
+  return Math.min(Math.max(1, ...lengths), MAX_PICKS);
 }
 
 /** The value that the fields of a form have: objects by their names, and lists by their numbers. */
@@ -508,9 +509,12 @@ function missingInResponse(
   lookedUp: ReadonlySet<string>,
 ): readonly string[] {
   return answers.flatMap(({ status, expected, given }) => {
-    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), 'all', 'sent'));
+    // Which members a response lacks, its first sample tells: the others have other values.
+    const extent = pick === 0 ? 'all' : 'enumerated';
+    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), extent, 'sent'));
+    const missing = pick === 0 ? missingMembers(expected, value, '', false, 'sent') : [];
     return [
-      ...missingMembers(expected, value, '', false, 'sent')
+      ...missing
         .filter((path) => !lookedUp.has(path))
         .map((path) => `V1's response ${status} has ${path}, which V2's never brings`),
       ...wrongTypes(expected, value, '')

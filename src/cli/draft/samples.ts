@@ -10,7 +10,7 @@ import {
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { ANY_SHAPE, type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
+import { ANY_SHAPE, type MemberShape, type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { contentOf, keysOf } from './described-differences.ts';
 
@@ -142,8 +142,60 @@ function hasContainers({ members }: Shape): boolean {
 /** Objects of one schema within a sample, where it has others in it: a schema can be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
-/** The members that a sample has: all, the required ones, or besides them the objects and lists, each with what it requires. */
-export type Extent = 'all' | 'required' | 'objects';
+/**
+ * The members that a sample has: all, the required ones, or besides them the objects and lists, each with what it requires; or only those
+ * that lead to an enumeration with another value than in earlier picks.
+ */
+export type Extent = 'all' | 'required' | 'objects' | 'enumerated';
+
+const longest = new WeakMap<object, number>();
+
+/** What tells two shapes apart: one schema has one map of members. */
+function keyOf(shape: Shape): object {
+  return shape.members.size > 0 ? shape.members : shape;
+}
+
+/** The number of values in the longest enumeration of a shape, or of any shape within it; in time that is linear in their number. */
+export function longestEnumeration(root: Shape): number {
+  const own = new Map<object, number>();
+  const above = new Map<object, object[]>();
+  const queue: Shape[] = [];
+  const enter = (shape: Shape): void => {
+    const key = keyOf(shape);
+    if (own.has(key)) return;
+    const known = longest.get(key);
+    own.set(key, known ?? shape.values.length);
+    if (known === undefined) queue.push(shape);
+  };
+  enter(root);
+  for (const shape of queue) {
+    const { members, element } = shape;
+    const within = [...[...members.values()].map((member) => member.shape), ...(element ? [element] : [])];
+    for (const inner of within) {
+      enter(inner);
+      const shapesAbove = above.get(keyOf(inner)) ?? [];
+      shapesAbove.push(keyOf(shape));
+      above.set(keyOf(inner), shapesAbove);
+    }
+  }
+  const counted = new Set<object>();
+  for (const [key, length] of [...own].toSorted(([, one], [, other]) => other - one)) {
+    const rising = [key];
+    for (const one of rising) {
+      if (counted.has(one)) continue;
+      counted.add(one);
+      longest.set(one, length);
+      rising.push(...(above.get(one) ?? []));
+    }
+  }
+  return longest.get(keyOf(root)) ?? 0;
+}
+
+/** True for a member that a sample has, besides those that are only in the other direction. */
+function isIn({ required, shape }: MemberShape, extent: Extent, pick: number): boolean {
+  if (extent === 'enumerated') return longestEnumeration(shape) > pick;
+  return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));
+}
 
 /**
  * A value that a shape describes, without members that are only in the other direction; of schemas within each other the first ones.
@@ -164,9 +216,7 @@ export function sampleOf(
     return Object.fromEntries(
       members
         .filter(
-          ([, { required, only, shape: inner }]) =>
-            (required || extent === 'all' || (extent === 'objects' && hasMembers(inner))) &&
-            (only === undefined || only !== hidden),
+          ([, member]) => isIn(member, extent, pick) && (member.only === undefined || member.only !== hidden),
         )
         .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, extent, hidden)]),
     );
@@ -179,6 +229,14 @@ export function sampleOf(
       ? []
       : [sampleOf(element, pick, seen, extent, hidden)];
   }
+  if (!scalars.has(shape)) scalars.set(shape, scalarOf(shape));
+  return scalars.get(shape);
+}
+
+/** The samples of shapes without members, elements and enumerations: a large description has each in thousands of objects. */
+const scalars = new WeakMap<Shape, unknown>();
+
+function scalarOf(shape: Shape): unknown {
   const [type] = shape.types;
   const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
   const isOfType = type === 'integer' ? Number.isInteger(shown) : type === undefined || type === typeof shown;

@@ -52,7 +52,11 @@ test('first look: the state in a sentence, and what is wrong first, each with it
   await gateway.send('POST', '/api/v1/clients', '{"data":[]}', 'key-0');
   await gateway.send('GET', '/api/v2/heartbeat', undefined, 'key-of-V2');
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
-  await page.getByText('8 requests: 6 migrated, 1 of V2 clients, 4 failed.', { exact: true }).waitFor();
+  await page
+    .getByText('8 requests: 6 migrated, 1 of V2 clients, 1 sent to neither service; of all, 4 failed.', {
+      exact: true,
+    })
+    .waitFor();
   expect(await page.locator('.conditions summary').innerText()).toBe('V2 refuses some requests');
   expect(await page.locator('.overview .state').innerText()).toBe(
     '3 of 7 requests to V2 failed in the last two minutes, all of them refusals.',
