@@ -48,8 +48,15 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
   }
   const { format, now, facts } = read ?? {};
   if (format !== FORMAT || now === undefined || facts === undefined) return undefined;
-  return onClock(facts, at - now);
+  const ahead = at - now;
+  return Math.abs(ahead) < DELAY_MS ? facts : onClock(facts, ahead);
 }
+
+/**
+ * Milliseconds that a text may take from one replica to another: clocks that are not farther apart count as one, or replicas would tell one
+ * failure by different times.
+ */
+const DELAY_MS = 5_000;
 
 /** The same facts on a clock that is `ahead`. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {

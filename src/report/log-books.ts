@@ -1,5 +1,6 @@
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { TallyEntry } from './tally/tally-entry.ts';
+import { terminalText } from './text.ts';
 
 /** A rule book that a command reads logs by. */
 export interface GivenBook {
@@ -33,7 +34,7 @@ export class LogBooks {
   faultOf({ book: { hash, operations }, isShipped }: GivenBook): string | undefined {
     if (this.hashes.size === 0 || this.hashes.has(hash)) return undefined;
     const hashes = [...this.hashes];
-    const named = `${hashes.slice(0, MAX_NAMED).join(', ')}${hashes.length > MAX_NAMED ? ', …' : ''}`;
+    const named = `${terminalText(hashes.slice(0, MAX_NAMED).join(', '))}${hashes.length > MAX_NAMED ? ', …' : ''}`;
     const theirs = `The requests of the log were handled by ${hashes.length === 1 ? 'the rule book' : 'the rule books'} ${named}`;
     if (isShipped)
       return `${theirs}, and not by the one that ships (${hash}), which stands in where none is named: name theirs with --rules.`;

@@ -84,7 +84,7 @@ export class DescribedService {
     );
     // A list or an object is sent as filter[state]=open.
     const isDescribed = (name: string): boolean =>
-      described.has(name) || described.has(name.replace(/\[.*$/s, '')) || described.has(`${name}[]`);
+      described.has(name) || described.has(name.split('[', 1)[0]) || described.has(`${name}[]`);
     const names = [...new Set(new URLSearchParams(target.split('?')[1] ?? '').keys())];
     return names
       .filter((name) => !isDescribed(name))

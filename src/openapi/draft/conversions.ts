@@ -336,21 +336,25 @@ function pairForms({ members, rest }: Shape, element: Shape): readonly ListForm[
   ];
 }
 
-/** What separates the texts of one text: by words of a description, or a sign in its examples. */
-const SEPARATORS: readonly (readonly [sign: string, word: string])[] = [
-  [',', 'commas?'],
-  [';', 'semi-?colons?'],
-  ['|', '(?:pipes?|vertical bars?)'],
-  [' ', '(?:spaces?|blanks?|white ?space)'],
+/** The words of a description that say what separates the texts of one text. */
+const SEPARATED: readonly (readonly [sign: string, pattern: RegExp])[] = [
+  [
+    ',',
+    /\bcommas?[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?commas?\b/i,
+  ],
+  [
+    ';',
+    /\bsemi-?colons?[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?semi-?colons?\b/i,
+  ],
+  [
+    '|',
+    /\b(?:pipes?|vertical bars?)[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?(?:pipes?|vertical bars?)\b/i,
+  ],
+  [
+    ' ',
+    /\b(?:spaces?|blanks?|white ?space)[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?(?:spaces?|blanks?|white ?space)\b/i,
+  ],
 ];
-
-const SEPARATED: readonly (readonly [sign: string, pattern: RegExp])[] = SEPARATORS.map(([sign, word]) => [
-  sign,
-  new RegExp(
-    `\\b${word}[- ](?:separated|delimited)|(?:separated|delimited|joined|divided) (?:by|with) (?:an? )?${word}\\b`,
-    'i',
-  ),
-]);
 
 function textForms(plain: NamedShape, list: NamedShape, element: Shape): readonly ListForm[] {
   const isText = plain.shape.types.has('string') && isScalar(plain.shape);
