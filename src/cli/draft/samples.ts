@@ -157,6 +157,8 @@ function keyOf(shape: Shape): object {
 
 /** The number of values in the longest enumeration of a shape, or of any shape within it; in time that is linear in their number. */
 export function longestEnumeration(root: Shape): number {
+  const before = longest.get(keyOf(root));
+  if (before !== undefined) return before;
   const own = new Map<object, number>();
   const above = new Map<object, object[]>();
   const queue: Shape[] = [];
