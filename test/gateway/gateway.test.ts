@@ -111,6 +111,18 @@ const JUDGEMENTS = {
   newcomer: { newcomers: { from: TODAY - DAY, answer: 'refuse' as const, except: [] } },
 } satisfies Record<string, Partial<Rollout>>;
 
+/** The parts of a gateway that no test here looks at. */
+const OTHER_PARTS = {
+  now: () => 0,
+  newRequestId: () => crypto.randomUUID(),
+  newTraceHex: () => '0'.repeat(48),
+  clientOf: () => '0123456789abcdef',
+  decode: () => {},
+  after: () => {},
+  random: () => 0,
+  onUnexpectedError: (error: unknown) => expect.unreachable(String(error)),
+};
+
 /** Sends one client's requests, one after the other, to a gateway whose V2 never responds. */
 async function judged(
   over: Partial<Rollout>,
@@ -133,15 +145,8 @@ async function judged(
       rules: () => rules,
       v2: { upstream: { send: () => ((sent += 1), call) }, path: '', hosts: [] },
       record: (entry) => void entries.push(entry),
-      now: () => 0,
       time: () => time,
-      newRequestId: () => crypto.randomUUID(),
-      newTraceHex: () => '0'.repeat(48),
-      clientOf: () => '0123456789abcdef',
-      decode: () => {},
-      after: () => {},
-      random: () => 0,
-      onUnexpectedError: (error) => expect.unreachable(String(error)),
+      ...OTHER_PARTS,
     },
     gatewayOptions(read.settings, { bufferBytes: 1_000_000 }),
   );
@@ -215,15 +220,8 @@ test.each([
       v1: service('v1'),
       v2: service('v2'),
       record: (entry) => void entries.push(entry),
-      now: () => 0,
       time: () => TODAY,
-      newRequestId: () => crypto.randomUUID(),
-      newTraceHex: () => '0'.repeat(48),
-      clientOf: () => '0123456789abcdef',
-      decode: () => {},
-      after: () => {},
-      random: () => 0,
-      onUnexpectedError: (error) => expect.unreachable(String(error)),
+      ...OTHER_PARTS,
     },
     gatewayOptions(read.settings, { bufferBytes: 1_000_000 }),
   );
