@@ -1,6 +1,5 @@
 import { delimiter } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { MissingTools } from '../test/support/missing-tools.ts';
 import { IS_CI, TOOLS } from '../test/support/tools.ts';
 
@@ -30,37 +29,11 @@ const SHARED = {
   experimental: { viteModuleRunner: false },
 } as const;
 
-/** Files that take a minute or more, most of it waiting. Begun last, they would keep one core of two idle for the last minute of `.ci/run`. */
-const LONGEST = [
-  'docs/commands.system',
-  'inspector/page/page-jobs',
-  'runtime/runtimes',
-  'runtime/real-clients',
-  'runtime/shared-totals',
-  'release/release',
-  'release/rolling-upgrade',
-  'report/guide/skill.system',
-  'runtime/changed-files',
-  'examples/invoicing-clients.system',
-];
-
-/** The order of vitest, behind the files that take longest. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      return at === -1 ? LONGEST.length : at;
-    };
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
-  }
-}
-
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     // Two cores, shared. The tiers of sockets and of the system wait more than they work: their commands ask for three.
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/run-folder.ts',
     reporters: ['default', new MissingTools(), ...resultsFile()],
     // A test is skipped where a tool that it names is missing, unless the run decides: there it fails (test/support/set-up.ts).
