@@ -63,7 +63,7 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   expect(await page.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"place": {');
   expect(await barriers(page)).toEqual([]);
   await draft.fill(before.text.replace('nest:', 'nset:'));
-  expect(await page.getByRole('region', { name: 'Explanation' }).count()).toBe(0);
+  await page.getByRole('region', { name: 'Explanation' }).waitFor({ state: 'detached' });
   await explain.click();
   await page
     .getByRole('listitem')
