@@ -13,6 +13,8 @@ export interface Problem {
   /** The service that was out of reach for requests of so many operations: one cause, and one problem. */
   readonly service?: 'v1' | 'v2';
   readonly operations?: number;
+  /** The failures of such an outage by code, the most frequent first. */
+  readonly parts?: readonly ProblemPart[];
   /** Who chose the status. */
   readonly by: 'v1' | 'v2' | 'gateway';
   readonly status: number;
@@ -38,6 +40,15 @@ export interface Problem {
   readonly until?: string;
   /** Failures by minute in the last hour, oldest first. */
   readonly trend: readonly number[];
+  /** Finds their exchanges. */
+  readonly filter: string;
+}
+
+/** Failures of one outage with the same code. */
+export interface ProblemPart {
+  readonly code: string;
+  readonly status: number;
+  readonly count: number;
   /** Finds their exchanges. */
   readonly filter: string;
 }
@@ -73,10 +84,13 @@ const LASTING_MS = 24 * HOUR_MS;
 /** Characters of a message. */
 const MAX_MESSAGE = 200;
 
-type Kind = Pick<
+interface Kind extends Pick<
   Problem,
   'operation' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
->;
+> {
+  /** The service that left the operation without a response: part of an outage, if there is one at the time. */
+  readonly silent?: 'v1' | 'v2';
+}
 
 /** The problems of a log, to be added to those of a run that began after it. Times are milliseconds since 1970. */
 export interface ProblemsData {
@@ -96,11 +110,17 @@ export interface ProblemsData {
     readonly name: string;
     readonly clients: readonly string[];
     readonly operations: readonly string[];
+    readonly codes: readonly (readonly [code: string, counts: CodeCounts])[];
     readonly minutes: readonly (readonly [minute: number, count: number])[];
   })[];
   /** Responses that did not fail, by operation. */
   readonly wells: readonly (readonly [name: string, count: number])[];
   readonly omitted: number;
+}
+
+interface CodeCounts {
+  readonly status: number;
+  readonly count: number;
 }
 
 /** The responses of one operation that did not fail. */
@@ -118,6 +138,8 @@ interface Group {
   pause: number;
   readonly clients: Set<string>;
   readonly operations: Set<string>;
+  /** Its failures by code; those without one are not told apart. */
+  readonly codes: Map<string, CodeCounts>;
   isKeyless: boolean;
   first: number;
   since: number;
@@ -138,11 +160,12 @@ export class ProblemTally {
   get data(): ProblemsData {
     const names = new Map([...this.wells].map(([name, wells]) => [wells, name]));
     return {
-      groups: [...this.groups.values()].map(({ wells, clients, operations, minutes, ...group }) => ({
+      groups: [...this.groups.values()].map(({ wells, clients, operations, codes, minutes, ...group }) => ({
         ...group,
         name: names.get(wells) ?? '',
         clients: [...clients],
         operations: [...operations],
+        codes: [...codes],
         minutes: [...minutes],
       })),
       wells: [...this.wells].map(([name, { count: times }]) => [name, times]),
@@ -161,7 +184,7 @@ export class ProblemTally {
       known.count += times;
       this.wells.set(name, known);
     }
-    for (const { name, clients, operations, minutes, ...logged } of groups) {
+    for (const { name, clients, operations, codes, minutes, ...logged } of groups) {
       const known = this.wells.get(name);
       if (known === undefined) continue;
       const earlier = {
@@ -169,6 +192,7 @@ export class ProblemTally {
         wells: known,
         clients: new Set(clients),
         operations: new Set(operations),
+        codes: new Map(codes),
         minutes: new Map(minutes),
       };
       const later = this.groups.get(keyOf(name, logged.kind)) ?? this.withMessage(name, logged.kind);
@@ -219,7 +243,7 @@ export class ProblemTally {
 
   /** The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. */
   view(now: number, since: number, names: ReadonlyMap<string, string> = new Map()): ProblemsView {
-    const problems = [...this.groups.values()].flatMap((group) => {
+    const problems = withOutages([...this.groups.values()]).flatMap((group) => {
       const until = overSince(group, now);
       const isTold = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
       return isTold ? [problemOf(group, now, until, names)] : [];
@@ -259,6 +283,7 @@ export class ProblemTally {
       pause: 0,
       clients: new Set(),
       operations: new Set(),
+      codes: new Map(),
       isKeyless: false,
       first: time,
       since: time,
@@ -304,10 +329,12 @@ function keyOf(
     code,
     pointer,
     service,
+    silent,
     message,
   }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
 ): string {
-  return JSON.stringify([name, by, status, code, pointer, service === undefined ? message : undefined]);
+  // However a service was found to be out of reach, it is one outage.
+  return JSON.stringify(service === undefined ? [name, by, status, code, pointer, silent, message] : [name]);
 }
 
 function serviceName(service: 'v1' | 'v2'): string {
@@ -336,21 +363,87 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   later.count += earlier.count;
   later.isKeyless ||= earlier.isKeyless;
   for (const client of earlier.clients) if (later.clients.size < MAX_CLIENTS) later.clients.add(client);
-  for (const operation of earlier.operations) later.operations.add(operation);
-  for (const [minute, times] of earlier.minutes)
-    later.minutes.set(minute, (later.minutes.get(minute) ?? 0) + times);
+  addSets(later, earlier);
+}
+
+/** Adds what failed, whom it hit and when; clients have been added to `sum`. */
+function addSets(
+  sum: Pick<Group, 'operations' | 'codes' | 'minutes'>,
+  { operations, codes, minutes }: Pick<Group, 'operations' | 'codes' | 'minutes'>,
+): void {
+  for (const operation of operations) sum.operations.add(operation);
+  for (const [code, counts] of codes) addCode(sum.codes, code, counts);
+  for (const [minute, times] of minutes) sum.minutes.set(minute, (sum.minutes.get(minute) ?? 0) + times);
+}
+
+function addCode(codes: Map<string, CodeCounts>, code: string, { status, count: times }: CodeCounts): void {
+  codes.set(code, { status, count: (codes.get(code)?.count ?? 0) + times });
 }
 
 /** Failures that say nothing of the operation: the service got no request. */
 const OUT_OF_REACH: ReadonlySet<string> = new Set(['circuit-open', 'upstream-unreachable']);
 
+/** Failures that may be those of a service that is out of reach for others at the same time. */
+const SILENT: ReadonlySet<string> = new Set(['upstream-timeout', 'upstream-closed']);
+
+/** Milliseconds before and after an outage in which a request that got no response is one of it: the first ones wait for long. */
+const OUTAGE_MS = 2 * MINUTE_MS;
+
+/** Puts each outage of a service together with the requests that got no response then. */
+function withOutages(groups: readonly Group[]): readonly Group[] {
+  const outages = groups.filter(({ kind }) => kind.service !== undefined);
+  const parts = new Map(
+    groups.flatMap((group) => {
+      const outage = outages.find((one) => isPartOf(group, one));
+      return outage === undefined ? [] : [[group, outage] as const];
+    }),
+  );
+  return groups
+    .filter((group) => !parts.has(group))
+    .map((group) =>
+      joined(
+        group,
+        groups.filter((one) => parts.get(one) === group),
+      ),
+    );
+}
+
+function isPartOf(
+  { kind: { silent }, since, last }: Group,
+  { kind: { service }, ...outage }: Group,
+): boolean {
+  return silent === service && since >= outage.since - OUTAGE_MS && last <= outage.last + OUTAGE_MS;
+}
+
+/** An outage with its parts; whether it is over is shown by the service, and not by operations that nobody called since. */
+function joined(outage: Group, parts: readonly Group[]): Group {
+  if (parts.length === 0) return outage;
+  const all = [outage, ...parts];
+  const sum: Group = {
+    ...outage,
+    count: all.reduce((times, one) => times + one.count, 0),
+    clients: new Set(all.flatMap(({ clients }) => [...clients]).slice(0, MAX_CLIENTS)),
+    operations: new Set(),
+    codes: new Map(),
+    minutes: new Map(),
+    isKeyless: all.some(({ isKeyless }) => isKeyless),
+    first: Math.min(...all.map(({ first }) => first)),
+    since: Math.min(...all.map(({ since }) => since)),
+    last: Math.max(...all.map(({ last }) => last)),
+  };
+  for (const one of all) addSets(sum, one);
+  return sum;
+}
+
 function kindOf(entry: TallyEntry, told: string | undefined): Kind {
   const { operation, status, failure, cause, pointer, errorPointers } = entry;
   const place = pointer ?? errorPointers?.[0];
   const isAway = failure !== undefined && OUT_OF_REACH.has(failure);
+  const isSilent = failure !== undefined && SILENT.has(failure);
   const message = told ?? (failure !== undefined && isOutage(failure) ? cause : undefined);
   return {
     ...(isAway ? { service: entry.origin ?? 'v2' } : operation === undefined ? {} : { operation }),
+    ...(isSilent ? { silent: entry.origin ?? 'v2' } : {}),
     by: statusFrom(entry) ?? 'gateway',
     status,
     ...(failure === undefined ? {} : { code: failure }),
@@ -361,7 +454,7 @@ function kindOf(entry: TallyEntry, told: string | undefined): Kind {
   };
 }
 
-function count(group: Group, { client, operation = '' }: TallyEntry, time: number): void {
+function count(group: Group, { client, operation = '', status, failure }: TallyEntry, time: number): void {
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;
@@ -370,6 +463,7 @@ function count(group: Group, { client, operation = '' }: TallyEntry, time: numbe
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
   group.count += 1;
   group.operations.add(operation);
+  if (failure !== undefined) addCode(group.codes, failure, { status, count: 1 });
   group.last = time;
   group.firstWell = undefined;
   group.wellsAtLast = group.wells.count;
@@ -394,15 +488,19 @@ function problemOf(
   names: ReadonlyMap<string, string>,
 ): Problem {
   const { kind, clients, isKeyless, first, since, last } = group;
+  const { silent: _silent, ...told } = kind;
+  const parts = kind.service === undefined ? undefined : partsOf(group);
+  const [most] = parts ?? [];
   const [one] = clients;
   const client = clients.size > 1 || isKeyless ? undefined : one;
   const name = client === undefined ? undefined : names.get(client);
   const latest = Math.floor(now / MINUTE_MS);
   return {
-    ...kind,
+    ...told,
+    ...(most === undefined ? {} : { status: most.status, code: most.code }),
     state:
       until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
-    ...(kind.service === undefined ? {} : { operations: group.operations.size }),
+    ...(parts === undefined ? {} : { operations: group.operations.size, parts }),
     count: group.count,
     clients: clients.size,
     ...(client === undefined ? {} : { client }),
@@ -412,11 +510,25 @@ function problemOf(
     lastSeen: new Date(last).toISOString(),
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
     trend: Array.from({ length: TREND }, (_, at) => group.minutes.get(latest - TREND + 1 + at) ?? 0),
-    filter: filterOf(kind),
+    filter: parts === undefined ? filterOf(kind) : filterOfErrors(parts.map(({ code }) => errorOf(code))),
   };
 }
 
-function filterOf({ operation, by, status, code, pointer }: Kind): string {
+function partsOf({ codes }: Group): readonly ProblemPart[] {
+  return [...codes]
+    .map(([code, counts]) => ({ code, ...counts, filter: filterOfErrors([errorOf(code)]) }))
+    .sort((one, other) => other.count - one.count);
+}
+
+function errorOf(code: string): string {
+  return errorValue({ by: 'gateway', code });
+}
+
+function filterOfErrors(errors: readonly string[]): string {
+  return printFilter([{ negated: false, field: 'error', values: errors }]);
+}
+
+function filterOf({ operation = '-', by, status, code, pointer }: Kind): string {
   const error =
     code === undefined && by !== 'gateway'
       ? errorValue({ by, code: String(status), ...(pointer === undefined ? {} : { pointer }) })
@@ -430,7 +542,7 @@ function filterOf({ operation, by, status, code, pointer }: Kind): string {
     status < 400
       ? { negated: false, field: 'status', values: [String(status)] }
       : { negated: false, field: 'error', values: [error] },
-    ...(operation === undefined ? [] : [{ negated: false, field: 'op' as const, values: [operation] }]),
+    { negated: false, field: 'op', values: [operation] },
   ]);
 }
 

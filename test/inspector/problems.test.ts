@@ -181,6 +181,96 @@ describe('a problem', () => {
     expect(watched.states).toEqual(['over: 10 of 503']);
   });
 
+  const open: Partial<Entry> = { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false };
+  const unreachable: Partial<Entry> = { status: 502, failure: 'upstream-unreachable', verdict: 'refused' };
+  const late: Partial<Entry> = { status: 504, failure: 'upstream-timeout' };
+  const closed: Partial<Entry> = { status: 502, failure: 'upstream-closed' };
+  test.each<[name: string, play: (watched: Watched) => Watched, problems: readonly string[]]>([
+    [
+      'refused connections, and the circuit after them',
+      (all) => all.see(5, unreachable).see(20, { ...open, operation: 'other' }),
+      ['new: 25 of v2 for 2, circuit-open 20, upstream-unreachable 5'],
+    ],
+    [
+      'timeouts before the circuit opens, and those of its probes',
+      (all) => all.see(5, late).see(9, open).see(1, late).see(9, open),
+      ['new: 24 of v2 for 1, circuit-open 18, upstream-timeout 6'],
+    ],
+    [
+      'connections that were closed, of several operations',
+      (all) =>
+        all
+          .see(2, closed)
+          .see(2, { ...closed, operation: 'other' })
+          .see(3, unreachable),
+      ['new: 7 of v2 for 2, upstream-closed 4, upstream-unreachable 3'],
+    ],
+    [
+      'what is over',
+      (all) => all.see(2, late).see(9, open).see(30, { operation: 'other' }),
+      ['over: 11 of v2 for 1, circuit-open 9, upstream-timeout 2'],
+    ],
+    [
+      'timeouts that were there long before',
+      (all) =>
+        all
+          .see(2, late)
+          .pass(30 * MINUTE)
+          .see(1, late)
+          .see(9, { ...open, operation: 'other' }),
+      ['new: 9 of v2 for 1, circuit-open 9', 'new: 3 of order_floor_plan upstream-timeout'],
+    ],
+    [
+      'timeouts that go on after it',
+      (all) =>
+        all
+          .see(9, open)
+          .see(1, late)
+          .see(30, { operation: 'other' })
+          .pass(5 * MINUTE)
+          .see(1, late),
+      ['new: 2 of order_floor_plan upstream-timeout', 'over: 9 of v2 for 1, circuit-open 9'],
+    ],
+    [
+      'timeouts alone, which say nothing of the service',
+      (all) => all.see(3, late).see(3, { ...late, operation: 'other' }),
+      ['new: 3 of other upstream-timeout', 'new: 3 of order_floor_plan upstream-timeout'],
+    ],
+    [
+      'the timeouts of the other service',
+      (all) => all.see(3, { ...late, origin: 'v1' }).see(9, open),
+      ['new: 9 of v2 for 1, circuit-open 9', 'new: 3 of order_floor_plan upstream-timeout'],
+    ],
+    [
+      'both services, each by itself',
+      (all) =>
+        all
+          .see(3, { ...unreachable, origin: 'v1' })
+          .see(3, unreachable)
+          .see(1, open),
+      [
+        'new: 4 of v2 for 1, upstream-unreachable 3, circuit-open 1',
+        'new: 3 of v1 for 1, upstream-unreachable 3',
+      ],
+    ],
+  ])('of an outage is one with its parts: %s', (_, play, problems) => {
+    const told = play(new Watched()).problems;
+    expect(
+      told.map(({ state, count, service, operations, operation = '', code = '', parts = [] }) =>
+        service === undefined
+          ? `${state}: ${count} of ${operation} ${code}`
+          : `${state}: ${count} of ${service} for ${operations}, ${parts.map((part) => `${part.code} ${part.count}`).join(', ')}`,
+      ),
+    ).toEqual(problems);
+    for (const { count, parts } of told)
+      expect(parts?.reduce((sum, part) => sum + part.count, 0) ?? count).toBe(count);
+  });
+
+  test('of an outage outlives a restart with its parts', () => {
+    const [problem] = new Watched().see(3, late).see(5, open).restart().see(2, open).read().problems;
+    expect(problem).toMatchObject({ count: 10, parts: [{ code: 'circuit-open', count: 7 }, { count: 3 }] });
+  });
+
   test('tells when it was over', () => {
     const [problem] = new Watched().see(1, { status: 500 }).pass(MINUTE).see(30).problems;
     expect(problem?.until).toBe('2026-11-29T08:01:02.000Z');
@@ -192,13 +282,16 @@ describe('a problem', () => {
     { status: 504, failure: 'upstream-timeout' },
     { status: 400, failure: 'wrapper-not-object', verdict: 'refused', pointer: '/data' },
     { status: 200, failure: 'upstream-broken', incomplete: true },
+    { status: 500, operation: undefined },
   ])('finds its exchanges, and no others: %j', (facts) => {
     const watched = new Watched()
       .see(1, facts)
       .see(1)
       .see(1, { ...facts, operation: 'create_client' });
     const filter = parseFilter(
-      watched.problems.find(({ operation }) => operation === 'order_floor_plan')?.filter ?? '',
+      watched.problems.find(
+        ({ operation }) => operation === ('operation' in facts ? facts.operation : 'order_floor_plan'),
+      )?.filter ?? '',
     );
     if (isFilterFault(filter)) throw new Error(JSON.stringify(filter));
     expect(watched.entries.map((entry) => filter.accepts(entry))).toEqual([true, false, false]);
