@@ -10,8 +10,8 @@
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
- * | `GET /errors` | | `ErrorGroups` |
- * | `GET /problems` | | `ProblemsView`: failed requests in groups |
+ * | `GET /errors` | `filter` | `ErrorGroups` |
+ * | `GET /problems` | `filter` | `ProblemsView`: failed requests in groups |
  * | `GET /overview` | | `Overview` |
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: all in one sentence, and what is behind it |

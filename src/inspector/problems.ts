@@ -42,6 +42,8 @@ export interface Problem {
   readonly trend: readonly number[];
   /** Finds their exchanges. */
   readonly filter: string;
+  /** Kept exchanges of it that the filter of the request matches; absent without one. */
+  readonly matching?: number;
 }
 
 /** Failures of one outage with the same code. */

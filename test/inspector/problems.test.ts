@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { EntriesPage, ErrorGroups, ProblemsView } from '../../src/inspector/api.ts';
 import { type Problem, type ProblemsData, ProblemTally } from '../../src/inspector/problems.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
 
@@ -307,6 +309,47 @@ describe('a problem', () => {
       tally.add({ ...sampleEntry(1, 0), operation: 'operation_7', status: 201 }, 500, 'well');
     failed(400);
     expect(tally.view(600, 0).omitted).toBe(10);
+  });
+});
+
+describe('with a filter', () => {
+  test('problems and errors are those of the exchanges that match, and say how many each has', async () => {
+    const gateway = await inspected(
+      {},
+      '{"errors":[{"source":{"pointer":"/data/name"}}]}',
+      undefined,
+      undefined,
+      422,
+    );
+    const send = (key: string, body: string): Promise<number> =>
+      gateway.post('/clients', body, { authorization: `Bearer ${key}` });
+    for (const key of ['one', 'one', 'two']) await send(key, '{"data":{"name":"A"}}');
+    await send('one', '{"data":');
+    await gateway.entry(3);
+    const { entries } = await gateway.readJson<EntriesPage>('/entries');
+    const second = entries.at(-1)?.time.slice(0, 19) ?? '';
+    const client = entries.at(-1)?.client ?? '';
+    const told = async (filter: string): Promise<readonly (readonly string[])[]> => {
+      const query = `filter=${encodeURIComponent(filter)}`;
+      const { problems } = await gateway.readJson<ProblemsView>(`/problems?${query}`);
+      const { groups } = await gateway.readJson<ErrorGroups>(`/errors?${query}`);
+      return [
+        problems.map(({ code, status, count, matching }) => `${code ?? status}: ${matching} of ${count}`),
+        groups.map(({ error, count }) => `${error.code}: ${count}`),
+      ];
+    };
+    expect(await told(`client:${client}`)).toEqual([
+      ['malformed-json: 1 of 1', '422: 2 of 3'],
+      ['422: 2', 'malformed-json: 1'],
+    ]);
+    expect(await told(`time:>=${second} status:422`)).toEqual([['422: 3 of 3'], ['422: 3']]);
+    expect(await told('has:"/data/name"')).toEqual([['422: 3 of 3'], ['422: 3']]);
+    expect(await told('time:<2026-01-01')).toEqual([[], []]);
+    expect(await told('op:none')).toEqual([[], []]);
+    for (const route of ['problems', 'errors']) {
+      expect((await fetch(`${gateway.adminOrigin}/${route}?filter=nothing:1`)).status).toBe(400);
+      expect(await gateway.readJson<object>(`/${route}?filter=`)).not.toHaveProperty('errors');
+    }
   });
 });
 

@@ -1,10 +1,10 @@
 import { NO_KEY } from '../../report/text.ts';
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
 import { errorName, errorsOf, isNotable, type Entry } from '../../rewrite-log/entry.ts';
-import type { FilterTest } from '../../rewrite-log/filter.ts';
+import { type FilterTest, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
-import type { EntryHistogram, ErrorGroup, ErrorGroups, NumberedEntry } from '../api.ts';
+import type { EntryHistogram, ErrorGroup, ErrorGroups, NumberedEntry, ProblemsView } from '../api.ts';
 
 /** The stores that a search reads. */
 interface SearchedStores {
@@ -163,6 +163,31 @@ function stepFor(span: number): number {
   return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
 }
 
+/** The problems that have kept exchanges which `accepts` matches, and how many each has. */
+export async function problemsAmong(
+  stores: SearchedStores,
+  { problems, ...view }: ProblemsView,
+  accepts: FilterTest,
+  pause: () => Promise<void>,
+): Promise<ProblemsView> {
+  const rows = problems.map((problem) => {
+    const filter = parseFilter(problem.filter);
+    return { problem, isOf: isFilterFault(filter) ? () => false : filter.accepts, matching: 0 };
+  });
+  const visit = (entry: Entry, content?: () => string): boolean => {
+    if (!accepts(entry, content)) return false;
+    for (const row of rows) {
+      const { service, operation } = row.problem;
+      if ((service !== undefined || operation === entry.operation) && row.isOf(entry)) row.matching += 1;
+    }
+    // Nothing is collected: the search only visits.
+    return false;
+  };
+  await searchEntries(stores, { before: stores.ring.latest + 1, limit: Infinity, accepts: visit }, pause);
+  const found = rows.filter(({ matching }) => matching > 0);
+  return { ...view, problems: found.map(({ problem, matching }) => ({ ...problem, matching })) };
+}
+
 interface Group extends Pick<ErrorGroup, 'error'> {
   count: number;
   firstSeen: string;
@@ -171,19 +196,25 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   readonly operations: Set<string>;
 }
 
+interface ErrorGroupsOptions {
+  readonly accepts?: FilterTest;
+  readonly ruleBook?: string;
+}
+
 /**
- * Groups the errors of the kept entries by finder, code and place, the most frequent first. With the hash of a rule book, dry runs
- * count only under that rule book, and only where V1 accepted a request that a migration would refuse.
+ * Groups the errors of the kept entries that a filter accepts by finder, code and place, the most frequent first. With the hash of a
+ * rule book, dry runs count only under that rule book, and only where V1 accepted a request that a migration would refuse.
  */
 export async function errorGroups(
   stores: SearchedStores,
   pause: () => Promise<void>,
-  ruleBook?: string,
+  { accepts = () => true, ruleBook }: ErrorGroupsOptions = {},
 ): Promise<ErrorGroups> {
   const groups = new Map<string, Group>();
   let [exchanges, omitted] = [0, 0];
   const { ring } = stores;
-  const visit = (entry: Parameters<typeof errorsOf>[0]): boolean => {
+  const visit = (entry: Entry, content?: () => string): boolean => {
+    if (!accepts(entry, content)) return false;
     exchanges += 1;
     const { time, client = NO_KEY, operation = '-' } = entry;
     const isHarmless = ruleBook !== undefined && (entry.ruleBook !== ruleBook || entry.status >= 400);

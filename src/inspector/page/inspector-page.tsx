@@ -122,7 +122,9 @@ export function InspectorPage(): VNode {
         {place.view === 'overview' && (
           <OverviewView {...shared} whose={whose} onCommand={commands.check} live={view.state} />
         )}
-        {place.view === 'traffic' && place.part === 'problems' && <ProblemsView {...shared} whose={whose} />}
+        {place.view === 'traffic' && place.part === 'problems' && (
+          <ProblemsView {...shared} filter={place.filter} rules={rules.response} whose={whose} />
+        )}
         {place.view === 'traffic' && place.part === undefined && (
           <TrafficView
             {...shared}

@@ -88,7 +88,11 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
     return jsonResponse(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
   });
-  app.get('/errors', async () => jsonResponse(await errorGroups(parts.view, pause)));
+  app.get('/errors', async (c) => {
+    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
+    return jsonResponse(await errorGroups(parts.view, pause, filter));
+  });
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);

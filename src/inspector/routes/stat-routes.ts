@@ -16,7 +16,8 @@ import { timelineOf } from '../timeline.ts';
 import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
 import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
-import { errorGroups } from '../entries/search-entries.ts';
+import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
+import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { RunInThread } from '../operator-work.ts';
@@ -66,10 +67,15 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
-  app.get('/problems', async () => {
+  app.get('/problems', async (c) => {
+    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const before = await parts.history?.read();
     const since = before?.since === undefined ? startedAt : Date.parse(before.since);
-    return jsonResponse(view.problems.view(time(), Math.min(startedAt, since), parts.names()));
+    const all = view.problems.view(time(), Math.min(startedAt, since), parts.names());
+    return jsonResponse(
+      filter.terms.length === 0 ? all : await problemsAmong(view, all, filter.accepts, pause),
+    );
   });
   app.get('/overview', async () => jsonResponse(await overview(parts)));
   const planFor = ({ zone, own = 'UTC', lead }: Readonly<Record<string, string>>): Promise<Response> =>
@@ -255,7 +261,7 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   const { current, since } = rules();
   const [report, errors] = await Promise.all([
     reportOf(parts),
-    errorGroups(view, pause, current.ruleBook.hash),
+    errorGroups(view, pause, { ruleBook: current.ruleBook.hash }),
   ]);
   const facts = fleetFacts(parts);
   const { verdict } = stateOf(parts, facts);

@@ -99,7 +99,7 @@ test('with a rule book, dry runs count under it alone, and where V1 accepted the
   const would = { verdict: 'refused', failure: 'wrapper-not-object' } as const;
   const dryRun = { origin: 'v1', mode: 'observe', ruleBook: 'now', would } as const;
   const ring = ringOf(dryRun, { ...dryRun, status: 422 }, { ...dryRun, ruleBook: 'before' });
-  const found = await errorGroups({ ring, capture }, () => Promise.resolve(), 'now');
+  const found = await errorGroups({ ring, capture }, () => Promise.resolve(), { ruleBook: 'now' });
   expect(found.groups.map(({ error, count }) => [error.by, count])).toEqual([
     ['v1', 1],
     ['would', 1],

@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
-import type { ErrorGroups } from '../../../src/inspector/api.ts';
+import type { EntriesPage, ErrorGroups } from '../../../src/inspector/api.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 import { appendFile, copyFile } from 'node:fs/promises';
@@ -48,6 +48,41 @@ test('the errors of what is kept stand by code and place, each with its exchange
     .getByRole('button')
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(1);
+  expect(complaints).toEqual([]);
+});
+
+test('the filter of a link holds for the problems, for what is opened from them, and on the way back', async () => {
+  const gateway = await gatewayOfTest();
+  await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
+  for (const key of ['one', 'other']) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', key);
+  const [first] = (await gateway.readJson<EntriesPage>('/entries')).entries;
+  const since = `time:>=${first?.time.slice(0, 13)}`;
+  const filter = `${since} error:422`;
+  const query = `view=traffic&part=problems&filter=${encodeURIComponent(filter)}`;
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?${query}`);
+  const field = page.getByLabel('Filter', { exact: true });
+  const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
+  const errors = page.getByRole('region', { name: 'Problems' }).locator('tbody tr');
+  await expect.poll(() => failed.count()).toBe(1);
+  await expect.poll(() => errors.count()).toBe(2);
+  expect(await field.inputValue()).toBe(filter);
+  await failed.getByRole('button').click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(1);
+  expect(await field.inputValue()).toBe(`error:"v2-422 /name" op:create_client ${filter}`);
+  const parts = page.getByRole('navigation', { name: 'Traffic' });
+  expect(
+    new URLSearchParams((await parts.getByText('Problems').getAttribute('href')) ?? '').get('filter'),
+  ).toContain(since);
+  await page.goBack();
+  await errors.first().getByRole('button').click();
+  await expect.poll(() => field.inputValue()).toContain(filter);
+  await page.goBack();
+  await field.fill('client:none');
+  await page.getByText('No kept exchange matches the filter.').waitFor();
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await expect.poll(() => errors.count()).toBe(3);
+  await parts.getByText('Exchanges').click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(3);
   expect(complaints).toEqual([]);
 });
 
@@ -108,8 +143,15 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   await failed.first().waitFor();
   const counts = await failed.locator('td.number').allTextContents();
   expect(counts.reduce((sum, times) => sum + Number(times), 0)).toBe(12);
-  await failed.first().getByRole('button').click();
-  await expect.poll(() => page.locator('.entry').count()).toBe(Number(counts[0]));
+  // However V2 was found to be out of reach, it is one problem.
+  const ways = failed.getByRole('button');
+  expect(await ways.allTextContents()).toEqual([
+    'V2 out of reach: 1 operation',
+    expect.stringMatching(/^circuit-open: \d+$/),
+    expect.stringMatching(/^upstream-(?:unreachable|timeout): \d+$/),
+  ]);
+  await ways.first().click();
+  await expect.poll(() => page.locator('.entry').count()).toBe(12);
   expect(complaints).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { errorName, type ErrorSource, errorValue } from '../../../rewrite-log/entry.ts';
-import { printFilter } from '../../../rewrite-log/filter.ts';
-import type { ErrorGroup, ErrorGroups, Problem, ProblemsView as ProblemsData } from '../../api.ts';
+import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/filter.ts';
+import type { ErrorGroup, ErrorGroups, Problem, ProblemsView as ProblemsData, RulesView } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted, dayTime, fullTime, shortTime } from '../format.ts';
@@ -17,6 +17,7 @@ import {
   Trend,
   visibleText,
 } from '../parts.tsx';
+import { FilterBar, knownValues } from './filter-bar.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -30,54 +31,88 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
 
 /** Properties of the problems. */
 interface ProblemsViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
+  /** The filter of the exchanges whose problems are shown. */
+  readonly filter: string;
+  readonly rules: RulesView | undefined;
   /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;
 }
 
 /** What failed in groups, and all errors of the kept exchanges by finder, code and place. */
-export function ProblemsView({ go, nameOf, whose }: ProblemsViewProps): VNode {
-  const { response: failed } = useAsked<ProblemsData>('problems', REFRESH_MS);
-  const { response, failure } = useAsked<ErrorGroups>('errors', REFRESH_MS);
-  if (response === undefined) return <Loading failure={failure} subject="the errors" />;
-  const { groups, exchanges, omitted } = response;
+export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewProps): VNode {
+  const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
+  const { response: failed } = useAsked<ProblemsData>(`problems${query}`, REFRESH_MS);
+  const { response, failure } = useAsked<ErrorGroups>(`errors${query}`, REFRESH_MS);
   return (
     <div class="view problems">
       <div class="title">
         <h2>Problems</h2>
-        <TrafficParts part="problems" go={go} />
+        <TrafficParts part="problems" filter={filter} go={go} />
+        <FilterBar
+          filter={filter}
+          known={knownValues(rules, [])}
+          onFilter={(text) => go({ filter: text }, 'replace')}
+        />
       </div>
       {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
       {failed !== undefined && (
         <Card heading="What failed" note="severe and new first; what is over goes after an hour">
           {failed.problems.length === 0 ? (
             <p class="empty">
-              {'Nothing has failed since '}
+              {filter === ''
+                ? 'Nothing has failed since '
+                : 'No kept exchange that matches has failed since '}
               {shortTimeOf(failed.since)}.
             </p>
           ) : (
-            <ProblemTable view={failed} nameOf={nameOf} go={go} />
+            <ProblemTable view={failed} nameOf={nameOf} filter={filter} go={go} />
           )}
         </Card>
       )}
-      <Card
-        heading={`${counted(groups.length, 'kind')} of errors`}
-        note={`in ${counted(exchanges, 'kept exchange')}; failures are kept for longer than others`}
-      >
-        {groups.length === 0 ? (
-          <p class="empty">{exchanges === 0 ? 'No exchange is kept yet.' : 'None of them has an error.'}</p>
-        ) : (
-          <ScrollTable
-            label="Problems"
-            columns={errorColumns(go)}
-            rows={groups}
-            keyOf={({ error }) => errorName(error)}
-            isWide
-          />
-        )}
-        {omitted > 0 && <p>{`${counted(omitted, 'error')} of further kinds, not listed.`}</p>}
-      </Card>
+      {response === undefined ? (
+        <Loading failure={failure} subject="the errors" />
+      ) : (
+        errorsCard(response, filter, go)
+      )}
     </div>
   );
+}
+
+function errorsCard({ groups, exchanges, omitted }: ErrorGroups, filter: string, go: Go): VNode {
+  const matching = filter === '' ? '' : exchanges === 1 ? ' that matches' : ' that match';
+  return (
+    <Card
+      heading={`${counted(groups.length, 'kind')} of errors`}
+      note={`in ${counted(exchanges, 'kept exchange')}${matching}; failures are kept for longer than others`}
+    >
+      {groups.length === 0 ? (
+        <p class="empty">
+          {exchanges > 0
+            ? 'None of them has an error.'
+            : filter === ''
+              ? 'No exchange is kept yet.'
+              : 'No kept exchange matches the filter.'}
+        </p>
+      ) : (
+        <ScrollTable
+          label="Problems"
+          columns={errorColumns(filter, go)}
+          rows={groups}
+          keyOf={({ error }) => errorName(error)}
+          isWide
+        />
+      )}
+      {omitted > 0 && <p>{`${counted(omitted, 'error')} of further kinds, not listed.`}</p>}
+    </Card>
+  );
+}
+
+/** Both filters as one: what is opened from here is of the exchanges that are shown here. */
+function bothFilters(one: string, other: string): string {
+  const [first, second] = [parseFilter(one), parseFilter(other)];
+  if (isFilterFault(first) || isFilterFault(second)) return one;
+  const texts = new Set(first.terms.map((term) => printFilter([term])));
+  return printFilter([...first.terms, ...second.terms.filter((term) => !texts.has(printFilter([term])))]);
 }
 
 const STATES: Readonly<Record<ProblemState, string>> = {
@@ -91,15 +126,18 @@ const STATES: Readonly<Record<ProblemState, string>> = {
 export function ProblemTable({
   view: { problems, omitted },
   nameOf,
+  filter = '',
   go,
 }: {
   readonly view: ProblemsData;
+  /** That of the exchanges whose problems these are. */
+  readonly filter?: string;
 } & Pick<PageTools, 'go' | 'nameOf'>): VNode {
   return (
     <>
       <ScrollTable
         label="Failed requests"
-        columns={problemColumns(nameOf, go)}
+        columns={problemColumns(nameOf, filter, go)}
         rows={problems}
         keyOf={({ filter, by, status, message = '' }) => `${by} ${status} ${filter} ${message}`}
         classOf={({ state }) => classes(state === 'over' && 'is-over')}
@@ -110,19 +148,32 @@ export function ProblemTable({
   );
 }
 
-function problemColumns(nameOf: PageTools['nameOf'], go: Go): readonly Column<Problem>[] {
+function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): readonly Column<Problem>[] {
+  const open = (words: string, own: string, shown = words): VNode => (
+    <LinkButton onClick={toExchanges(go, bothFilters(own, filter))} label={`Show the exchanges: ${words}`}>
+      {visibleText(shown)}
+    </LinkButton>
+  );
   return [
     {
       name: 'Problem',
       kind: 'head',
-      cell: (problem) => (
-        <LinkButton
-          onClick={toExchanges(go, problem.filter)}
-          label={`Show the exchanges: ${problemWords(problem)}`}
-        >
-          {visibleText(problemWords(problem))}
-        </LinkButton>
-      ),
+      cell: (problem) => {
+        const { parts = [] } = problem;
+        const words = problemWords(problem);
+        return (
+          <>
+            {open(words, problem.filter)}
+            {parts.length > 1 && (
+              <ul class="plain parts">
+                {parts.map(({ code, count: times, filter: own }) => (
+                  <li key={code}>{open(`${words}, ${code}`, own, `${code}: ${count(times)}`)}</li>
+                ))}
+              </ul>
+            )}
+          </>
+        );
+      },
     },
     {
       name: 'State',
@@ -134,6 +185,15 @@ function problemColumns(nameOf: PageTools['nameOf'], go: Go): readonly Column<Pr
     },
     { name: 'Message', cell: ({ message }) => visibleText(message ?? '–') },
     { name: 'Failed', kind: 'number', cell: (problem) => count(problem.count) },
+    ...(filter === ''
+      ? []
+      : [
+          {
+            name: 'Kept, matching',
+            kind: 'number' as const,
+            cell: ({ matching = 0 }: Problem) => count(matching),
+          },
+        ]),
     {
       name: 'Last hour',
       cell: ({ trend }) => (
@@ -165,17 +225,29 @@ function shortTimeOf(time: string): VNode {
   );
 }
 
-function problemWords({ operation, service, operations = 0, by, status, code, pointer }: Problem): string {
-  if (service !== undefined)
-    return `${service.toUpperCase()} out of reach: ${counted(operations, 'operation')}, ${code ?? status}`;
+function problemWords(problem: Problem): string {
+  const { operation, service, operations = 0, parts = [], by, status, code, pointer } = problem;
+  if (service !== undefined) {
+    const how = parts.length > 1 ? '' : `, ${code ?? status}`;
+    return `${service.toUpperCase()} out of reach: ${counted(operations, 'operation')}${how}`;
+  }
   const who = by === 'gateway' ? 'the gateway' : by.toUpperCase();
   const what = code ?? (status === 0 ? 'no whole response' : String(status));
   return `${operation ?? 'other requests'}: ${what} from ${who}${pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`}`;
 }
 
 /** The parts of the traffic: the exchanges, and their problems. */
-export function TrafficParts({ part, go }: { readonly part: ViewPart | undefined; readonly go: Go }): VNode {
-  const target = { view: 'traffic', filter: '', entry: undefined, perspective: 'diff' } as const;
+export function TrafficParts({
+  part,
+  filter,
+  go,
+}: {
+  readonly part: ViewPart | undefined;
+  /** Both parts have the same. */
+  readonly filter: string;
+  readonly go: Go;
+}): VNode {
+  const target = { view: 'traffic', filter, entry: undefined, perspective: 'diff' } as const;
   return (
     <nav class="view-parts" aria-label="Traffic">
       {([undefined, 'problems'] as const).map((one) => (
@@ -196,9 +268,9 @@ export function TrafficParts({ part, go }: { readonly part: ViewPart | undefined
   );
 }
 
-function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
+function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
   return [
-    { name: 'Code', kind: 'head', cell: ({ error }) => codeLink(error, go) },
+    { name: 'Code', kind: 'head', cell: ({ error }) => codeLink(error, filter, go) },
     { name: 'Found by', cell: ({ error }) => SOURCES[error.by] },
     {
       name: 'At',
@@ -244,11 +316,11 @@ function errorColumns(go: Go): readonly Column<ErrorGroup>[] {
   ];
 }
 
-function codeLink(error: ErrorGroup['error'], go: Go): VNode {
+function codeLink(error: ErrorGroup['error'], filter: string, go: Go): VNode {
   const name = errorName(error);
-  const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(error)] }]);
+  const own = printFilter([{ negated: false, field: 'error', values: [errorValue(error)] }]);
   return (
-    <LinkButton onClick={toExchanges(go, filter)} label={`Show the exchanges with ${name}`}>
+    <LinkButton onClick={toExchanges(go, bothFilters(own, filter))} label={`Show the exchanges with ${name}`}>
       {visibleText(error.code)}
     </LinkButton>
   );

@@ -1,20 +1,14 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import {
-  completeFilter,
-  type Completion,
-  isFilterFault,
-  type KnownValues,
-  parseFilter,
-} from '../../../rewrite-log/filter.ts';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../../api.ts';
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.tsx';
 import { count, counted, dayTime, searchedWords } from '../format.ts';
 import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
-import { Button, classes, CompletionList, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
+import { Button, classes, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
 import { EntryList } from './entry-list.tsx';
+import { FilterBar, knownValues } from './filter-bar.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 import { TrafficParts } from './problems-view.tsx';
 import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
@@ -40,10 +34,6 @@ const REFRESH_MS = 5000;
 const EMPTY_REFRESH_MS = 2500;
 const OPEN_KEY = 'capture-gateway.time';
 
-/** Pause in typing before the filter takes effect, in milliseconds. */
-const SETTLE_MS = 250;
-const MAX_OPTIONS = 24;
-
 /** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
   const { place, go, live, view, rules, active, onActive, hueOf, nameOf, summaryOf, announce } = props;
@@ -63,7 +53,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
     <div class={classes('traffic', open !== undefined && 'with-detail')}>
       <h2 class="sr-only">Traffic</h2>
       <div class="toolbar">
-        <TrafficParts part={undefined} go={go} />
+        <TrafficParts part={undefined} filter={filter} go={go} />
         <FilterBar filter={filter} known={known} onFilter={(text) => go({ filter: text }, 'replace')} />
         {flow(view, live)}
         {[props.whose, searchedWords(view.state, filter)].map(
@@ -174,20 +164,6 @@ function searchHint(capture: CaptureState | undefined): string {
       ? `captured bodies, which ${counted(capture.entries, 'exchange')} ${capture.entries === 1 ? 'has' : 'have'}`
       : 'kept header fields, but not in values of bodies: capture is off';
   return `A word is searched for in paths, operations, errors, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (UTC).`;
-}
-
-/** Completions for filters: from the rule book, and from the current rows. */
-function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[]): KnownValues {
-  const several = (values: readonly (string | undefined)[]): readonly string[] => [
-    ...new Set(values.flatMap((value) => value ?? [])),
-  ];
-  return {
-    op: rules?.operations.flatMap(({ id }) => (id === '(other)' ? [] : [id])) ?? [],
-    change: rules?.changes.map(({ id }) => id) ?? [],
-    client: several(rows.map(({ client }) => client)).slice(0, 20),
-    failure: several(rows.map(({ failure, would }) => failure ?? would?.failure)),
-    cause: several(rows.map(({ cause }) => cause)),
-  };
 }
 
 /** Properties of the time bar. */
@@ -345,117 +321,4 @@ function timeField(
 function localText(second: number): string {
   const zone = new Date(second * 1000).getTimezoneOffset() * 60;
   return new Date((second - zone) * 1000).toISOString().slice(0, 19);
-}
-
-/** Properties of the filter. */
-interface FilterBarProps {
-  readonly filter: string;
-  readonly known: KnownValues;
-  /** Called with a valid filter, a moment after the last key. */
-  readonly onFilter: (filter: string) => void;
-}
-
-/** The filter as a combobox, which completes fields and values, and reports invalid terms. */
-function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
-  const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(filter);
-  const [cursor, setCursor] = useState(filter.length);
-  const [isOpen, setIsOpen] = useState(false);
-  const [chosen, setChosen] = useState(-1);
-  const read = parseFilter(text);
-  const fault = isFilterFault(read) ? read : undefined;
-  const isTyping = isOpen && fault !== undefined && fault.end >= cursor;
-  useEffect(() => {
-    if (document.activeElement !== input.current) setText(filter);
-  }, [filter]);
-  const options = isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : [];
-  // A word that may become the name of a field does not start a search yet.
-  const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
-  useEffect(() => {
-    if (fault !== undefined || text === filter || isUndecided) return undefined;
-    const timer = setTimeout(() => onFilter(text), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [text, isUndecided]);
-  const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
-    setText(currentTarget.value);
-    setCursor(currentTarget.selectionStart ?? currentTarget.value.length);
-    setChosen(-1);
-    setIsOpen(true);
-  };
-  const accept = (option: Completion): void => {
-    const next = text.slice(0, option.start) + option.insert + text.slice(option.end);
-    const at = option.start + option.insert.length;
-    setText(next);
-    setCursor(at);
-    setChosen(-1);
-    queueMicrotask(() => input.current?.setSelectionRange(at, at));
-  };
-  const clear = (): void => {
-    setText('');
-    onFilter('');
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const option = options[chosen];
-    if (event.key === 'ArrowDown' && options.length > 0) setChosen((chosen + 1) % options.length);
-    if (event.key === 'ArrowUp' && options.length > 0)
-      setChosen((Math.max(chosen, 0) - 1 + options.length) % options.length);
-    if (event.key === 'Enter' && option === undefined) {
-      if (fault === undefined) onFilter(text);
-      setIsOpen(false);
-    }
-    if ((event.key === 'Enter' || event.key === 'Tab') && option !== undefined) {
-      accept(option);
-      event.preventDefault();
-    }
-    if (event.key === 'Escape') {
-      if (isOpen) setIsOpen(false);
-      if (!isOpen) document.getElementById('entries')?.focus();
-      event.stopPropagation();
-    }
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') event.preventDefault();
-  };
-  return (
-    <div class="filter" role="search">
-      <label class="sr-only" for="filter">
-        Filter
-      </label>
-      <input
-        ref={input}
-        id="filter"
-        type="text"
-        role="combobox"
-        class={classes('filter-input', fault !== undefined && !isTyping && 'faulty')}
-        value={text}
-        placeholder="Filter: client:3fa9 status:4xx verdict:refused"
-        autocomplete="off"
-        spellcheck={false}
-        autocapitalize="off"
-        aria-autocomplete="list"
-        aria-expanded={options.length > 0}
-        aria-controls="completions"
-        aria-activedescendant={options[chosen] === undefined ? undefined : `completion-${chosen}`}
-        aria-invalid={fault !== undefined && !isTyping}
-        aria-describedby="filter-fault"
-        aria-keyshortcuts="/"
-        onInput={follow}
-        onClick={follow}
-        onKeyDown={onKeyDown}
-        onFocus={follow}
-        onBlur={() => setIsOpen(false)}
-      />
-      {text === '' ? (
-        <kbd class="filter-key" aria-hidden>
-          /
-        </kbd>
-      ) : (
-        <Button class="filter-clear" aria-label="Clear the filter" onClick={clear}>
-          ✕
-        </Button>
-      )}
-      <p class="filter-fault" id="filter-fault">
-        {isTyping ? '' : (fault?.message ?? '')}
-      </p>
-      <CompletionList options={options} chosen={chosen} accept={accept} />
-    </div>
-  );
 }
