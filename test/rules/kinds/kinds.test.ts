@@ -125,8 +125,11 @@ test('every kind of request rule says what an edit did', () => {
   for (const name of REQUEST_RULE_NAMES) expect(doneWords(name, places)).toMatch(/^.*\b[abo]\b.*\.$/);
 });
 
-test('with the module that CONTRIBUTING shows for lowercase, and a row in each table, all else knows it', async () => {
-  const page = readFileSync(new URL('../../../docs/CONTRIBUTING.md', import.meta.url), 'utf8');
+test('with the module that the docs show for lowercase, and a row in each table, all else knows it', async () => {
+  const page = readFileSync(
+    new URL('../../../docs/decisions/a-new-kind-of-rule.md', import.meta.url),
+    'utf8',
+  );
   const [, code = ''] = /`lowercase\.ts`:\n\n```ts\n(.*?)```/s.exec(page) ?? [];
   const module = `${temporaryFolder('kind')}/lowercase.ts`;
   const folder = `${pathToFileURL(src).href}rules/kinds/`;
